@@ -81,8 +81,7 @@ def _dev(nominal: State, mutation: Program, seed: int, suite: str, seen: set[str
 def _take(nominal: State, mutation: Program, seed: int, split: str, count: int, seen: set[str]) -> Iterator[State]:
     if not 0 <= count <= MAX_STATES:
         raise InputError(f"{split} states", found=count, expected=f"a number from 0 to {MAX_STATES}")
-    for state in islice(_distinct(nominal, mutation, split, seed, seen), count):
-        yield state
+    yield from islice(_distinct(nominal, mutation, split, seed, seen), count)
 
 
 def generate(nominal: State, mutation: Program, split: str, seed: int, count: int) -> tuple[State, ...]:

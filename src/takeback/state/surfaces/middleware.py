@@ -70,7 +70,7 @@ def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
     link = content.find(op.target) if isinstance(content, Chain) else content
     if link is None or link is ABSENT:
         return value.drop(op.target)
-    return value.put(Link(link.place, op.target, link.record))
+    return value.put(link if link.id == op.target else Link(link.place, op.target, link.record))
 
 
 _VALUE_SCHEMA = {
@@ -126,7 +126,7 @@ class Middleware(Surface):
 
     def diff(self, before: Chain, after: Chain) -> Iterator[Change]:
         """Yield elements that came, went or changed, and those that moved against the others."""
-        if before is after:
+        if before is after or before.links == after.links:
             return
         old: dict[str, Any] = {link.id: link for link in before}
         new: dict[str, Any] = {link.id: link for link in after}
@@ -140,9 +140,11 @@ class Middleware(Surface):
 
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare membership and record; order is compared by `diff`."""
+        if before is after:
+            return True
         if isinstance(before, Link) and isinstance(after, Link):
             return equivalent_records(before.record, after.record)
-        return bool(before is after or (isinstance(before, str) and before == after))
+        return isinstance(before, str) and bool(before == after)
 
     def target(self, raw: str, where: str, kind: Kind | None) -> str:
         """Take an id, or `*` where the whole chain is allowed."""
@@ -210,7 +212,7 @@ class Middleware(Surface):
 
     def overlaps(self, one: Operation, two: Operation) -> bool:
         """Adding reads the order, so two operations on one chain can always see each other."""
-        return True
+        return one.kind.surface == two.kind.surface
 
 
 def _record(raw: Any, name: str | None, where: str) -> PMap:

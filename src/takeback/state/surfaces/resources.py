@@ -168,9 +168,9 @@ def _component(keys: list[str], held: list[str], salt: str) -> Component:
         if len(set(named)) != len(named):
             continue
         rest = [address for address in held if address not in named]
-        for others in product(outside, repeat=len(rest)):
-            edits.append(_arranging(dict(zip(keys, holding, strict=True)),
-                                    dict(zip(rest, others, strict=True)), salt))  # fmt: skip
+        held_by = dict(zip(keys, holding, strict=True))
+        edits += (_arranging(held_by, dict(zip(rest, others, strict=True)), salt)
+                  for others in product(outside, repeat=len(rest)))  # fmt: skip
     return Component(f"resources {', '.join(keys)}", tuple(edits))
 
 
