@@ -70,7 +70,7 @@ def bootstrap_mean(
 
 
 def resampled_sums(scores: Mapping[int, int]) -> tuple[int, list[float]]:
-    """Exact distribution of the resampled sum: its smallest value, then the probability of each from there."""
+    """Exact distribution of the resampled sum: its smallest value, then the probability of each."""
     values, counts, tasks = _checked(scores)
     one = np.zeros(values[-1] - values[0] + 1)
     for value, count in zip(values, counts, strict=True):
