@@ -168,7 +168,9 @@ def _redacted(url: str) -> tuple[str, tuple[str, ...]]:
         parts = urlsplit(url)
         password = parts.password
     except ValueError:
-        return "postgresql://…", (url, url.partition("#")[0])
+        raise JournalError(
+            "the journal's PostgreSQL URL is malformed (not shown: it may hold a password)"
+        ) from None
     query = re.sub(r"(?i)(password=)[^&]*", r"\1…", parts.query)
     found = re.findall(r"(?i)password=([^&]*)", parts.query) + ([password] if password else [])
     netloc = parts.netloc if password is None else parts.netloc.replace(f":{password}@", ":…@")
