@@ -2,6 +2,7 @@
 
 from takeback.journal.chain import ChainReport, Fault
 from takeback.journal.record import ENTRY_KINDS, ROOT, Draft, Record
+from takeback.journal.salvage import examine
 from takeback.journal.store import Store, open_journal, resolve
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Fault",
     "Record",
     "Store",
+    "examine",
     "open_journal",
     "resolve",
 ]

@@ -19,11 +19,13 @@ import psycopg
 from psycopg import errors, sql
 
 from takeback.errors import JournalBusyError, JournalError
-from takeback.journal.schema import migrate
+from takeback.journal.schema import Dialect, migrate
 from takeback.journal.sql import SqlStore
 from takeback.journal.store import now
 
 NAME = re.compile(r"[a-z0-9_]{1,40}")
+
+DIALECT = Dialect(number="BIGINT", text='TEXT COLLATE "C"')
 
 GUARD = """
 CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS
@@ -68,7 +70,7 @@ class PostgresStore(SqlStore):
             self._wait_at_most(self._timeout)
         with self.transaction(), self._faults():
             self._connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
-            migrate(self, stamp=now(), text_type='TEXT COLLATE "C"', location=self.location)
+            migrate(self, stamp=now(), dialect=DIALECT, location=self.location)
             self._connection.execute(GUARD)
             self._connection.execute(TRIGGER)
 
@@ -168,9 +170,7 @@ def _redacted(url: str) -> tuple[str, tuple[str, ...]]:
         parts = urlsplit(url)
         password = parts.password
     except ValueError:
-        raise JournalError(
-            "the journal's PostgreSQL URL is malformed (not shown: it may hold a password)"
-        ) from None
+        raise JournalError("the PostgreSQL URL is malformed (not shown: it may hold a password)") from None
     query = re.sub(r"(?i)(password=)[^&]*", r"\1…", parts.query)
     found = re.findall(r"(?i)password=([^&]*)", parts.query) + ([password] if password else [])
     netloc = parts.netloc if password is None else parts.netloc.replace(f":{password}@", ":…@")

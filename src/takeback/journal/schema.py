@@ -7,6 +7,7 @@ Each version is one step forward, run inside the transaction that opens the jour
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from takeback.errors import JournalError
@@ -14,6 +15,14 @@ from takeback.journal.encoding import decode
 from takeback.journal.record import touches_of
 
 CURRENT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Column types: a whole number, and a text that sorts by code point (index ranges rely on that)."""
+
+    number: str
+    text: str
 
 
 class Cursor(Protocol):
@@ -28,29 +37,29 @@ class Cursor(Protocol):
 
 V1 = (
     """CREATE TABLE records (
-        seq BIGINT PRIMARY KEY, kind TEXT NOT NULL, created_at TEXT NOT NULL, payload TEXT NOT NULL,
-        attachments TEXT NOT NULL, prev TEXT NOT NULL, digest TEXT NOT NULL UNIQUE)""",
+        seq {number} PRIMARY KEY, kind TEXT NOT NULL, created_at TEXT NOT NULL, payload TEXT NOT NULL,
+        attachments TEXT NOT NULL, prev TEXT NOT NULL, digest {text} NOT NULL UNIQUE)""",
     """CREATE TABLE attachments (
-        seq BIGINT NOT NULL REFERENCES records (seq), name TEXT NOT NULL, body TEXT NOT NULL,
+        seq {number} NOT NULL REFERENCES records (seq), name TEXT NOT NULL, body TEXT NOT NULL,
         PRIMARY KEY (seq, name))""",
 )
 """Version 1: records and their attachments."""
 
 V2 = (
     """CREATE TABLE touches (
-        key TEXT NOT NULL, seq BIGINT NOT NULL REFERENCES records (seq), PRIMARY KEY (key, seq))""",
+        key {text} NOT NULL, seq {number} NOT NULL REFERENCES records (seq), PRIMARY KEY (key, seq))""",
 )
 """Version 2 adds the index from a slot to the records that touch it."""
 
 
-def _to_v1(cursor: Cursor, text_type: str) -> None:
+def _to_v1(cursor: Cursor, dialect: Dialect) -> None:
     for statement in V1:
-        cursor.run(statement.replace("digest TEXT", f"digest {text_type}"))
+        cursor.run(statement.format(number=dialect.number, text=dialect.text))
 
 
-def _to_v2(cursor: Cursor, text_type: str) -> None:
+def _to_v2(cursor: Cursor, dialect: Dialect) -> None:
     for statement in V2:
-        cursor.run(statement.replace("key TEXT", f"key {text_type}"))
+        cursor.run(statement.format(number=dialect.number, text=dialect.text))
     rows = cursor.run("SELECT seq, payload FROM records ORDER BY seq")
     cursor.run_many(
         "INSERT INTO touches (key, seq) VALUES (?, ?)",
@@ -58,14 +67,11 @@ def _to_v2(cursor: Cursor, text_type: str) -> None:
     )
 
 
-STEPS: tuple[Callable[[Cursor, str], None], ...] = (_to_v1, _to_v2)
+STEPS: tuple[Callable[[Cursor, Dialect], None], ...] = (_to_v1, _to_v2)
 
 
-def migrate(cursor: Cursor, *, stamp: str, text_type: str = "TEXT", location: str) -> tuple[int, int]:
-    """Bring the tables up to `CURRENT`; return the version found and the version left.
-
-    `text_type` is a text column that sorts by code point, which index ranges rely on.
-    """
+def migrate(cursor: Cursor, *, dialect: Dialect, stamp: str, location: str) -> tuple[int, int]:
+    """Bring the tables up to `CURRENT`; return the version found and the version left."""
     cursor.run(
         "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, migrated_at TEXT NOT NULL)"
     )
@@ -76,6 +82,6 @@ def migrate(cursor: Cursor, *, stamp: str, text_type: str = "TEXT", location: st
             "Use the newer Takeback that wrote it."
         )
     for version in range(found + 1, CURRENT + 1):
-        STEPS[version - 1](cursor, text_type)
+        STEPS[version - 1](cursor, dialect)
         cursor.run("INSERT INTO schema_version (version, migrated_at) VALUES (?, ?)", (version, stamp))
     return found, CURRENT

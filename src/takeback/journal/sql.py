@@ -193,10 +193,11 @@ class SqlStore(ABC):
                     yield fault
 
     def _index_faults(self, rows: Sequence[Row]) -> Iterator[Fault]:
-        stored = {(str(key), int(seq)) for key, seq in self.run("SELECT key, seq FROM touches")}
-        named = {
-            (key, row.seq) for row in rows if row.computed() == row.digest for key in open_row(row).touches
-        }
+        sound = [open_row(row) for row in rows if row.computed() == row.digest]
+        numbers = {record.seq for record in sound}
+        named = {(key, record.seq) for record in sound for key in record.touches}
+        found = self.run("SELECT key, seq FROM touches")
+        stored = {(str(key), int(seq)) for key, seq in found if int(seq) in numbers}
         for key, seq in sorted(named ^ stored, key=lambda pair: (pair[1], pair[0])):
             what = "is missing from" if (key, seq) in named else "does not belong in"
             yield Fault(seq, f"key {key} of record {seq} {what} the index")

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError
-from takeback.journal.schema import migrate
+from takeback.journal.schema import Dialect, migrate
 from takeback.journal.sql import SqlStore
 from takeback.journal.store import now
 
 POLL = 0.01
+
+DIALECT = Dialect(number="INTEGER", text="TEXT")
 
 GUARDS = tuple(
     f"CREATE TRIGGER IF NOT EXISTS records_no_{verb.lower()} BEFORE {verb} ON records "
@@ -74,7 +76,7 @@ class SqliteStore(SqlStore):
             tables = {row[0] for row in self.run("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if tables and "records" not in tables:
                 raise JournalError(f"{self.location} is a SQLite database, but not a Takeback journal")
-            migrate(self, stamp=now(), location=self.location)
+            migrate(self, dialect=DIALECT, stamp=now(), location=self.location)
             for guard in GUARDS:
                 self.run(guard)
 

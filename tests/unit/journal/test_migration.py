@@ -18,7 +18,7 @@ def write_v1(path):
     connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, migrated_at TEXT NOT NULL)")
     connection.execute("INSERT INTO schema_version VALUES (1, '2026-01-01')")
     for statement in V1:
-        connection.execute(statement)
+        connection.execute(statement.format(number="INTEGER", text="TEXT"))
     prev = ROOT
     for seq in (1, 2, 3):
         draft = Draft("apply", {"touches": ['["config","a"]', f'["tools","t{seq}"]']}, {"before": seq})
