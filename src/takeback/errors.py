@@ -40,3 +40,7 @@ class UnknownEntryError(JournalError):
 
 class UnsafePathError(TakebackError):
     """A path leaves its directory, or cannot be a path at all."""
+
+
+class HarnessError(TakebackError):
+    """The real things behind a harness could not be read or changed; `str` says which and why."""
