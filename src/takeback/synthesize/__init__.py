@@ -1,0 +1,1 @@
+"""Candidates for tasks and repairs for candidates: oracle, models, repair loop, portfolio."""
