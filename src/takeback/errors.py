@@ -1,17 +1,61 @@
-"""Every error of Takeback: what happened, where, and what to do next."""
+"""Every error of Takeback in one place.
 
-from __future__ import annotations
+An error says what happened, where, and what to do next. "Not recoverable", "blocked" and "not admitted"
+are results, never errors.
+"""
 
 
 class TakebackError(Exception):
-    """Base of all faults that Takeback raises itself."""
+    """Base of all errors; `where` names the file and the place in it, `hint` the next step."""
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text}\n  {self.hint}" if self.hint else text
 
 
-# --- models -----------------------------------------------------------------------------------
+class InputError(TakebackError):
+    """Something read from outside is not what it must be: names what was found and what was expected."""
+
+    def __init__(self, where: str, *, found: object, expected: str, hint: str = "") -> None:
+        shown = found if isinstance(found, str) else repr(found)
+        if len(shown) > 120:  # noqa: PLR2004  (a line of text)
+            shown = shown[:117] + "..."
+        super().__init__(f"found {shown}, expected {expected}", where=where, hint=hint)
+        self.found = shown
+        self.expected = expected
 
 
-class ServiceFault(TakebackError):  # noqa: N818 - the word for it
-    """The model service failed: the run stops, nothing counts against the model, resume it later."""
+class LimitError(InputError):
+    """An input is larger, deeper or longer than Takeback accepts (see `takeback.language.limits`)."""
+
+
+class OperationFailed(TakebackError):  # noqa: N818  (a failed operation is an expected outcome of running it)
+    """One operation could not run on this state; the program it belongs to has no effect."""
+
+
+class VerifierBroken(TakebackError):  # noqa: N818  (says what is broken)
+    """The verifier let a planted bad recovery through; no verdict of this run may be used."""
+
+
+class ProgramTooLarge(TakebackError):  # noqa: N818  (says what is too large)
+    """A proof would have to look at more classes of states than the bound allows."""
+
+
+class UnknownSurface(InputError):
+    """A name that is no registered surface."""
+
+
+# models -----------------------------------------------------------------------------------------------
+
+
+class ServiceFault(TakebackError):  # noqa: N818  (the service is at fault, not the model)
+    """The model service failed: the run stops, nothing counts against the model, and it can be resumed."""
 
 
 class RecordingError(TakebackError):

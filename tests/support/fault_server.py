@@ -40,6 +40,13 @@ class Seen:
     authorization: str
 
 
+class _QuietServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hung up is part of the script."""
+
+
 @dataclass
 class FaultServer:
     """The server; use it as a context manager."""
@@ -61,8 +68,7 @@ class FaultServer:
             def log_message(self, *_: Any) -> None:
                 """Say nothing."""
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
+        self._http = _QuietServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(
             target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
         )

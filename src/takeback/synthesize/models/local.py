@@ -68,7 +68,7 @@ def start_server(settings: LocalSettings) -> Any:
     try:
         import xllamacpp  # noqa: PLC0415 - an optional extra
     except ImportError:
-        raise MissingExtraError("xllamacpp is not installed: pip install 'takeback[local]'") from None
+        raise MissingExtraError("xllamacpp is not installed", hint="pip install 'takeback[local]'") from None
     params = xllamacpp.CommonParams()
     params.model.path = str(settings.path)
     params.hostnames = ["127.0.0.1"]
@@ -83,15 +83,15 @@ def start_server(settings: LocalSettings) -> Any:
     try:
         return xllamacpp.Server(params)
     except RuntimeError as error:
-        raise ServiceFault(f"{settings.path}: llama.cpp could not load the model ({error})") from None
+        raise ServiceFault(
+            f"llama.cpp could not load the model ({error})", where=str(settings.path)
+        ) from None
 
 
 def _require_gguf(path: Path) -> None:
     if not path.is_file():
-        raise WeightsError(
-            f"{path}: no such file; 'takeback model fetch' gets one, or name another GGUF file"
-        )
+        raise WeightsError("no such file", where=str(path), hint="'takeback model fetch' gets one")
     with path.open("rb") as file:
         start = file.read(len(GGUF_MAGIC))
     if start != GGUF_MAGIC:
-        raise WeightsError(f"{path}: not a GGUF file (starts with {start!r}, expected {GGUF_MAGIC!r})")
+        raise WeightsError(f"not a GGUF file: starts with {start!r}", where=str(path))

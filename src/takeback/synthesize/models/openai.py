@@ -81,7 +81,7 @@ class OpenAIModel:
             import openai  # noqa: PLC0415 - an optional extra
         except ImportError:
             raise MissingExtraError(
-                "the openai package is not installed: pip install 'takeback[models]'"
+                "the openai package is not installed", hint="pip install 'takeback[models]'"
             ) from None
         self._sdk = openai
         self._endpoint = endpoint
@@ -202,9 +202,9 @@ class OpenAIModel:
         return self._fault(what)
 
     def _fault(self, what: str) -> ServiceFault:
-        where = f"{self._endpoint.base_url}, model {self._endpoint.model!r}"
-        text = f"{where}: {what}; start the run again to resume it"
-        return ServiceFault(self._endpoint.api_key.redact(text))
+        where = f"{self._endpoint.base_url} ({self._endpoint.model})"
+        redact = self._endpoint.api_key.redact
+        return ServiceFault(redact(what), where=redact(where), hint="start the run again to resume it")
 
 
 def llguidance_grammar(schema: Mapping[str, object]) -> str:

@@ -42,7 +42,7 @@ def read_lines(directory: Path) -> Iterator[Line]:
     files = [p for p in (directory / PACKED, directory / PLAIN) if p.is_file()]
     if not files:
         raise RecordingError(
-            f"{directory}: no {PLAIN} or {PACKED} there; record one with --record {directory}"
+            "no recording there", where=str(directory), hint=f"make one with --record {directory}"
         )
     for path in files:
         yield from _parse(path, _read_bytes(path))
@@ -115,12 +115,14 @@ class ReplayModel:
         self._directory = directory
         lines = list(read_lines(directory))
         if not lines:
-            raise RecordingError(f"{directory}: the recording holds no call")
+            raise RecordingError("the recording holds no call", where=str(directory))
         self._known = {line.digest: line.reply for line in lines}
         names = sorted({str(line.request.get("model")) for line in lines})
         if len(names) != 1:
             raise RecordingError(
-                f"{directory}: holds replies of several models ({', '.join(names)}); keep one a directory"
+                f"replies of several models ({', '.join(names)})",
+                where=str(directory),
+                hint="keep one a directory",
             )
         self._name = names[0]
 
@@ -135,8 +137,9 @@ class ReplayModel:
         reply = self._known.get(digest)
         if reply is None:
             raise RecordingError(
-                f"{self._directory}: request {digest} is not in the recording ({len(self._known)} calls); "
-                "it was made with other prompts, parameters or tasks: use those, or record it with --record"
+                f"request {digest} is not among the {len(self._known)} recorded calls",
+                where=str(self._directory),
+                hint="made with other prompts, parameters or tasks? use those, or record with --record",
             )
         return reply
 
@@ -151,7 +154,7 @@ def _read_bytes(path: Path) -> bytes:
     try:
         return gzip.decompress(raw)
     except (OSError, EOFError) as error:
-        raise RecordingError(f"{path}: not a readable gzip file ({error})") from None
+        raise RecordingError(f"not a readable gzip file ({error})", where=str(path)) from None
 
 
 def _parse(path: Path, raw: bytes) -> Iterator[Line]:
@@ -180,7 +183,7 @@ def _parse_line(path: Path, number: int, row: bytes) -> Line:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise RecordingError(
-            f"{path}:{number}: not a recorded call ({type(error).__name__}: {error})"
+            f"not a recorded call ({type(error).__name__}: {error})", where=f"{path}:{number}"
         ) from None
 
 

