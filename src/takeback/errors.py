@@ -84,3 +84,22 @@ class UnsafePathError(TakebackError):
 
 class HarnessError(TakebackError):
     """The real things behind a harness could not be read or changed; `str` says which and why."""
+
+
+# models -----------------------------------------------------------------------------------------------
+
+
+class ServiceFault(TakebackError):  # noqa: N818  (the service is at fault, not the model)
+    """The model service failed: the run stops, nothing counts against the model, and it can be resumed."""
+
+
+class RecordingError(TakebackError):
+    """A recording cannot be read, or lacks the request that was asked of it."""
+
+
+class WeightsError(TakebackError):
+    """Model weights are absent, incomplete, or not the file that was promised."""
+
+
+class MissingExtraError(TakebackError):
+    """An optional dependency is not installed."""
