@@ -48,7 +48,7 @@ class _Classes:
     def __init__(self, candidate: Candidate) -> None:
         self.candidate = candidate
         text = encode(candidate.to_json())
-        self.salt = next(salt for salt in (f"any{at}" for at in count()) if salt not in text)
+        self.salt = next(salt for salt in (f"prior{at or ''}" for at in count()) if salt not in text)
         named: dict[str, list[Operation]] = {}
         for op in (*candidate.mutation, *candidate.witness, *candidate.recovery):
             named.setdefault(op.kind.surface, []).append(op)
