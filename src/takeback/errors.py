@@ -1,0 +1,105 @@
+"""Every error of Takeback in one place.
+
+An error says what happened, where, and what to do next. "Not recoverable", "blocked" and "not admitted"
+are results, never errors.
+"""
+
+
+class TakebackError(Exception):
+    """Base of all errors; `where` names the file and the place in it, `hint` the next step."""
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text}\n  {self.hint}" if self.hint else text
+
+
+class InputError(TakebackError):
+    """Something read from outside is not what it must be: names what was found and what was expected."""
+
+    def __init__(self, where: str, *, found: object, expected: str, hint: str = "") -> None:
+        shown = found if isinstance(found, str) else repr(found)
+        if len(shown) > 120:  # noqa: PLR2004  (a line of text)
+            shown = shown[:117] + "..."
+        super().__init__(f"found {shown}, expected {expected}", where=where, hint=hint)
+        self.found = shown
+        self.expected = expected
+
+
+class LimitError(InputError):
+    """An input is larger, deeper or longer than Takeback accepts (see `takeback.language.limits`)."""
+
+
+class OperationFailed(TakebackError):  # noqa: N818  (a failed operation is an expected outcome of running it)
+    """One operation could not run on this state; the program it belongs to has no effect."""
+
+
+class VerifierBroken(TakebackError):  # noqa: N818  (says what is broken)
+    """The verifier let a planted bad recovery through; no verdict of this run may be used."""
+
+
+class ProgramTooLarge(TakebackError):  # noqa: N818  (says what is too large)
+    """A proof would have to look at more classes of states than the bound allows."""
+
+
+class UnknownSurfaceError(InputError):
+    """A name that is no registered surface."""
+
+
+# journal, harness -------------------------------------------------------------------------------
+
+
+class JournalError(TakebackError):
+    """The journal could not do what was asked; nothing was written."""
+
+
+class JournalBusyError(JournalError):
+    """Another process holds the journal longer than the time allowed for waiting."""
+
+
+class JournalCorruptError(JournalError):
+    """The journal holds something it cannot have written. `seq` names the record where that is known."""
+
+    def __init__(self, message: str, *, seq: int | None = None) -> None:
+        super().__init__(message)
+        self.seq = seq
+
+
+class StaleHeadError(JournalError):
+    """The journal has grown since the caller looked at it."""
+
+
+class UnknownEntryError(JournalError):
+    """No record, or more than one, answers to the name given."""
+
+
+class UnsafePathError(TakebackError):
+    """A path leaves its directory, or cannot be a path at all."""
+
+
+class HarnessError(TakebackError):
+    """The real things behind a harness could not be read or changed; `str` says which and why."""
+
+
+# models -----------------------------------------------------------------------------------------------
+
+
+class ServiceFault(TakebackError):  # noqa: N818  (the service is at fault, not the model)
+    """The model service failed: the run stops, nothing counts against the model, and it can be resumed."""
+
+
+class RecordingError(TakebackError):
+    """A recording cannot be read, or lacks the request that was asked of it."""
+
+
+class WeightsError(TakebackError):
+    """Model weights are absent, incomplete, or not the file that was promised."""
+
+
+class MissingExtraError(TakebackError):
+    """An optional dependency is not installed."""
