@@ -39,8 +39,11 @@ def capture(value: Chain, op: Operation) -> Captured:
 
 
 def add(value: Chain, op: Operation) -> tuple[Chain, Place]:
-    """Put the element where the operation says, moving it if it is there already."""
-    chain, link = value.insert(_position(value, op), op.target, op.value)
+    """Put the element where the operation says, moving it if it is there already; a priority is also set."""
+    record = op.value
+    if op.spot is not None and op.spot.priority is not None:
+        record = record.put("priority", op.spot.priority)
+    chain, link = value.insert(_position(value, op), op.target, record)
     return chain, link.place
 
 
