@@ -62,9 +62,7 @@ def _row_faults(row: Row, previous: Row | None) -> Iterator[Fault]:
         yield Fault(row.seq, f"record {missing} missing before record {row.seq}")
     expected_prev = previous.digest if previous else ROOT
     if row.computed() != row.digest:
-        yield Fault(
-            row.seq, f"content of record {row.seq} ({row.kind}) does not match its digest {row.digest[:12]}"
-        )
+        yield Fault(row.seq, f"content of record {row.seq} ({row.kind}) does not match its digest {row.digest[:12]}")
     if row.seq == expected_seq and row.prev != expected_prev:
         yield Fault(
             row.seq,

@@ -80,9 +80,7 @@ def pages_through_long_histories(opener: Opener) -> None:
     with closing(opener()) as store:
         store.append([_apply(n) for n in range(1101)])
         _expect([r.seq for r in store.records()] == list(range(1, 1102)), "forward reading skips or repeats")
-        _expect(
-            [r.seq for r in store.records(reverse=True)] == list(range(1101, 0, -1)), "backward reading does"
-        )
+        _expect([r.seq for r in store.records(reverse=True)] == list(range(1101, 0, -1)), "backward reading does")
 
 
 def appends_all_or_nothing(opener: Opener) -> None:
@@ -232,9 +230,7 @@ def two_connections_share_one_chain(opener: Opener) -> None:
     with closing(opener()) as one, closing(opener()) as two:
         for n in range(10):
             (one, two)[n % 2].append([_apply(n)])
-        _expect(
-            [r.payload["n"] for r in one.records()] == list(range(10)), "a record is lost or out of order"
-        )
+        _expect([r.payload["n"] for r in one.records()] == list(range(10)), "a record is lost or out of order")
         _expect(one.head() == two.head(), "two connections see different heads")
         _expect(one.check().whole, "the chain is broken")
 
@@ -247,9 +243,7 @@ def lock_keeps_other_connections_out(opener: Opener) -> None:
                 with two.lock(timeout=0.2):
                     raise ConformanceError("two connections hold the lock at once")
             except JournalError as error:
-                _expect(
-                    "another process" in str(error), f"the message does not say who is in the way: {error}"
-                )
+                _expect("another process" in str(error), f"the message does not say who is in the way: {error}")
         with two.lock(timeout=5):
             two.append([_apply(1)])
 

@@ -105,9 +105,7 @@ class MemoryStore:
         with self._mutex:
             for seq in names:
                 self.get(seq)
-            (record,) = self.append(
-                [Draft("forget", {"forgotten": {str(s): list(n) for s, n in names.items()}})]
-            )
+            (record,) = self.append([Draft("forget", {"forgotten": {str(s): list(n) for s, n in names.items()}})])
             for seq, parts in names.items():
                 for name in parts:
                     self._texts.pop((seq, name), None)

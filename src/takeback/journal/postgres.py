@@ -86,9 +86,7 @@ class PostgresStore(SqlStore):
         try:
             yield
         except errors.LockNotAvailable:
-            problem = JournalBusyError(
-                f"another process held the journal {self.location} too long; try again"
-            )
+            problem = JournalBusyError(f"another process held the journal {self.location} too long; try again")
         except (psycopg.Error, OSError) as error:
             text = str(error).strip() or type(error).__name__
             for secret in self._secrets:
@@ -133,9 +131,7 @@ class PostgresStore(SqlStore):
     def lock(self, timeout: float = 30.0) -> Iterator[None]:
         """Keep every other process and thread out until the block ends."""
         if not self._mutex.acquire(timeout=timeout):
-            raise JournalBusyError(
-                f"another thread held the journal {self.location} for more than {timeout:g} s"
-            )
+            raise JournalBusyError(f"another thread held the journal {self.location} for more than {timeout:g} s")
         try:
             if self._locks == 0:
                 self._session_lock(timeout)

@@ -100,9 +100,7 @@ def seal(draft: Draft, *, seq: int, created_at: str, prev: str) -> tuple[Row, di
         prev=prev,
         digest="",
     )
-    return Row(
-        row.seq, row.kind, row.created_at, row.payload, row.attachments, row.prev, row.computed()
-    ), texts
+    return Row(row.seq, row.kind, row.created_at, row.payload, row.attachments, row.prev, row.computed()), texts
 
 
 def open_row(row: Row) -> Record:

@@ -72,9 +72,7 @@ STEPS: tuple[Callable[[Cursor, Dialect], None], ...] = (_to_v1, _to_v2)
 
 def migrate(cursor: Cursor, *, dialect: Dialect, stamp: str, location: str) -> tuple[int, int]:
     """Bring the tables up to `CURRENT`; return the version found and the version left."""
-    cursor.run(
-        "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, migrated_at TEXT NOT NULL)"
-    )
+    cursor.run("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, migrated_at TEXT NOT NULL)")
     found = int(cursor.run("SELECT COALESCE(MAX(version), 0) FROM schema_version")[0][0])
     if found > CURRENT:
         raise JournalError(

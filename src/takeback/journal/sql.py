@@ -67,9 +67,7 @@ class SqlStore(ABC):
             "INSERT INTO attachments (seq, name, body) VALUES (?, ?, ?)",
             [(row.seq, name, text) for name, text in texts.items()],
         )
-        self.run_many(
-            "INSERT INTO touches (key, seq) VALUES (?, ?)", [(key, row.seq) for key in record.touches]
-        )
+        self.run_many("INSERT INTO touches (key, seq) VALUES (?, ?)", [(key, row.seq) for key in record.touches])
         return record
 
     def _select(self, rest: str, parameters: Sequence[Any] = ()) -> list[Row]:
@@ -139,9 +137,7 @@ class SqlStore(ABC):
         for seq in names:
             self.get(seq)
         with self.transaction():
-            (record,) = self.append(
-                [Draft("forget", {"forgotten": {str(s): list(n) for s, n in names.items()}})]
-            )
+            (record,) = self.append([Draft("forget", {"forgotten": {str(s): list(n) for s, n in names.items()}})])
             for seq, parts in names.items():
                 for name in parts:
                     self.run("DELETE FROM attachments WHERE seq = ? AND name = ?", (seq, name))
@@ -162,9 +158,7 @@ class SqlStore(ABC):
             faults.extend(self._index_faults(rows))
         except JournalError as error:
             faults.append(Fault(None, str(error)))
-        return ChainReport(
-            report.records, report.intact, report.head, (*report.faults, *dict.fromkeys(faults))
-        )
+        return ChainReport(report.records, report.intact, report.head, (*report.faults, *dict.fromkeys(faults)))
 
     def _salvage(self) -> list[Row]:
         """Rows up to the first that cannot be read, one by one."""
@@ -186,9 +180,7 @@ class SqlStore(ABC):
             for name, digest in _mapping(decode(row.attachments)).items():
                 found = self.run("SELECT body FROM attachments WHERE seq = ? AND name = ?", (row.seq, name))
                 text = str(found[0][0]) if found else None
-                fault = attachment_fault(
-                    row.seq, name, str(digest), text, forgotten=(row.seq, name) in forgotten
-                )
+                fault = attachment_fault(row.seq, name, str(digest), text, forgotten=(row.seq, name) in forgotten)
                 if fault:
                     yield fault
 

@@ -67,9 +67,7 @@ class SqliteStore(SqlStore):
         with self._faults():
             mode = self._connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
             if mode != "wal":
-                raise JournalError(
-                    f"{self.location}: SQLite cannot use write-ahead logging here (got {mode!r})"
-                )
+                raise JournalError(f"{self.location}: SQLite cannot use write-ahead logging here (got {mode!r})")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.execute("PRAGMA foreign_keys=ON")
         with self.transaction():
@@ -127,9 +125,7 @@ class SqliteStore(SqlStore):
         """Keep every other process and thread out until the block ends."""
         deadline = time.monotonic() + timeout
         if not self._mutex.acquire(timeout=timeout):
-            raise JournalBusyError(
-                f"another thread held the journal {self.location} for more than {timeout:g} s"
-            )
+            raise JournalBusyError(f"another thread held the journal {self.location} for more than {timeout:g} s")
         try:
             if self._locks == 0:
                 self._acquire(deadline, timeout)
