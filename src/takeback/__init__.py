@@ -1,1 +1,3 @@
-"""An agent may change its own harness only if the change can be taken back."""
+"""Takeback: an agent may change its own harness only if the change can be taken back."""
+
+__version__ = "0.1.0"

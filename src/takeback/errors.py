@@ -47,7 +47,7 @@ class ProgramTooLarge(TakebackError):  # noqa: N818  (says what is too large)
     """A proof would have to look at more classes of states than the bound allows."""
 
 
-class UnknownSurface(InputError):
+class UnknownSurfaceError(InputError):
     """A name that is no registered surface."""
 
 

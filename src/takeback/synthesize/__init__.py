@@ -1,1 +1,5 @@
-"""Candidates for tasks and repairs for candidates: oracle, models, repair loop, portfolio."""
+"""Synthesis of recoveries: the oracle and, later, models."""
+
+from takeback.synthesize.oracle import invert, oracle
+
+__all__ = ["invert", "oracle"]

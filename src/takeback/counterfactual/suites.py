@@ -1,0 +1,142 @@
+"""Suites of counterfactual states: dev (Q2, Q5, Q10, Q20, Q10-narrow), hidden iid and hidden ood.
+
+State k of a split depends only on the nominal state, the mutation, the seed, the split and k, so smaller pools
+are prefixes of larger ones and every process makes the same states. The splits have no state in common.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from takeback.errors import InputError
+from takeback.language import Program
+from takeback.state import ABSENT, SURFACES, Operation, State, diff
+from takeback.state.strategy import EXISTENCE, IID, OOD, Strategy
+from takeback.state.values import encode
+
+SUITES: Final = {"Q2": 2, "Q5": 5, "Q10": 10, "Q20": 20, "Q10-narrow": 10}
+NARROW: Final = "Q10-narrow"
+MAX_STATES: Final = 10_000
+_ATTEMPTS: Final = 40
+_LARGEST_DEV: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Suites:
+    """The three splits a candidate is verified on."""
+
+    dev: tuple[State, ...]
+    iid: tuple[State, ...]
+    ood: tuple[State, ...]
+
+    def splits(self) -> Iterator[tuple[str, tuple[State, ...]]]:
+        """Yield the splits by name."""
+        yield "dev", self.dev
+        yield "iid", self.iid
+        yield "ood", self.ood
+
+
+def suites(nominal: State, mutation: Program, *, seed: int = 0, dev: str = "Q10", iid: int = 20,
+           ood: int = 20) -> Suites:  # fmt: skip
+    """Return the splits for a mutation: a dev suite by name, hidden pools by size."""
+    seen: set[str] = set()
+    chosen = tuple(_dev(nominal, mutation, seed, dev, seen))
+    hidden = tuple(_take(nominal, mutation, seed, "iid", iid, seen))
+    shifted = tuple(_take(nominal, mutation, seed, "ood", ood, seen))
+    return Suites(chosen, hidden, shifted)
+
+
+def dev_states(nominal: State, mutation: Program, suite: str, *, seed: int = 0) -> tuple[State, ...]:
+    """Return one dev suite."""
+    return tuple(_dev(nominal, mutation, seed, suite, set()))
+
+
+def hidden_states(nominal: State, mutation: Program, split: str, count: int, *, seed: int = 0,
+                  dev: str = "Q10") -> tuple[State, ...]:  # fmt: skip
+    """Return the first `count` states of a hidden split; `fresh` alternates iid and ood."""
+    made = suites(nominal, mutation, seed=seed, dev=dev, iid=count if split == "iid" else 0,
+                  ood=count if split == "ood" else 0)  # fmt: skip
+    if split == "fresh":
+        both = suites(nominal, mutation, seed=seed, dev=dev, iid=(count + 1) // 2, ood=count // 2)
+        mixed = [state for pair in zip(both.iid, both.ood, strict=False) for state in pair]
+        return tuple([*mixed, *both.iid[len(both.ood) :]][:count])
+    return made.iid if split == "iid" else made.ood
+
+
+def _dev(nominal: State, mutation: Program, seed: int, suite: str, seen: set[str]) -> Sequence[State]:
+    if suite not in SUITES:
+        raise InputError("dev suite", found=suite, expected=f"one of {', '.join(SUITES)}")
+    if suite == NARROW:
+        made = list(_take(nominal, mutation, seed, "narrow", SUITES[suite], seen))
+        seen.update(_mark(nominal, state) for state in generate(nominal, mutation, "dev", seed, _LARGEST_DEV))
+        return made
+    return list(_take(nominal, mutation, seed, "dev", _LARGEST_DEV, seen))[: SUITES[suite]]
+
+
+def _take(nominal: State, mutation: Program, seed: int, split: str, count: int, seen: set[str]) -> Iterator[State]:
+    if not 0 <= count <= MAX_STATES:
+        raise InputError(f"{split} states", found=count, expected=f"a number from 0 to {MAX_STATES}")
+    yield from islice(_distinct(nominal, mutation, split, seed, seen), count)
+
+
+def generate(nominal: State, mutation: Program, split: str, seed: int, count: int) -> tuple[State, ...]:
+    """Return the first `count` states of a split on its own."""
+    return tuple(_take(nominal, mutation, seed, split, count, set()))
+
+
+def _distinct(nominal: State, mutation: Program, split: str, seed: int, seen: set[str]) -> Iterator[State]:
+    root = hashlib.sha256(encode([seed, split, [op.to_json() for op in mutation]]).encode()).digest()
+    aims: dict[str, list[Operation]] = {}
+    for op in mutation:
+        aims.setdefault(op.kind.surface, []).append(op)
+    for at in range(MAX_STATES):
+        for attempt in range(_ATTEMPTS):
+            rng = random.Random(int.from_bytes(root[:8], "big") ^ (at << 8 | attempt))
+            state = nominal if split == "dev" and at == 0 and not attempt else _one(nominal, aims, split, at, rng)
+            if attempt > _ATTEMPTS // 2:
+                state = _perturb(state, Strategy.NOISE, {}, rng)
+            mark = _mark(nominal, state)
+            if mark not in seen:
+                seen.add(mark)
+                yield state
+                break
+        else:
+            raise InputError(f"{split} states", found=f"no {at + 1} different states", expected="a smaller number")
+
+
+def _one(nominal: State, aims: dict[str, list[Operation]], split: str, at: int, rng: random.Random) -> State:
+    if split == "narrow":
+        state = _perturb(nominal, Strategy.NOISE, {}, rng)
+        return _perturb(state, Strategy.COMBINATORIAL, {}, rng, only=("config",))
+    if split == "ood":
+        state = _perturb(nominal, OOD[at % len(OOD)], aims, rng)
+        return _perturb(state, rng.choice(sorted(EXISTENCE)), aims, rng)
+    strategy = IID[at % len(IID)]
+    state = _perturb(nominal, strategy, aims, rng)
+    if strategy not in EXISTENCE:
+        state = _perturb(state, Strategy.PRIOR_EXISTENCE, aims, rng)
+    return state
+
+
+def _perturb(state: State, strategy: Strategy, aims: dict[str, list[Operation]], rng: random.Random,
+             only: tuple[str, ...] = ()) -> State:  # fmt: skip
+    parts = dict(state.parts)
+    for name, surface in SURFACES.items():
+        if not only or name in only:
+            parts[name] = surface.perturb(strategy, state.part(name), aims.get(name, ()), rng)
+    return State.of(parts)
+
+
+def _mark(nominal: State, state: State) -> str:
+    """Return what tells a state from others of the same nominal: its canonical differences."""
+    changes = [
+        [str(change.address), change.after is not ABSENT
+         and SURFACES[change.address.surface].describe(change.after)]
+        for change in diff(nominal, state)
+    ]  # fmt: skip
+    return encode(sorted(changes, key=encode))

@@ -1,0 +1,28 @@
+"""Operations, programs, candidates, language levels and their gate, JSON Schema."""
+
+from takeback.language.gate import OutOfLanguage, gate
+from takeback.language.program import (
+    Candidate,
+    Program,
+    infer_contract,
+    load_json,
+    program_digest,
+    read_candidate,
+    read_operation,
+    read_program,
+)
+from takeback.language.schema import candidate_schema
+
+__all__ = [
+    "Candidate",
+    "OutOfLanguage",
+    "Program",
+    "candidate_schema",
+    "gate",
+    "infer_contract",
+    "load_json",
+    "program_digest",
+    "read_candidate",
+    "read_operation",
+    "read_program",
+]

@@ -1,0 +1,61 @@
+"""The language gate: is a program in L0, L1, …? Decided before anything runs.
+
+L0 has config, prompts, tools and routing, and no composition whose result depends on order: two operations of
+one program that can see each other's effect, and are not the same operation, are out. L1 adds the other
+surfaces and ordered composition. Every operation that is out is named with its position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from takeback.language.program import PROGRAMS, Candidate, Program
+from takeback.state import SURFACES, Level, Operation, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfLanguage:
+    """One operation that the language does not have: where it stands and why it is out."""
+
+    program: str
+    position: int
+    op_type: str
+    level: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.program}[{self.position}] {self.op_type}: {self.why}"
+
+
+def gate(candidate: Candidate, level: Level, programs: Iterable[str] = PROGRAMS) -> tuple[OutOfLanguage, ...]:
+    """Return every operation of the named programs that is not in the language; none: it is in."""
+    found: list[OutOfLanguage] = []
+    for name in programs:
+        program: Program = getattr(candidate, name)
+        for at, op in enumerate(program):
+            if not level.includes(op.kind.level):
+                why = f"belongs to {op.kind.level.value}, not to {level.value}"
+                found.append(OutOfLanguage(name, at, op.kind.name, level.value, why))
+        if level is Level.L0:
+            found.extend(_ordered(name, program))
+    return tuple(found)
+
+
+def _ordered(name: str, program: Program) -> Iterable[OutOfLanguage]:
+    for at, op in enumerate(program):
+        for before in range(at):
+            if _order_matters(program[before], op):
+                why = f"its order with {name}[{before}] {program[before].kind.name} matters, which needs L1"
+                yield OutOfLanguage(name, at, op.kind.name, Level.L0.value, why)
+                break
+
+
+def _order_matters(one: Operation, two: Operation) -> bool:
+    if one.to_json() == two.to_json():
+        return False
+    if one.kind.stage is Stage.CAPTURE:
+        return one.witness_key == two.witness_key
+    if one.kind.surface != two.kind.surface:
+        return False
+    return SURFACES[one.kind.surface].overlaps(one, two)

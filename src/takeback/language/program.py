@@ -1,0 +1,175 @@
+"""Programs and candidates, read from JSON with exact errors.
+
+A candidate is a mutation, a witness program, a recovery program and a contract. Its mutation has a digest; a
+repair that changes it is told apart by that. Everything is bounded, so that nothing a candidate contains can
+make a later stage slow or large.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any, Final
+
+from takeback.errors import InputError, LimitError
+from takeback.state import ABSENT, KINDS, SURFACES, Contract, Operation, Spot, Stage, Takes
+from takeback.state.record import name_of, whole_number
+from takeback.state.values import encode, parse
+
+MAX_OPERATIONS: Final = 64
+MAX_FILE: Final = 4_000_000
+MAX_INDEX: Final = 10_000
+PROGRAMS: Final = {"mutation": Stage.FORWARD, "witness": Stage.CAPTURE, "recovery": Stage.RECOVERY}
+_SPOTS = ("index", "before", "after", "priority")
+_FIELDS = {"op_type", "target", "value", "witness_key", *_SPOTS}
+
+Program = tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A change and how to take it back. `declared` tells whether the contract was given or inferred."""
+
+    mutation: Program
+    witness: Program
+    recovery: Program
+    contract: Contract
+    declared: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the candidate as JSON, with its contract whether it was declared or inferred."""
+        return {
+            "mutation": [op.to_json() for op in self.mutation],
+            "witness": [op.to_json() for op in self.witness],
+            "recovery": [op.to_json() for op in self.recovery],
+            "contract": self.contract.to_json(),
+        }
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the whole candidate."""
+        return hashlib.sha256(encode(self.to_json()).encode()).hexdigest()
+
+    def mutation_digest(self) -> str:
+        """Return the SHA-256 of the mutation, which a repair must not change."""
+        return program_digest(self.mutation)
+
+
+def program_digest(program: Program) -> str:
+    """Return the SHA-256 of a program."""
+    return hashlib.sha256(encode([op.to_json() for op in program]).encode()).hexdigest()
+
+
+def infer_contract(mutation: Iterable[Operation]) -> Contract:
+    """Return the contract that lists just the addresses a mutation names."""
+    return Contract(addresses=(op.address for op in mutation))
+
+
+def read_candidate(raw: Any, where: str = "candidate") -> Candidate:
+    """Return the candidate in a JSON value, or raise naming the place of the mistake."""
+    if not isinstance(raw, dict):
+        raise InputError(where, found=raw, expected="a mapping with mutation, witness, recovery and contract")
+    unknown = sorted(set(raw) - {*PROGRAMS, "contract"})
+    if unknown:
+        raise InputError(where, found=f"the field {unknown[0]!r}",
+                         expected="only mutation, witness, recovery and contract")  # fmt: skip
+    if "mutation" not in raw:
+        raise InputError(where, found="no mutation", expected="a list of operations under 'mutation'")
+    mutation, witness, recovery = (
+        read_program(raw.get(name, []), stage, f"{where}.{name}") for name, stage in PROGRAMS.items()
+    )
+    given = raw.get("contract")
+    contract = infer_contract(mutation) if given is None else Contract.read(given, f"{where}.contract")
+    return Candidate(mutation, witness, recovery, contract, declared=given is not None)
+
+
+def load_json(path: str | FilePath) -> Any:
+    """Return the JSON in a file, or raise naming the file."""
+    place = FilePath(path)
+    try:
+        if place.stat().st_size > MAX_FILE:
+            raise LimitError(str(path), found=f"{place.stat().st_size} bytes", expected=f"at most {MAX_FILE}")
+        raw = place.read_bytes()
+    except OSError as fault:
+        raise InputError(str(path), found=fault.strerror or str(fault), expected="a readable file") from None
+    return parse(raw, str(path))
+
+
+def read_program(raw: Any, stage: Stage, where: str) -> Program:
+    """Return the operations of one stage."""
+    if not isinstance(raw, list):
+        raise InputError(where, found=raw, expected="a list of operations")
+    if len(raw) > MAX_OPERATIONS:
+        raise LimitError(where, found=f"{len(raw)} operations", expected=f"at most {MAX_OPERATIONS}")
+    return tuple(read_operation(item, stage, f"{where}[{at}]") for at, item in enumerate(raw))
+
+
+def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
+    """Return one operation, checked against its kind's declaration."""
+    if not isinstance(raw, dict):
+        raise InputError(where, found=raw, expected="a mapping with op_type and target")
+    unknown = sorted(set(raw) - _FIELDS)
+    if unknown:
+        raise InputError(where, found=f"the field {unknown[0]!r}", expected=f"only {', '.join(sorted(_FIELDS))}")
+    name = raw.get("op_type")
+    kind = KINDS.get(name) if isinstance(name, str) else None
+    wanted = [one.name for one in KINDS.values() if stage is None or one.stage is stage]
+    if kind is None or kind.name not in wanted:
+        found = "no op_type" if name is None else name
+        raise InputError(f"{where}.op_type", found=found, expected=f"one of {', '.join(wanted)}")
+    target = raw.get("target")
+    if not isinstance(target, str) or not target:
+        raise InputError(f"{where}.target", found=target, expected="the text of a target")
+    surface = SURFACES[kind.surface]
+    path = surface.target(target, f"{where}.target", kind)
+    _takes(kind.value, "value", raw, where)
+    _takes(kind.witness, "witness_key", raw, where)
+    value = raw.get("value", ABSENT)
+    return Operation(
+        kind=kind,
+        target=target,
+        path=path,
+        address=surface.address(path),
+        value=ABSENT if value is ABSENT else surface.value(kind, target, value, f"{where}.value"),
+        raw=value,
+        witness_key=_witness_key(raw, where),
+        spot=_spot(raw, kind.placed, target, where),
+    )
+
+
+def _takes(takes: Takes, field: str, raw: dict[str, Any], where: str) -> None:
+    if takes is Takes.MUST and field not in raw:
+        raise InputError(where, found=f"no {field}", expected=f"{raw['op_type']} with a {field}")
+    if takes is Takes.NO and field in raw:
+        raise InputError(f"{where}.{field}", found=raw[field], expected=f"no {field} for {raw['op_type']}")
+
+
+def _witness_key(raw: dict[str, Any], where: str) -> str | None:
+    if "witness_key" not in raw:
+        return None
+    place = f"{where}.witness_key"
+    key = name_of(raw["witness_key"], place)
+    if key.endswith("_existed"):
+        raise InputError(place, found=key, expected="a key that does not end in _existed, which marks existence")
+    return key
+
+
+def _spot(raw: dict[str, Any], placed: bool, target: str, where: str) -> Spot | None:
+    given = [name for name in _SPOTS if name in raw]
+    if not given:
+        return None
+    if not placed:
+        raise InputError(f"{where}.{given[0]}", found=given[0], expected=f"no place for {raw['op_type']}")
+    if len(given) > 1:
+        raise InputError(where, found=" and ".join(given), expected="at most one of index, before, after, priority")
+    name, place = given[0], f"{where}.{given[0]}"
+    if name in {"before", "after"}:
+        anchor = name_of(raw[name], place)
+        if anchor == target:
+            raise InputError(place, found=anchor, expected="another id than the target")
+        return Spot(before=anchor) if name == "before" else Spot(after=anchor)
+    number = whole_number(raw[name], place)
+    if name == "index" and not 0 <= number <= MAX_INDEX:
+        raise InputError(place, found=number, expected=f"a position from 0 to {MAX_INDEX}")
+    return Spot(index=number) if name == "index" else Spot(priority=number)

@@ -1,0 +1,111 @@
+"""Running programs on one state: capture, forward, recover.
+
+A forward program is atomic: if one operation fails, the state is as before and the receipt says so. Recovery
+takes the state, the witness and the receipt. Each operation is handed its own surface's value and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from takeback.errors import OperationFailed
+from takeback.language import Program
+from takeback.state import SURFACES, Address, Captured, State, diff
+
+Witness = dict[str, Captured]
+
+
+class Write(NamedTuple):
+    """One write of a forward run: which operation, where, and what it resolved to.
+
+    `resolved` is the place of a chain's element, the name of a socket's handle, or None.
+    """
+
+    position: int
+    address: Address
+    resolved: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a forward run did: its writes in order, and why it failed if it did.
+
+    A failed run has no effect on the state, but its writes up to the failure are still on record.
+    """
+
+    writes: tuple[Write, ...]
+    failed_at: int | None = None
+    reason: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        """Tell whether every operation ran."""
+        return self.failed_at is None
+
+    @property
+    def handles(self) -> dict[str, str]:
+        """Return the handles acquired, by resource key."""
+        return {write.address.key: write.resolved for write in self.writes
+                if write.address.surface == "resources"}  # fmt: skip
+
+
+def capture(program: Program, state: State) -> Witness:
+    """Run a witness program on the state before the change."""
+    parts = state.parts
+    return {op.witness_key: op.kind.run(parts[op.kind.surface], op) for op in program}  # type: ignore[misc]
+
+
+def forward(program: Program, state: State) -> tuple[State, Receipt]:
+    """Run a mutation; on failure return the state as it was."""
+    parts = state.parts.copy()
+    writes = []
+    at = 0
+    try:
+        for at, op in enumerate(program):
+            kind = op.kind
+            surface = kind.surface
+            parts[surface], resolved = kind.run(parts[surface], op)
+            writes.append(Write(at, op.address, resolved))
+    except OperationFailed as fault:
+        return state, Receipt(tuple(writes), at, f"mutation[{at}] {program[at].kind.name}: {fault.message}")
+    return State.of(parts), Receipt(tuple(writes))
+
+
+def recover(program: Program, state: State, witness: Witness, receipt: Receipt) -> State:
+    """Run a recovery program; raise `OperationFailed` naming the operation that could not run."""
+    del receipt
+    parts = state.parts.copy()
+    for at, op in enumerate(program):
+        kind = op.kind
+        captured = None
+        if op.witness_key is not None:
+            captured = witness.get(op.witness_key)
+            if captured is None:
+                raise OperationFailed(f"recovery[{at}] {kind.name}: no capture wrote {op.witness_key!r}")
+            if captured.kind != kind.surface:
+                raise OperationFailed(
+                    f"recovery[{at}] {kind.name}: {op.witness_key!r} holds a capture of {captured.kind}"
+                )
+        try:
+            parts[kind.surface] = kind.run(parts[kind.surface], op, captured)
+        except OperationFailed as fault:
+            raise OperationFailed(f"recovery[{at}] {kind.name}: {fault.message}") from None
+    return State.of(parts)
+
+
+def effects(before: State, after: State, receipt: Receipt) -> set[Address]:
+    """Return E(m, s): what a diff shows and what the trace recorded."""
+    found = {write.address for write in receipt.writes}
+    found.update(change.address for change in diff(before, after))
+    return found
+
+
+def witness_to_json(witness: Witness) -> dict[str, Any]:
+    """Return a witness as JSON: the value under its key, existence under `<key>_existed`."""
+    plain: dict[str, Any] = {}
+    for key, captured in witness.items():
+        surface = SURFACES[captured.kind]
+        plain[key] = surface.describe(captured.content) if captured.existed else None
+        plain[f"{key}_existed"] = captured.existed
+    return plain

@@ -1,0 +1,178 @@
+"""Surfaces that bind names to contents: prompts, routing, tools, and any simple surface added from outside.
+
+A subclass says how contents are read and written and gives samples of them; capture, forward, restore,
+removal, diff, perturbation and proof shapes are here.
+"""
+
+from __future__ import annotations
+
+import random
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from takeback.errors import InputError, LimitError
+from takeback.state.address import Address
+from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
+from takeback.state.pmap import ABSENT, EMPTY, PMap
+from takeback.state.record import name_of
+from takeback.state.strategy import EXISTENCE, Strategy
+from takeback.state.surface import Change, Component, Edit, Surface
+from takeback.state.values import same, thaw
+
+MAX_ENTRIES = 2_000_000
+
+
+def capture(value: PMap, op: Operation) -> Captured:
+    """Take down what the key is bound to."""
+    return Captured(op.kind.surface, op.target, value.get(op.path, ABSENT))
+
+
+def bind(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Bind the key to the operation's value."""
+    return value.put(op.path, op.value), None
+
+
+def restore(value: PMap, op: Operation, captured: Captured | None) -> PMap:
+    """Put the old binding back, or remove the key if there was none (or no witness is given)."""
+    if captured is None or captured.content is ABSENT:
+        return value.drop(op.path)
+    return value.put(op.path, captured.content)
+
+
+def keyed_kinds(surface: str, level: Level, *, capture_name: str, forward: str, restore_name: str,
+                remove: str | None = None, schema: dict[str, Any]) -> tuple[Kind, ...]:  # fmt: skip
+    """Return the four usual operations of a keyed surface under their names."""
+    kinds = [
+        Kind(capture_name, Stage.CAPTURE, level, surface, capture, witness=Takes.MUST),
+        Kind(forward, Stage.FORWARD, level, surface, bind, value=Takes.MUST, schema=schema),
+        Kind(restore_name, Stage.RECOVERY, level, surface, restore, witness=Takes.MUST),
+    ]
+    if remove is not None:
+        kinds.append(Kind(remove, Stage.RECOVERY, level, surface, restore, witness=Takes.MAY, removes=True))
+    return tuple(kinds)
+
+
+class KeyedSurface(Surface):
+    """Names bound to contents in a `PMap`."""
+
+    empty: PMap = EMPTY
+
+    @abstractmethod
+    def content(self, key: str, raw: Any, where: str) -> Any:
+        """Return one content checked and frozen, or raise."""
+
+    @abstractmethod
+    def sample(self, key: str, rng: random.Random) -> Any:
+        """Return some believable content that differs from what a task would write."""
+
+    @abstractmethod
+    def extreme(self, key: str, rng: random.Random) -> Any:
+        """Return content at the edge of what is allowed."""
+
+    @abstractmethod
+    def generic(self, key: str, salt: str) -> Any:
+        """Return content that equals no other: it carries `key` and `salt`."""
+
+    def read(self, raw: Any, where: str) -> PMap:
+        """Read a mapping of names to contents."""
+        if not isinstance(raw, dict):
+            raise InputError(where, found=raw, expected="a mapping")
+        if len(raw) > MAX_ENTRIES:
+            raise LimitError(where, found=f"{len(raw)} entries", expected=f"at most {MAX_ENTRIES}")
+        return PMap({name_of(key, f"{where} key"): self.content(key, item, f"{where}[{key!r}]")
+                     for key, item in raw.items()})  # fmt: skip
+
+    def write(self, value: PMap) -> Any:
+        """Write the mapping of names to contents."""
+        return {key: self.describe(item) for key, item in value.items()}
+
+    def canonical(self, value: PMap) -> Any:
+        """Write the mapping with canonical contents."""
+        return {key: self.canonical_content(item) for key, item in value.items()}
+
+    def canonical_content(self, content: Any) -> Any:
+        """Return one content in canonical form."""
+        return thaw(content)
+
+    def describe(self, content: Any) -> Any:
+        """Return plain JSON."""
+        return thaw(content)
+
+    def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
+        """Yield the keys bound to different contents."""
+        for key, one, two in before.candidates(after):
+            if not same(one, two):
+                yield Change(Address(self.name, key), one, two)
+
+    def equivalent(self, before: Any, after: Any) -> bool:
+        """Compare contents by type and value."""
+        return same(before, after)
+
+    def target(self, raw: str, where: str, kind: Kind | None) -> str:
+        """Take any name."""
+        del kind
+        return name_of(raw, where)
+
+    def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
+        """Check the content a forward operation binds."""
+        del kind
+        return self.content(target, raw, where)
+
+    def invert(self, op: Operation, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Capture the key and restore it."""
+        return (
+            {"op_type": self.kind(Stage.CAPTURE)[0].name, "target": op.target, "witness_key": key},
+            {"op_type": self.kind(Stage.RECOVERY)[0].name, "target": op.target, "witness_key": key},
+        )
+
+    def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
+        """Vary existence and content of the touched keys; add names that nobody uses."""
+        if strategy in EXISTENCE:
+            for op in aims:
+                value = self._vary(strategy, value, op.path, rng)
+            if strategy == Strategy.COMBINATORIAL and value:
+                value = self._vary(strategy, value, rng.choice(sorted(value)), rng)
+        elif strategy == Strategy.NOISE and rng.random() < 0.5:  # noqa: PLR2004  (a coin)
+            key = f"unrelated_{rng.randrange(1000)}"
+            value = value.put(key, self.sample(key, rng))
+        return value
+
+    def _vary(self, strategy: str, value: PMap, key: str, rng: random.Random) -> PMap:
+        choice = rng.randrange(3)
+        if choice == 0:
+            return value.drop(key)
+        if choice == 1 and strategy == Strategy.BOUNDARY:
+            return value.put(key, self.extreme(key, rng))
+        if choice == 1 or strategy == Strategy.COMBINATORIAL:
+            return value.put(key, self.sample(key, rng))
+        return value
+
+    def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
+        """Each named key is there, with content of its own, or not."""
+        return tuple(
+            Component(f"{self.name}[{key!r}]", (_binding(key, self.generic(key, salt)), _dropping(key)))
+            for key in dict.fromkeys(op.path for op in ops)
+        )
+
+    def bystander(self, value: PMap, salt: str) -> PMap:
+        """Add a name nobody uses."""
+        key = f"bystander_{salt}"
+        return value.put(key, self.generic(key, salt))
+
+    def entries(self, value: PMap) -> Iterator[tuple[Address, Edit]]:
+        """Yield each key."""
+        for key in sorted(value):
+            yield Address(self.name, key), _dropping(key)
+
+    def size(self, value: PMap) -> int:
+        """Return the number of keys."""
+        return len(value)
+
+
+def _binding(key: str, content: Any) -> Edit:
+    return lambda value: value.put(key, content)
+
+
+def _dropping(key: str) -> Edit:
+    return lambda value: value.drop(key)

@@ -1,0 +1,132 @@
+"""What an operation is: a declared kind, and one use of it.
+
+A kind says its name, stage, level, which fields it takes and what it reads of values that are not its own.
+Its `run` sees the value of its own surface only, so no operation can touch another surface. Parser, gate,
+JSON Schema, interpreter, oracle and proof read this declaration and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from takeback.state.address import Address
+from takeback.state.pmap import ABSENT
+
+
+class Stage(StrEnum):
+    """When an operation runs."""
+
+    CAPTURE = "capture"
+    FORWARD = "forward"
+    RECOVERY = "recovery"
+
+
+class Takes(StrEnum):
+    """Whether an operation takes a field."""
+
+    NO = "no"
+    MAY = "may"
+    MUST = "must"
+
+
+class Level(StrEnum):
+    """Recovery languages, each containing the one before it."""
+
+    L0 = "L0"
+    L1 = "L1"
+    L2 = "L2"
+
+    def includes(self, other: Level) -> bool:
+        """Tell whether this language contains the operations of `other`."""
+        return self.value >= other.value
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What a capture found: the slot's content (ABSENT if none) and what surrounds it.
+
+    `kind` is the surface it came from, `target` the key it was taken at, `missing` how many containers
+    above it were not there, `part` the callback within an event where one was named.
+    """
+
+    kind: str
+    target: str
+    content: Any
+    missing: int = 0
+    part: str | None = None
+
+    @property
+    def existed(self) -> bool:
+        """Tell whether something was there."""
+        return self.content is not ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where `add_middleware` is to put its element: exactly one of the fields is set."""
+
+    index: int | None = None
+    before: str | None = None
+    after: str | None = None
+    priority: int | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The declaration of an operation.
+
+    `run` is, by stage: capture `(surface_value, op) -> Captured`; forward `(surface_value, op) ->
+    (surface_value, resolved)` where `resolved` is what the receipt keeps (a place, a handle, or None);
+    recovery `(surface_value, op, captured | None) -> surface_value`.
+    `reads` names what it looks at besides its own slot's presence; `whole` allows the target `*`;
+    `removes` marks a recovery that removes unconditionally when it has no witness.
+    `schema` is the JSON Schema of `value`.
+    """
+
+    name: str
+    stage: Stage
+    level: Level
+    surface: str
+    run: Callable[..., Any]
+    value: Takes = Takes.NO
+    witness: Takes = Takes.NO
+    placed: bool = False
+    whole: bool = False
+    removes: bool = False
+    reads: tuple[str, ...] = ()
+    schema: dict[str, Any] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One use of a kind, checked and ready to run.
+
+    `path` is the target in the surface's own form, `value` the frozen value, `raw` the value as it was
+    written (for printing it back), `address` what a contract must cover.
+    """
+
+    kind: Kind
+    target: str
+    path: Any
+    address: Address
+    value: Any = ABSENT
+    raw: Any = ABSENT
+    witness_key: str | None = None
+    spot: Spot | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the operation as it stands in a candidate."""
+        plain: dict[str, Any] = {"op_type": self.kind.name, "target": self.target}
+        if self.raw is not ABSENT:
+            plain["value"] = self.raw
+        if self.witness_key is not None:
+            plain["witness_key"] = self.witness_key
+        if self.spot is not None:
+            for name in ("index", "before", "after", "priority"):
+                given = getattr(self.spot, name)
+                if given is not None:
+                    plain[name] = given
+        return plain

@@ -1,0 +1,165 @@
+"""What a surface is, and the register of surfaces.
+
+A surface owns everything about one part of the harness: its shape, addresses, operations (capture, forward,
+restore), equality, diff, perturbation for counterfactuals, and shapes for proof. A new surface is one object
+passed to `register`; nothing else in the package names surfaces one by one.
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from takeback.errors import InputError, UnknownSurfaceError
+from takeback.state.address import Address
+from takeback.state.operation import Kind, Operation, Stage
+
+Edit = Callable[[Any], Any]
+"""A change to one surface's value: value in, value out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference between two states: `before` and `after` are contents, ABSENT where nothing was."""
+
+    address: Address
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A part of the state whose behaviour depends on nothing outside it; proof tries each alternative.
+
+    The first alternative is the baseline, used while other components are varied. `path` is set where a
+    component lies in a tree: one that is turned into a leaf hides those below it.
+    """
+
+    name: str
+    alternatives: tuple[Edit, ...]
+    path: tuple[str, ...] = ()
+
+    def hides(self, other: Component) -> bool:
+        """Tell whether this component lies above the other in a tree."""
+        return 0 < len(self.path) < len(other.path) and other.path[: len(self.path)] == self.path
+
+
+class Surface(ABC):
+    """One surface. `empty` is its value in an empty state, `kinds` its operations."""
+
+    name: str
+    empty: Any
+    kinds: tuple[Kind, ...]
+
+    @abstractmethod
+    def read(self, raw: Any, where: str) -> Any:
+        """Return the surface's value from its JSON form, or raise naming the place."""
+
+    @abstractmethod
+    def write(self, value: Any) -> Any:
+        """Return the JSON form, the inverse of `read`."""
+
+    @abstractmethod
+    def canonical(self, value: Any) -> Any:
+        """Return the JSON form with volatile parts replaced and file contents hashed."""
+
+    @abstractmethod
+    def diff(self, before: Any, after: Any) -> Iterator[Change]:
+        """Yield what differs, at the deepest addresses; cost follows what changed."""
+
+    @abstractmethod
+    def equivalent(self, before: Any, after: Any) -> bool:
+        """Tell whether the contents of one address mean the same (either may be ABSENT)."""
+
+    @abstractmethod
+    def describe(self, content: Any) -> Any:
+        """Return a plain JSON picture of one address's content, for people."""
+
+    @abstractmethod
+    def target(self, raw: str, where: str, kind: Kind | None) -> Any:
+        """Return a target in this surface's own form, or raise. `kind` is None for a contract's address."""
+
+    @abstractmethod
+    def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
+        """Return an operation's value checked and frozen, or raise."""
+
+    @abstractmethod
+    def invert(self, op: Operation, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the capture and the restore that take `op` (a forward operation) back."""
+
+    def clear(self, ops: Sequence[Operation]) -> list[dict[str, Any]]:
+        """Return recovery operations to run before the restores of `ops`, where those could collide."""
+        del ops
+        return []
+
+    @abstractmethod
+    def perturb(self, strategy: str, value: Any, aims: Sequence[Operation], rng: random.Random) -> Any:
+        """Return the value perturbed by a counterfactual strategy, aimed at what `aims` touch."""
+
+    @abstractmethod
+    def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
+        """Return the components that programs with `ops` can tell apart on this surface.
+
+        Contents carry `salt`, a text that occurs in no program, so that they equal none of its literals.
+        """
+
+    @abstractmethod
+    def bystander(self, value: Any, salt: str) -> Any:
+        """Return the value with an entry added that no program names."""
+
+    @abstractmethod
+    def entries(self, value: Any) -> Iterator[tuple[Address, Edit]]:
+        """Yield each entry with the edit that removes it, for making counterexamples small."""
+
+    @abstractmethod
+    def size(self, value: Any) -> int:
+        """Return the number of entries."""
+
+    def address(self, path: Any) -> Address:
+        """Return the address of a target in the surface's own form."""
+        return Address(self.name, path)
+
+    def covers(self, outer: str, inner: str) -> bool:
+        """Tell whether the address key `outer` contains `inner`."""
+        return outer == inner
+
+    def overlaps(self, one: Operation, two: Operation) -> bool:
+        """Tell whether two operations on this surface can see each other's effect."""
+        return "*" in (one.target, two.target) or one.path == two.path
+
+    def kind(self, stage: Stage) -> tuple[Kind, ...]:
+        """Return this surface's operations of one stage."""
+        return tuple(kind for kind in self.kinds if kind.stage is stage)
+
+
+SURFACES: dict[str, Surface] = {}
+KINDS: dict[str, Kind] = {}
+
+
+def register(surface: Surface) -> None:
+    """Add a surface and its operations; a name that is taken is an error."""
+    if surface.name in SURFACES:
+        raise InputError("surface", found=surface.name, expected="a name no surface has yet")
+    taken = [kind.name for kind in surface.kinds if kind.name in KINDS]
+    if taken:
+        raise InputError(f"surface {surface.name}", found=", ".join(taken), expected="new operation names")
+    SURFACES[surface.name] = surface
+    KINDS.update((kind.name, kind) for kind in surface.kinds)
+
+
+def unregister(name: str) -> None:
+    """Take a surface out again."""
+    surface = SURFACES.pop(name)
+    for kind in surface.kinds:
+        del KINDS[kind.name]
+
+
+def surface_named(name: str, where: str) -> Surface:
+    """Return the surface called `name`, or raise."""
+    found = SURFACES.get(name)
+    if found is None:
+        raise UnknownSurfaceError(where, found=name, expected=f"one of {', '.join(SURFACES)}")
+    return found

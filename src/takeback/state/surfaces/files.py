@@ -1,0 +1,231 @@
+"""Files: a sandbox of relative paths. Content and mode count; times and inodes do not.
+
+Directories are containers of the tree. A path that could leave the sandbox is refused when it is read, here;
+symbolic links are the live harness's business and refused there.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from takeback.errors import InputError, LimitError, OperationFailed
+from takeback.state import tree
+from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
+from takeback.state.pmap import ABSENT, EMPTY, PMap
+from takeback.state.strategy import EXISTENCE, Strategy
+from takeback.state.tree import Path
+from takeback.state.treed import TreeSurface, capture, restore
+from takeback.state.values import MAX_TEXT, text
+
+MAX_PATH: Final = 512
+MAX_NAME_BYTES: Final = 255
+DEFAULT_MODE: Final = 0o644
+KEEP_MODE: Final = -1
+"""As the mode of a written file: keep the mode of the file that is there, or use the default."""
+_MODE = re.compile(r"0[0-7]{3}")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file's content and permission bits."""
+
+    content: bytes
+    mode: int = DEFAULT_MODE
+
+    @property
+    def digest(self) -> str:
+        """Return the SHA-256 of the content."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def write_file(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Write the file, keeping the mode of one that is there unless a mode is given."""
+    there = tree.get(value, op.path)
+    if type(there) is PMap:
+        raise OperationFailed(f"{op.target!r} is a directory")
+    content = op.value
+    if content.mode == KEEP_MODE:
+        content = File(content.content, DEFAULT_MODE if there is ABSENT else there.mode)
+    return tree.put(value, op.path, content), None
+
+
+def restore_file(value: PMap, op: Operation, captured: Captured | None) -> PMap:
+    """Restore as trees do, but never take a directory for a file."""
+    gone = captured is None or captured.content is ABSENT
+    if gone and type(tree.get(value, op.path)) is PMap:
+        raise OperationFailed(f"{op.target!r} is a directory")
+    return restore(value, op, captured)
+
+
+_READS = ("ancestors are directories", "the path is a directory", "mode, to keep it")
+
+
+class Files(TreeSurface):
+    """Sandbox path → {content, mode}."""
+
+    name = "files"
+    kinds = (
+        Kind("capture_file", Stage.CAPTURE, Level.L1, "files", capture, witness=Takes.MUST),
+        Kind("write_file", Stage.FORWARD, Level.L1, "files", write_file, value=Takes.MUST, reads=_READS,
+             schema={"anyOf": [{"type": "string", "maxLength": 2000},
+                               {"type": "object",
+                                "properties": {"content": {"type": "string", "maxLength": 2000},
+                                               "mode": {"type": "string", "pattern": "^0[0-7]{3}$"}},
+                                "required": ["content"], "additionalProperties": False}]}),
+        Kind("restore_file", Stage.RECOVERY, Level.L1, "files", restore_file, witness=Takes.MUST, reads=_READS),
+        Kind("delete_file", Stage.RECOVERY, Level.L1, "files", restore_file, witness=Takes.MAY, removes=True,
+             reads=_READS),
+    )  # fmt: skip
+
+    def read(self, raw: Any, where: str) -> PMap:
+        """Read a flat mapping of paths."""
+        if not isinstance(raw, dict):
+            raise InputError(where, found=raw, expected="a mapping of paths")
+        root: dict[str, Any] = {}
+        for key in raw:
+            place = f"{where}[{key!r}]"
+            self._add(root, self.target(key, place, None), _read_file(raw[key], place), place)
+        return _frozen(root)
+
+    def _add(self, root: dict[str, Any], path: Path, content: File | PMap, where: str) -> None:
+        """Put one entry of a state file into the nested dicts that `read` builds."""
+        node = root
+        for name in path[:-1]:
+            node = node.setdefault(name, {})
+            if not isinstance(node, dict):
+                raise InputError(where, found="a path below a file", expected="a directory above it")
+        there = node.setdefault(path[-1], {} if isinstance(content, PMap) else content)
+        if isinstance(there, dict) != isinstance(content, PMap):
+            raise InputError(where, found="a file and a directory of one name", expected="one of them")
+
+    def write(self, value: PMap) -> Any:
+        """Write a flat mapping of paths."""
+        return {self.join(path): self.describe(leaf) for path, leaf in tree.leaves(value)}
+
+    def canonical(self, value: PMap) -> Any:
+        """Hash contents."""
+        return {self.join(path): {"directory": True} if type(leaf) is PMap
+                else {"sha256": leaf.digest, "mode": f"{leaf.mode:04o}"}
+                for path, leaf in tree.leaves(value)}  # fmt: skip
+
+    def describe(self, content: Any) -> Any:
+        """Return a file as it stands in a state file."""
+        if type(content) is PMap:
+            if not content:
+                return {"directory": True}
+            return {self.join(path): self.describe(leaf) for path, leaf in tree.leaves(content)}
+        mode = f"{content.mode:04o}"
+        try:
+            return {"content": content.content.decode(), "mode": mode}
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(content.content).decode(), "mode": mode}
+
+    def equivalent(self, before: Any, after: Any) -> bool:
+        """Compare existence, content and mode."""
+        return bool(before == after) if type(before) is type(after) else False
+
+    def join(self, path: Path) -> str:
+        """Join with slashes."""
+        return "/".join(path)
+
+    def split(self, key: str) -> Path:
+        """Split at slashes."""
+        return tuple(key.split("/"))
+
+    def target(self, raw: str, where: str, kind: Kind | None) -> Path:
+        """Take a relative path that stays inside the sandbox."""
+        del kind
+        found = text(raw, where)
+        if len(found.encode()) > MAX_PATH:
+            raise LimitError(where, found=f"a path of {len(found)} characters", expected=f"at most {MAX_PATH}")
+        expected = "a relative path inside the sandbox"
+        if "\0" in found or "\\" in found or any(ord(char) < 32 for char in found):  # noqa: PLR2004  (ASCII)
+            raise InputError(where, found=found, expected=f"{expected}, without control characters")
+        path = tuple(found.split("/"))
+        if any(name in {"", ".", ".."} for name in path):
+            raise InputError(where, found=found, expected=f"{expected}, without '..', '.' or empty parts")
+        if any(len(name.encode()) > MAX_NAME_BYTES for name in path):
+            raise LimitError(where, found="a longer name", expected=f"at most {MAX_NAME_BYTES} bytes a name")
+        return path
+
+    def value(self, kind: Kind, target: str, raw: Any, where: str) -> File:
+        """Take the text alone, or content and mode."""
+        del kind, target
+        plain = {"content": raw} if isinstance(raw, str) else raw
+        content = _read_file(plain, where)
+        if not isinstance(content, File):
+            raise InputError(where, found="a directory", expected="content")
+        return content if "mode" in plain else File(content.content, KEEP_MODE)
+
+    def generic(self, path: Path, salt: str) -> tuple[Any, ...]:
+        """A file, an empty directory, or a directory with something in it."""
+        content = File(f"{salt}: {'/'.join(path)}".encode(), 0o640)
+        return content, EMPTY, PMap({f"inside_{salt}": File(salt.encode())})
+
+    def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
+        """Vary the touched paths and what is above them; add unrelated files and deep directories."""
+        if strategy in EXISTENCE:
+            for op in aims:
+                value = _vary(strategy, value, op.path, rng)
+        elif strategy == Strategy.NOISE:
+            mode = rng.choice((0o600, 0o644, 0o755))
+            value = value.put(f"unrelated_{rng.randrange(10_000)}.txt", File(b"unrelated\n", mode))
+        elif strategy == Strategy.DEEP_DIRECTORIES:
+            path = ("external", "cache", f"partition_{rng.randrange(10_000)}", "meta.json")
+            value = _try(value, path, File(b"{}\n"))
+        return value
+
+
+def _read_file(raw: Any, where: str) -> File | PMap:
+    if not isinstance(raw, dict) or set(raw) - {"content", "base64", "mode", "directory"}:
+        raise InputError(where, found=raw, expected='{"content", "mode"}, {"base64", "mode"} or {"directory": true}')
+    if "directory" in raw:
+        if raw != {"directory": True}:
+            raise InputError(where, found=raw, expected='{"directory": true} alone')
+        return EMPTY
+    if ("content" in raw) == ("base64" in raw):
+        raise InputError(where, found=sorted(raw), expected="one of content and base64")
+    mode = raw.get("mode", f"{DEFAULT_MODE:04o}")
+    if not isinstance(mode, str) or not _MODE.fullmatch(mode):
+        raise InputError(f"{where}.mode", found=mode, expected='four octal digits such as "0644"')
+    if "content" in raw:
+        content = text(raw["content"], f"{where}.content").encode()
+    else:
+        try:
+            encoded = text(raw["base64"], f"{where}.base64", longest=2 * MAX_TEXT)
+            content = base64.b64decode(encoded, validate=True)
+        except binascii.Error:
+            raise InputError(f"{where}.base64", found="malformed base64", expected="base64 text") from None
+    return File(content, int(mode, 8))
+
+
+def _vary(strategy: str, value: PMap, path: Path, rng: random.Random) -> PMap:
+    choice = rng.randrange(6)
+    if choice <= 1:
+        return tree.drop(value, path)
+    if choice == 2 and len(path) > 1:  # noqa: PLR2004  (one of six cases)
+        return tree.drop(value, path[: rng.randrange(1, len(path))])
+    if choice == 3 and len(path) > 1:  # noqa: PLR2004
+        above = path[: rng.randrange(1, len(path))]
+        filler = File(b"in the way\n") if rng.random() < 0.2 else EMPTY  # noqa: PLR2004
+        return _try(tree.drop(value, above), above, filler)
+    size = rng.choice((0, 4096)) if strategy == Strategy.BOUNDARY else rng.randrange(1, 40)
+    return _try(value, path, File(b"x" * size, rng.choice((0o600, 0o644, 0o755))))
+
+
+def _try(value: PMap, path: Path, content: Any) -> PMap:
+    try:
+        return tree.put(value, path, content)
+    except OperationFailed:
+        return value
+
+
+def _frozen(node: dict[str, Any]) -> PMap:
+    return PMap({name: _frozen(item) if isinstance(item, dict) else item for name, item in node.items()})

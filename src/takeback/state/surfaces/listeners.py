@@ -1,0 +1,241 @@
+"""Listeners: callbacks bound to events, in order. An event with no callbacks is no event.
+
+Operations name an event; captures and removals may narrow to one callback by its id, so that what others
+bind to the same event later survives a restore.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from takeback.errors import InputError, OperationFailed
+from takeback.state.address import Address
+from takeback.state.chain import NO_LINKS, Chain, Link, Place
+from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
+from takeback.state.pmap import ABSENT, EMPTY, PMap
+from takeback.state.record import canonical_record, equivalent_records, mapping, name_of, read_record
+from takeback.state.strategy import EXISTENCE, Strategy
+from takeback.state.surface import Change, Component, Edit, Surface
+from takeback.state.values import text, thaw
+
+
+def capture(value: PMap, op: Operation) -> Captured:
+    """Take down all callbacks of the event, or the one named by `value`."""
+    chain: Chain = value.get(op.path, NO_LINKS)
+    if op.value is ABSENT:
+        return Captured("listeners", op.target, chain)
+    return Captured("listeners", op.target, chain.find(op.value) or ABSENT, part=op.value)
+
+
+def add(value: PMap, op: Operation) -> tuple[PMap, Place]:
+    """Append the callback, or replace it in place if it is bound already."""
+    chain: Chain = value.get(op.path, NO_LINKS)
+    name = op.value["id"]
+    there = chain.find(name)
+    if there is None:
+        chain, link = chain.insert(len(chain), name, op.value)
+    else:
+        link = Link(there.place, name, op.value)
+        chain = chain.put(link)
+    return value.put(op.path, chain), link.place
+
+
+def restore(value: PMap, op: Operation, captured: Captured) -> PMap:
+    """Bind again what was bound: all callbacks of the event, or the captured one at its place."""
+    if captured.part is None:
+        return _bound(value, op.path, captured.content)
+    chain: Chain = value.get(op.path, NO_LINKS)
+    link = captured.content
+    return _bound(value, op.path, chain.drop(captured.part) if link is ABSENT else chain.put(link))
+
+
+def unregister(value: PMap, op: Operation, captured: Captured | None) -> PMap:
+    """Unbind the event, or the callback named by `value`; with a witness, restore."""
+    if captured is not None:
+        return restore(value, op, captured)
+    if op.value is ABSENT:
+        return value.drop(op.path)
+    return _bound(value, op.path, value.get(op.path, NO_LINKS).drop(op.value))
+
+
+def _bound(value: PMap, event: str, chain: Chain) -> PMap:
+    if not isinstance(chain, Chain):
+        raise OperationFailed(f"the witness for {event!r} holds no callbacks")
+    return value.put(event, chain) if len(chain) else value.drop(event)
+
+
+_CALLBACK = {"type": "string", "minLength": 1, "maxLength": 80}
+_VALUE_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "id": _CALLBACK,
+        "handler": {"type": "string", "maxLength": 120},
+        "options": {"type": "object"},
+    },
+    "required": ["id", "handler"],
+    "additionalProperties": False,
+}
+
+
+class Listeners(Surface):
+    """Event → callbacks in order."""
+
+    name = "listeners"
+    empty: PMap = EMPTY
+    kinds = (
+        Kind("capture_listener", Stage.CAPTURE, Level.L1, "listeners", capture, value=Takes.MAY,
+             witness=Takes.MUST, schema=_CALLBACK),
+        Kind("add_listener", Stage.FORWARD, Level.L1, "listeners", add, value=Takes.MUST,
+             reads=("order of the callbacks",), schema=_VALUE_SCHEMA),
+        Kind("restore_listener", Stage.RECOVERY, Level.L1, "listeners", restore, witness=Takes.MUST),
+        Kind("unregister_listener", Stage.RECOVERY, Level.L1, "listeners", unregister, value=Takes.MAY,
+             witness=Takes.MAY, removes=True, schema=_CALLBACK),
+    )  # fmt: skip
+
+    def read(self, raw: Any, where: str) -> PMap:
+        """Read a mapping of events to lists of callbacks."""
+        if not isinstance(raw, dict):
+            raise InputError(where, found=raw, expected="a mapping of events")
+        events: dict[str, Chain] = {}
+        for event, items in raw.items():
+            place = f"{where}[{event!r}]"
+            if not isinstance(items, list):
+                raise InputError(place, found=items, expected="a list of callbacks")
+            records = [_record(item, f"{place}[{at}]") for at, item in enumerate(items)]
+            names = [record["id"] for record in records]
+            if len(set(names)) != len(names):
+                raise InputError(place, found="a callback id twice", expected="each id once in an event")
+            if records:
+                events[name_of(event, place)] = Chain.of(zip(names, records, strict=True))
+        return PMap(events)
+
+    def write(self, value: PMap) -> Any:
+        """Write a mapping of events to lists of callbacks."""
+        return {event: [thaw(link.record) for link in chain] for event, chain in value.items()}
+
+    def canonical(self, value: PMap) -> Any:
+        """Write canonical callbacks."""
+        return {event: [canonical_record(link.record) for link in chain] for event, chain in value.items()}
+
+    def describe(self, content: Any) -> Any:
+        """Return the callbacks in order."""
+        return [thaw(link.record) for link in content]
+
+    def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
+        """Yield the events whose callbacks differ."""
+        for event, one, two in before.candidates(after):
+            if not self.equivalent(one, two):
+                yield Change(Address(self.name, event), one, two)
+
+    def equivalent(self, before: Any, after: Any) -> bool:
+        """Compare the callbacks bound, in order."""
+        if before is ABSENT or after is ABSENT:
+            return before is after
+        if before == after:
+            return True
+        return before.ids() == after.ids() and all(
+            equivalent_records(one.record, two.record) for one, two in zip(before, after, strict=True)
+        )
+
+    def target(self, raw: str, where: str, kind: Kind | None) -> str:
+        """Take an event's name."""
+        del kind
+        return name_of(raw, where)
+
+    def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
+        """Take a callback's record when adding, its id when capturing or removing."""
+        del target
+        return _record(raw, where) if kind.stage is Stage.FORWARD else name_of(raw, where)
+
+    def invert(self, op: Operation, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Capture the one callback and restore it."""
+        return (
+            {"op_type": "capture_listener", "target": op.target, "value": op.value["id"], "witness_key": key},
+            {"op_type": "restore_listener", "target": op.target, "witness_key": key},
+        )
+
+    def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
+        """Vary whether the touched events are empty or populated, and with which callbacks."""
+        if strategy in EXISTENCE:
+            for op in aims:
+                value = _vary(value, op.path, op.value["id"], rng)
+        elif strategy == Strategy.NOISE and rng.random() < 0.5:  # noqa: PLR2004  (a coin)
+            event = f"on_unrelated_{rng.randrange(1000)}"
+            value = value.put(event, Chain.of([("watcher", _sample("watcher", rng))]))
+        return value
+
+    def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
+        """Each named callback is bound or not, each event has a callback nobody names or not."""
+        found: list[Component] = []
+        for event in dict.fromkeys(op.path for op in ops):
+            names = dict.fromkeys(_callback(op) for op in ops if op.path == event and op.value is not ABSENT)
+            names.setdefault(f"bystander_{salt}")
+            for name in names:
+                record = _record({"id": name, "handler": f"{salt}-{event}-{name}"}, "generic")
+                title = f"{Address(self.name, event)} {name}"
+                found.append(Component(title, (_binding(event, record), _unbinding(event, name))))
+        return tuple(found)
+
+    def bystander(self, value: PMap, salt: str) -> PMap:
+        """Add an event nobody names."""
+        record = _record({"id": "watcher", "handler": salt}, "generic")
+        return value.put(f"on_bystander_{salt}", Chain.of([("watcher", record)]))
+
+    def entries(self, value: PMap) -> Iterator[tuple[Address, Edit]]:
+        """Yield each callback of each event."""
+        for event in sorted(value):
+            for name in value[event].ids():
+                yield Address(self.name, event), _unbinding(event, name)
+
+    def size(self, value: PMap) -> int:
+        """Return the number of callbacks."""
+        return sum(len(value[event]) for event in value)
+
+    def overlaps(self, one: Operation, two: Operation) -> bool:
+        """Callbacks of one event are ordered, so operations on it can see each other."""
+        return bool(one.path == two.path)
+
+
+def _callback(op: Operation) -> str:
+    return str(op.value["id"]) if isinstance(op.value, PMap) else str(op.value)
+
+
+def _record(raw: Any, where: str) -> PMap:
+    if isinstance(raw, str):
+        raw = {"id": raw}
+    record = read_record(raw, where, {"id": (name_of, ABSENT), "handler": (text, ""), "options": (mapping, EMPTY)})
+    return record if record["handler"] else record.put("handler", record["id"])
+
+
+def _sample(name: str, rng: random.Random) -> PMap:
+    options = PMap({"revision": rng.randrange(10_000)})
+    return PMap({"id": name, "handler": f"prior.{name}:run", "options": options})
+
+
+def _vary(value: PMap, event: str, name: str, rng: random.Random) -> PMap:
+    choice = rng.randrange(4)
+    if choice == 0:
+        return value.drop(event)
+    chain: Chain = value.get(event, NO_LINKS)
+    if choice == 1:
+        chain = chain.insert(rng.randrange(len(chain) + 1), name, _sample(name, rng))[0]
+    elif choice == 2:  # noqa: PLR2004  (one of four cases)
+        other = f"watcher_{rng.randrange(100)}"
+        chain = chain.insert(len(chain), other, _sample(other, rng))[0]
+    else:
+        chain = chain.drop(name)
+    return _bound(value, event, chain)
+
+
+def _binding(event: str, record: PMap) -> Edit:
+    def edit(value: PMap) -> PMap:
+        chain: Chain = value.get(event, NO_LINKS)
+        return value.put(event, chain.insert(len(chain) // 2, record["id"], record)[0])
+
+    return edit
+
+
+def _unbinding(event: str, name: str) -> Edit:
+    return lambda value: _bound(value, event, value.get(event, NO_LINKS).drop(name))

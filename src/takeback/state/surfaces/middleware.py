@@ -1,0 +1,254 @@
+"""Middleware: one ordered chain of {id, handler, priority, options}, ids unique.
+
+Where a new element goes (index, before, after, priority) is resolved once, into a place; a restore puts the
+old element back at its old place. Lower priority runs earlier.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from takeback.errors import InputError, OperationFailed
+from takeback.state.address import Address
+from takeback.state.chain import NO_LINKS, Chain, Link, Place
+from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
+from takeback.state.pmap import ABSENT, EMPTY, PMap
+from takeback.state.record import (
+    canonical_record,
+    equivalent_records,
+    mapping,
+    name_of,
+    read_record,
+    whole_number,
+)
+from takeback.state.strategy import EXISTENCE, Strategy
+from takeback.state.surface import Change, Component, Edit, Surface
+from takeback.state.values import text, thaw
+
+DEFAULT_PRIORITY = 100
+WHOLE = "*"
+
+
+def capture(value: Chain, op: Operation) -> Captured:
+    """Take down one element with its place, or the whole chain."""
+    if op.target == WHOLE:
+        return Captured("middleware", WHOLE, value)
+    return Captured("middleware", op.target, value.find(op.target) or ABSENT)
+
+
+def add(value: Chain, op: Operation) -> tuple[Chain, Place]:
+    """Put the element where the operation says, moving it if it is there already."""
+    chain, link = value.insert(_position(value, op), op.target, op.value)
+    return chain, link.place
+
+
+def _position(value: Chain, op: Operation) -> int:
+    spot, others = op.spot, [link for link in value.links if link.id != op.target]
+    if spot is None:
+        return len(others)
+    if spot.index is not None:
+        return spot.index
+    if spot.priority is not None:
+        later = (at for at, link in enumerate(others) if link.record["priority"] > spot.priority)
+        return next(later, len(others))
+    anchor = spot.before if spot.before is not None else spot.after
+    found = next((at for at, link in enumerate(others) if link.id == anchor), None)
+    if found is None:
+        raise OperationFailed(f"there is no middleware {anchor!r} to stand next to")
+    return found if spot.before is not None else found + 1
+
+
+def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
+    """Put the element back at its place, or remove it if it was not there; or the whole chain."""
+    content = captured.content
+    if op.target == WHOLE:
+        if not isinstance(content, Chain):
+            raise OperationFailed("the witness holds one element, not the chain")
+        return content
+    link = content.find(op.target) if isinstance(content, Chain) else content
+    if link is None or link is ABSENT:
+        return value.drop(op.target)
+    return value.put(link if link.id == op.target else Link(link.place, op.target, link.record))
+
+
+_VALUE_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "handler": {"type": "string", "minLength": 1, "maxLength": 120},
+        "priority": {"type": "integer", "minimum": 0, "maximum": 1000},
+        "options": {"type": "object"},
+    },
+    "required": ["handler"],
+    "additionalProperties": False,
+}
+
+
+class Middleware(Surface):
+    """The chain."""
+
+    name = "middleware"
+    empty: Chain = NO_LINKS
+    kinds = (
+        Kind("capture_middleware", Stage.CAPTURE, Level.L1, "middleware", capture, witness=Takes.MUST,
+             whole=True),
+        Kind("add_middleware", Stage.FORWARD, Level.L1, "middleware", add, value=Takes.MUST, placed=True,
+             reads=("order of the chain", "priority of the others", "an anchor is there"),
+             schema=_VALUE_SCHEMA),
+        Kind("restore_middleware", Stage.RECOVERY, Level.L1, "middleware", restore, witness=Takes.MUST,
+             whole=True),
+    )  # fmt: skip
+
+    def read(self, raw: Any, where: str) -> Chain:
+        """Read a list of records."""
+        if not isinstance(raw, list):
+            raise InputError(where, found=raw, expected="a list of middleware")
+        records = [_record(item, None, f"{where}[{at}]") for at, item in enumerate(raw)]
+        seen: set[str] = set()
+        for at, record in enumerate(records):
+            if record["id"] in seen:
+                raise InputError(f"{where}[{at}].id", found=record["id"], expected="each id once in the chain")
+            seen.add(record["id"])
+        return Chain.of((record["id"], record) for record in records)
+
+    def write(self, value: Chain) -> Any:
+        """Write a list of records."""
+        return [thaw(link.record) for link in value]
+
+    def canonical(self, value: Chain) -> Any:
+        """Write a list of canonical records."""
+        return [canonical_record(link.record) for link in value]
+
+    def describe(self, content: Any) -> Any:
+        """Return one element, or that it moved."""
+        return thaw(content.record) if isinstance(content, Link) else content
+
+    def diff(self, before: Chain, after: Chain) -> Iterator[Change]:
+        """Yield elements that came, went or changed, and those that moved against the others."""
+        if before is after or before.links == after.links:
+            return
+        old: dict[str, Any] = {link.id: link for link in before}
+        new: dict[str, Any] = {link.id: link for link in after}
+        for name in old | new:
+            one, two = old.get(name, ABSENT), new.get(name, ABSENT)
+            if not self.equivalent(one, two):
+                yield Change(Address(self.name, name), one, two)
+        for name in sorted(before.moved(after)):
+            yield Change(Address(self.name, name), f"position {before.index(name)}",
+                         f"position {after.index(name)}")  # fmt: skip
+
+    def equivalent(self, before: Any, after: Any) -> bool:
+        """Compare membership and record; order is compared by `diff`."""
+        if before is after:
+            return True
+        if isinstance(before, Link) and isinstance(after, Link):
+            return equivalent_records(before.record, after.record)
+        return isinstance(before, str) and bool(before == after)
+
+    def target(self, raw: str, where: str, kind: Kind | None) -> str:
+        """Take an id, or `*` where the whole chain is allowed."""
+        if raw == WHOLE and kind is not None and not kind.whole:
+            raise InputError(where, found=raw, expected="the id of one middleware")
+        return name_of(raw, where)
+
+    def value(self, kind: Kind, target: str, raw: Any, where: str) -> PMap:
+        """Take the element's record; its id is the target."""
+        del kind
+        return _record(raw, target, where)
+
+    def invert(self, op: Operation, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Capture the element by id and restore it by id, whatever way its position was given."""
+        return (
+            {"op_type": "capture_middleware", "target": op.target, "witness_key": key},
+            {"op_type": "restore_middleware", "target": op.target, "witness_key": key},
+        )
+
+    def perturb(self, strategy: str, value: Chain, aims: Sequence[Operation], rng: random.Random) -> Chain:
+        """Vary whether the touched ids and anchors are there, and where; prepend unfamiliar interceptors."""
+        if strategy in EXISTENCE:
+            for op in aims:
+                value = _vary(value, op.target, rng)
+                anchor = op.spot and (op.spot.before or op.spot.after)
+                if anchor and rng.random() < 0.25:  # noqa: PLR2004  (one in four)
+                    value = _vary(value, anchor, rng)
+            if strategy == Strategy.COMBINATORIAL and len(value):
+                value = _vary(value, rng.choice(value.ids()), rng)
+        elif strategy == Strategy.PRIORITY_MIDDLEWARE:
+            for _ in range(rng.randrange(1, 4)):
+                name = f"interceptor_{rng.randrange(10_000)}"
+                value, _link = value.insert(0, name, _sample(name, 1))
+        elif strategy == Strategy.NOISE and rng.random() < 0.5:  # noqa: PLR2004  (a coin)
+            name = f"unrelated_{rng.randrange(1000)}"
+            value, _link = value.insert(rng.randrange(len(value) + 1), name, _sample(name, rng.randrange(200)))
+        return value
+
+    def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
+        """Each named id, target or anchor, is in the chain or not; the order cannot matter (docs/proof.md)."""
+        names: dict[str, None] = {}
+        for op in ops:
+            if op.target != WHOLE:
+                names[op.target] = None
+            anchor = op.spot and (op.spot.before or op.spot.after)
+            if anchor:
+                names[anchor] = None
+        return tuple(Component(str(Address(self.name, name)), (_adding(name, salt), _dropping(name)))
+                     for name in names)  # fmt: skip
+
+    def bystander(self, value: Chain, salt: str) -> Chain:
+        """Add an element nobody names at each end."""
+        for at, name in ((0, f"bystander_front_{salt}"), (len(value) + 1, f"bystander_back_{salt}")):
+            value, _link = value.insert(at, name, _sample(name, DEFAULT_PRIORITY))
+        return value
+
+    def entries(self, value: Chain) -> Iterator[tuple[Address, Edit]]:
+        """Yield each element."""
+        for name in value.ids():
+            yield Address(self.name, name), _dropping(name)
+
+    def size(self, value: Chain) -> int:
+        """Return the length of the chain."""
+        return len(value)
+
+    def overlaps(self, one: Operation, two: Operation) -> bool:
+        """Adding reads the order, so two operations on one chain can always see each other."""
+        return one.kind.surface == two.kind.surface
+
+
+def _record(raw: Any, name: str | None, where: str) -> PMap:
+    record = read_record(
+        raw,
+        where,
+        {
+            "id": (name_of, ABSENT if name is None else name),
+            "handler": (text, ABSENT),
+            "priority": (whole_number, DEFAULT_PRIORITY),
+            "options": (mapping, EMPTY),
+        },
+    )
+    if name is not None and record["id"] != name:
+        raise InputError(f"{where}.id", found=record["id"], expected=f"the target {name!r}, or no id")
+    return record
+
+
+def _sample(name: str, priority: int) -> PMap:
+    return PMap({"id": name, "handler": f"prior.{name}:Handler", "priority": priority, "options": EMPTY})
+
+
+def _vary(value: Chain, name: str, rng: random.Random) -> Chain:
+    choice = rng.randrange(3)
+    if choice == 0:
+        return value.drop(name)
+    if choice == 1:
+        record = _sample(name, rng.choice((1, 50, DEFAULT_PRIORITY, 500)))
+        return value.insert(rng.randrange(len(value) + 1), name, record)[0]
+    return value
+
+
+def _adding(name: str, salt: str) -> Edit:
+    record = PMap({"id": name, "handler": f"{salt}-{name}", "priority": DEFAULT_PRIORITY, "options": EMPTY})
+    return lambda value: value.insert(len(value) // 2, name, record)[0]
+
+
+def _dropping(name: str) -> Edit:
+    return lambda value: value.drop(name)

@@ -1,0 +1,231 @@
+"""Resources: sockets and other holdings by key. Live handles are kept apart, never in a state.
+
+No two keys hold one address. `external` resources stand for addresses held by something outside the harness.
+A recovery never opens what the forward run did not: it works on descriptors, the live harness on handles.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+from takeback.errors import InputError, OperationFailed, ProgramTooLarge
+from takeback.state.keyed import KeyedSurface, capture
+from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
+from takeback.state.pmap import ABSENT, PMap
+from takeback.state.record import canonical_record, equivalent_records, name_of, read_record
+from takeback.state.strategy import EXISTENCE, Strategy
+from takeback.state.surface import Component, Edit
+from takeback.state.values import text
+
+MAX_JOINT = 50_000
+_ADDRESS = re.compile(r"tcp://(\[::1\]|127(?:\.[0-9]{1,3}){3}):(0|[1-9][0-9]{0,4})")
+_MAX_PORT = 65535
+
+
+def allocate(value: PMap, op: Operation) -> tuple[PMap, str]:
+    """Hold the address under the key, unless another key holds it; the receipt names the handle."""
+    _free(value, op.path, op.value)
+    return value.put(op.path, op.value), f"handle:{op.path}"
+
+
+def release(value: PMap, op: Operation, captured: Captured | None) -> PMap:
+    """Let the key go; with a witness that had a descriptor, hold that again."""
+    if captured is None or captured.content is ABSENT:
+        return value.drop(op.path)
+    _free(value, op.path, captured.content)
+    return value.put(op.path, captured.content)
+
+
+def _free(value: PMap, key: str, record: PMap) -> None:
+    address = record["address"]
+    if address.endswith(":0"):
+        return
+    for other in value:
+        if other != key and value[other]["address"] == address:
+            raise OperationFailed(f"{address} is held by resource {other!r}")
+
+
+class Resources(KeyedSurface):
+    """Key → {kind, address, lifecycle}."""
+
+    name = "resources"
+    kinds = (
+        Kind("capture_socket", Stage.CAPTURE, Level.L1, "resources", capture, witness=Takes.MUST),
+        Kind("allocate_socket", Stage.FORWARD, Level.L1, "resources", allocate, value=Takes.MUST,
+             reads=("address of the others",),
+             schema={"type": "object",
+                     "properties": {"address": {"type": "string", "maxLength": 40,
+                                                "pattern": "^tcp://127\\.0\\.0\\.1:[0-9]{1,5}$"}},
+                     "required": ["address"], "additionalProperties": False}),
+        Kind("release_socket", Stage.RECOVERY, Level.L1, "resources", release, witness=Takes.MAY, removes=True,
+             reads=("address of the others",)),
+    )  # fmt: skip
+
+    def read(self, raw: Any, where: str) -> PMap:
+        """Read descriptors; two keys with one address are an error."""
+        value = super().read(raw, where)
+        held: dict[str, str] = {}
+        for key in value:
+            address = value[key]["address"]
+            if address in held and not address.endswith(":0"):
+                raise InputError(f"{where}[{key!r}]", found=f"{address}, held by {held[address]!r} too",
+                                 expected="each address held once")  # fmt: skip
+            held[address] = key
+        return value
+
+    def content(self, key: str, raw: Any, where: str) -> PMap:
+        """Take a descriptor, or a socket's address alone."""
+        del key
+        if isinstance(raw, str):
+            raw = {"address": raw}
+        return read_record(
+            raw,
+            where,
+            {"kind": (_kind, "socket"), "address": (_address, ABSENT), "lifecycle": (text, "open")},
+        )
+
+    def canonical_content(self, content: PMap) -> Any:
+        """Return the descriptor without handles."""
+        return canonical_record(content)
+
+    def equivalent(self, before: Any, after: Any) -> bool:
+        """Compare descriptor and lifecycle."""
+        return equivalent_records(before, after)
+
+    def sample(self, key: str, rng: random.Random) -> PMap:
+        """Return a socket on some other port."""
+        del key
+        return _socket(f"tcp://127.0.0.1:{rng.randrange(20_000, 30_000)}")
+
+    def extreme(self, key: str, rng: random.Random) -> PMap:
+        """Return an ephemeral socket or one at the edge of the range."""
+        del key
+        return _socket(rng.choice(["tcp://127.0.0.1:0", f"tcp://127.0.0.1:{_MAX_PORT}"]))
+
+    def generic(self, key: str, salt: str) -> PMap:
+        """Return a socket of its own, at an address no program names."""
+        return _socket("tcp://127.0.0.1:0", lifecycle=f"{salt}-{key}")
+
+    def clear(self, ops: Sequence[Operation]) -> list[dict[str, Any]]:
+        """Let go of all touched keys first where several are touched: they may have swapped addresses."""
+        keys = dict.fromkeys(op.target for op in ops)
+        return [{"op_type": "release_socket", "target": key} for key in keys] if len(keys) > 1 else []
+
+    def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
+        """Vary the touched keys; let something outside hold ports, also the wanted one."""
+        if strategy == Strategy.SOCKET_CONFLICT:
+            value = _hold(value, f"external_{rng.randrange(10_000)}", f"tcp://127.0.0.1:{9100 + rng.randrange(100)}")
+            for op in aims:
+                if rng.random() < 0.4:  # noqa: PLR2004  (often, not always)
+                    value = _hold(value, f"external_{rng.randrange(10_000)}", op.value["address"])
+        elif strategy in EXISTENCE:
+            for op in aims:
+                if rng.random() < 0.3:  # noqa: PLR2004
+                    value = _hold(value, op.path, op.value["address"], kind="socket")
+                else:
+                    value = self._vary_free(strategy, value, op.path, rng)
+        else:
+            value = super().perturb(strategy, value, aims, rng)
+        return value
+
+    def _vary_free(self, strategy: str, value: PMap, key: str, rng: random.Random) -> PMap:
+        varied = self._vary(strategy, value, key, rng)
+        record = varied.get(key, ABSENT)
+        return value if record is not ABSENT and _holder(value.drop(key), record["address"]) else varied
+
+    def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
+        """Keys that share addresses are varied together: who holds what, nobody, or something outside."""
+        groups: list[tuple[set[str], set[str]]] = []
+        for op in ops:
+            keys = {op.path}
+            wanted = {op.value["address"]} if op.value is not ABSENT else set()
+            held = {address for address in wanted if not address.endswith(":0")}
+            for group in [one for one in groups if one[0] & keys or one[1] & held]:
+                groups.remove(group)
+                keys |= group[0]
+                held |= group[1]
+            groups.append((keys, held))
+        return tuple(_component(sorted(keys), sorted(held), salt) for keys, held in groups)
+
+
+def _component(keys: list[str], held: list[str], salt: str) -> Component:
+    outside = ["", "socket", "external"]
+    count = (len(held) + 2) ** len(keys) * len(outside) ** len(held)
+    if count > MAX_JOINT:
+        raise ProgramTooLarge(
+            f"sockets {', '.join(keys[:3])}, … over {len(held)} addresses have {count} joint shapes, "
+            f"more than {MAX_JOINT}",
+            hint="allocate sockets that share addresses in separate changes",
+        )
+    edits: list[Edit] = []
+    for holding in product(["other", "", *held], repeat=len(keys)):
+        named = [address for address in holding if address not in {"other", ""}]
+        if len(set(named)) != len(named):
+            continue
+        rest = [address for address in held if address not in named]
+        held_by = dict(zip(keys, holding, strict=True))
+        edits += (_arranging(held_by, dict(zip(rest, others, strict=True)), salt)
+                  for others in product(outside, repeat=len(rest)))  # fmt: skip
+    return Component(f"resources {', '.join(keys)}", tuple(edits))
+
+
+def _arranging(holding: dict[str, str], outside: dict[str, str], salt: str) -> Edit:
+    def edit(value: PMap) -> PMap:
+        for key, address in holding.items():
+            if address:
+                shown = "tcp://127.0.0.1:0" if address == "other" else address
+                value = value.put(key, _socket(shown, lifecycle=f"{salt}-{key}"))
+        for at, (address, kind) in enumerate(outside.items()):
+            if kind:
+                value = value.put(f"holder_{at}_{salt}", _socket(address, kind=kind))
+        return value
+
+    return edit
+
+
+def _socket(address: str, *, kind: str = "socket", lifecycle: str = "open") -> PMap:
+    return PMap({"kind": kind, "address": address, "lifecycle": lifecycle})
+
+
+def _holder(value: PMap, address: str) -> str | None:
+    if address.endswith(":0"):
+        return None
+    return next((key for key in value if value[key]["address"] == address), None)
+
+
+def _hold(value: PMap, key: str, address: str, *, kind: str = "external") -> PMap:
+    """Let `key` hold `address`, unless another key does already."""
+    if _holder(value.drop(key), address):
+        return value
+    return value.put(key, _socket(address, kind=kind))
+
+
+def _kind(raw: Any, where: str) -> str:
+    if raw not in ("socket", "external"):
+        raise InputError(where, found=raw, expected="socket or external")
+    return str(raw)
+
+
+def _address(raw: Any, where: str) -> str:
+    found = name_of(raw, where)
+    match = _ADDRESS.fullmatch(found)
+    expected = "a loopback address such as tcp://127.0.0.1:9101"
+    if match is None or int(match[2]) > _MAX_PORT:
+        raise InputError(where, found=raw, expected=expected)
+    try:
+        ipaddress.ip_address(match[1].strip("[]"))
+    except ValueError:
+        raise InputError(where, found=raw, expected=expected) from None
+    return found
+
+
+def holdings(value: PMap) -> Iterator[tuple[str, PMap]]:
+    """Yield the sockets the harness itself holds, by key."""
+    for key in value:
+        if value[key]["kind"] == "socket":
+            yield key, value[key]

@@ -1,0 +1,97 @@
+"""Nested maps addressed by path: config mappings and file directories alike.
+
+A container is a `PMap`; anything else is a leaf. `put` makes missing containers and fails on a leaf in the
+way; `drop` removes one node; `prune` takes away containers that are empty and were not there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from takeback.errors import OperationFailed
+from takeback.state.pmap import ABSENT, EMPTY, PMap
+
+Path = tuple[str, ...]
+
+
+def get(root: PMap, path: Path) -> Any:
+    """Return what stands at `path`, or ABSENT."""
+    node: Any = root
+    for name in path:
+        if type(node) is not PMap:
+            return ABSENT
+        node = node.get(name, ABSENT)
+    return node
+
+
+def missing(root: PMap, path: Path) -> int:
+    """Return how many of the containers above `path` are not there."""
+    node: Any = root
+    for at, name in enumerate(path[:-1]):
+        node = node.get(name, ABSENT) if type(node) is PMap else ABSENT
+        if node is ABSENT:
+            return len(path) - 1 - at
+    return 0
+
+
+def put(node: PMap, path: Path, value: Any, at: int = 0) -> PMap:
+    """Return the tree with `value` at `path`, containers made on the way."""
+    name = path[at]
+    if at == len(path) - 1:
+        return node.put(name, value)
+    child = node.get(name, ABSENT)
+    if child is ABSENT:
+        child = EMPTY
+    elif type(child) is not PMap:
+        raise OperationFailed(f"{'/'.join(path[: at + 1])!r} is in the way of {'/'.join(path)!r}")
+    return node.put(name, put(child, path, value, at + 1))
+
+
+def drop(node: PMap, path: Path, at: int = 0) -> PMap:
+    """Return the tree without the node at `path`; the tree itself if there is none."""
+    name = path[at]
+    if at == len(path) - 1:
+        return node.drop(name)
+    child = node.get(name, ABSENT)
+    if type(child) is not PMap:
+        return node
+    rest = drop(child, path, at + 1)
+    return node if rest is child else node.put(name, rest)
+
+
+def prune(root: PMap, path: Path, count: int) -> PMap:
+    """Return the tree without the innermost `count` containers above `path`, as far as they are empty."""
+    for depth in range(len(path) - 1, len(path) - 1 - count, -1):
+        above = path[:depth]
+        node = get(root, above)
+        if type(node) is not PMap or node:
+            break
+        root = drop(root, above)
+    return root
+
+
+def leaves(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield every leaf and every empty container below `node`, with its path."""
+    if type(node) is PMap and (node or not path):
+        for name in node:
+            yield from leaves(node[name], (*path, name))
+    else:
+        yield path, node
+
+
+def changes(one: PMap, two: PMap, path: Path = ()) -> list[tuple[Path, Any, Any]]:
+    """Return `(path, before, after)` for each deepest place at which two trees differ in identity."""
+    found: list[tuple[Path, Any, Any]] = []
+    for name, before, after in one.candidates(two):
+        here = (*path, name)
+        grown, shrunk = type(after) is PMap, type(before) is PMap
+        if grown and shrunk:
+            found += changes(before, after, here)
+        elif before is ABSENT and grown:
+            found += ((place, ABSENT, leaf) for place, leaf in leaves(after, here))
+        elif after is ABSENT and shrunk:
+            found += ((place, leaf, ABSENT) for place, leaf in leaves(before, here))
+        else:
+            found.append((here, before, after))
+    return found

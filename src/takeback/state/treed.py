@@ -1,0 +1,145 @@
+"""Surfaces that are trees: config (mappings) and files (directories).
+
+Capture remembers the content of a path and how many containers above it were missing; restore puts the
+content back, or removes it together with the containers that were missing and are empty again.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from takeback.errors import OperationFailed
+from takeback.state import tree
+from takeback.state.address import Address
+from takeback.state.operation import Captured, Operation, Stage
+from takeback.state.pmap import ABSENT, EMPTY, PMap
+from takeback.state.surface import Change, Component, Edit, Surface
+from takeback.state.tree import Path
+
+
+def capture(value: PMap, op: Operation) -> Captured:
+    """Take down what stands at the path and which containers above it are missing."""
+    return Captured(op.kind.surface, op.target, tree.get(value, op.path), tree.missing(value, op.path))
+
+
+def bind(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Put the operation's value at the path."""
+    return tree.put(value, op.path, op.value), None
+
+
+def restore(value: PMap, op: Operation, captured: Captured | None) -> PMap:
+    """Put the old content back, or remove what is there and the containers made for it."""
+    if captured is not None and captured.content is not ABSENT:
+        return tree.put(value, op.path, captured.content)
+    value = tree.drop(value, op.path)
+    if captured is not None and captured.target == op.target:
+        value = tree.prune(value, op.path, captured.missing)
+    return value
+
+
+class TreeSurface(Surface):
+    """Paths to contents in nested `PMap`s."""
+
+    empty: PMap = EMPTY
+
+    @abstractmethod
+    def join(self, path: Path) -> str:
+        """Return a path in the surface's notation."""
+
+    @abstractmethod
+    def split(self, key: str) -> Path:
+        """Return the path an address key stands for."""
+
+    @abstractmethod
+    def generic(self, path: Path, salt: str) -> tuple[Any, ...]:
+        """Return the contents that programs could tell apart at a path, a leaf first; each equals no other."""
+
+    def address(self, path: Path) -> Address:
+        """Return the address of a path."""
+        return Address(self.name, self.join(path))
+
+    def covers(self, outer: str, inner: str) -> bool:
+        """A path covers everything below it."""
+        if outer == inner:
+            return True
+        above = self.split(outer)
+        return self.split(inner)[: len(above)] == above
+
+    def overlaps(self, one: Operation, two: Operation) -> bool:
+        """Paths overlap where one is at or above the other."""
+        short, long = sorted((one.path, two.path), key=len)
+        return bool(long[: len(short)] == short)
+
+    def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
+        """Yield the deepest paths that differ."""
+        for path, one, two in tree.changes(before, after):
+            if not self.equivalent(one, two):
+                yield Change(self.address(path), one, two)
+
+    def invert(self, op: Operation, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Capture the path and restore it."""
+        return (
+            {"op_type": self.kind(Stage.CAPTURE)[0].name, "target": op.target, "witness_key": key},
+            {"op_type": self.kind(Stage.RECOVERY)[0].name, "target": op.target, "witness_key": key},
+        )
+
+    def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
+        """Break the named paths into parts that cannot see each other."""
+        trie: dict[str, Any] = {}
+        for op in ops:
+            node = trie
+            for name in op.path:
+                node = node.setdefault(name, {})
+            node[""] = True
+        found: list[Component] = []
+        for name, node in trie.items():
+            found.extend(self._components((name,), node, salt))
+        return tuple(found)
+
+    def _components(self, path: Path, node: dict[str, Any], salt: str) -> Iterator[Component]:
+        """Yield the parts below `path` first, then `path` itself: its edits come last and can hide theirs."""
+        title = str(self.address(path))
+        below = {name: child for name, child in node.items() if name}
+        contents = (*self.generic(path, salt), ABSENT)
+        if not below:
+            yield Component(title, tuple(_setting(path, content) for content in contents), path)
+            return
+        for name, child in below.items():
+            yield from self._components((*path, name), child, salt)
+        beside = (*path, f"bystander_{salt}")
+        populated = _setting(beside, self.generic(beside, salt)[0])
+        yield Component(title, (populated, _as_it_is, _setting(path, EMPTY),
+                                *(_setting(path, content) for content in contents)), path)  # fmt: skip
+
+    def bystander(self, value: PMap, salt: str) -> PMap:
+        """Add a leaf and a container nobody names."""
+        path = (f"bystander_{salt}", "inner")
+        return tree.put(value, path, self.generic(path, salt)[0])
+
+    def entries(self, value: PMap) -> Iterator[tuple[Address, Edit]]:
+        """Yield each leaf and empty container; then each container, which goes with all below it."""
+        for path, _ in sorted(tree.leaves(value), key=lambda item: item[0]):
+            for depth in range(1, len(path) + 1):
+                yield self.address(path[:depth]), _setting(path[:depth], ABSENT)
+
+    def size(self, value: PMap) -> int:
+        """Return the number of leaves and empty containers."""
+        return sum(1 for _ in tree.leaves(value))
+
+
+def _setting(path: Path, content: Any) -> Edit:
+    def edit(value: PMap) -> PMap:
+        if content is ABSENT:
+            return tree.drop(value, path)
+        try:
+            return tree.put(value, path, content)
+        except OperationFailed:
+            return value
+
+    return edit
+
+
+def _as_it_is(value: PMap) -> PMap:
+    return value

@@ -1,0 +1,125 @@
+"""JSON values as immutable Python values, compared by type.
+
+Mappings become `PMap`, lists become tuples, scalars stay. `true`, `1` and `1.0` are three different values,
+absent is not null. Everything that comes from outside passes `freeze`, which enforces the bounds below.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+from takeback.errors import InputError, LimitError
+from takeback.state.pmap import PMap
+
+MAX_DEPTH: Final = 32
+MAX_TEXT: Final = 1_000_000
+MAX_INT: Final = 2**63 - 1
+MAX_ITEMS: Final = 10_000
+
+
+def freeze(raw: Any, where: str, *, depth: int = 0) -> Any:
+    """Return `raw` (as `json.loads` gives it) as an immutable value, or raise naming the place."""
+    if raw is None or raw is True or raw is False:
+        return raw
+    kind = type(raw)
+    if kind is str:
+        return text(raw, where)
+    if kind is int:
+        if abs(raw) > MAX_INT:
+            raise LimitError(where, found=f"a whole number of {len(hex(raw)) * 4 // 10 + 1} digits or more",
+                             expected=f"at most {MAX_INT} in size")  # fmt: skip
+        return raw
+    if kind is float:
+        if not math.isfinite(raw):
+            raise InputError(where, found=raw, expected="a finite number")
+        return raw
+    if depth >= MAX_DEPTH:
+        raise LimitError(where, found="deeper nesting", expected=f"at most {MAX_DEPTH} levels")
+    if isinstance(raw, dict | PMap):
+        _bounded(len(raw), where)
+        return PMap({text(key, f"{where} key"): freeze(item, f"{where}.{key}", depth=depth + 1)
+                     for key, item in raw.items()})  # fmt: skip
+    if isinstance(raw, list | tuple):
+        _bounded(len(raw), where)
+        return tuple(freeze(item, f"{where}[{at}]", depth=depth + 1) for at, item in enumerate(raw))
+    raise InputError(where, found=kind.__name__, expected="a JSON value")
+
+
+def _bounded(size: int, where: str) -> None:
+    if size > MAX_ITEMS:
+        raise LimitError(where, found=f"{size} items", expected=f"at most {MAX_ITEMS}")
+
+
+def text(raw: Any, where: str, *, longest: int = MAX_TEXT) -> str:
+    """Return `raw` if it is text that can be stored (UTF-8, bounded), or raise."""
+    if type(raw) is not str:
+        raise InputError(where, found=raw, expected="text")
+    if len(raw) > longest:
+        raise LimitError(where, found=f"{len(raw)} characters", expected=f"at most {longest}")
+    try:
+        raw.encode()
+    except UnicodeEncodeError:
+        raise InputError(where, found="a lone surrogate", expected="text that UTF-8 can hold") from None
+    return raw
+
+
+def thaw(value: Any) -> Any:
+    """Return the plain JSON form of a frozen value."""
+    if isinstance(value, PMap):
+        return {key: thaw(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [thaw(item) for item in value]
+    return value
+
+
+def same(one: Any, two: Any) -> bool:
+    """Tell whether two values are equal by type and content."""
+    if one is two:
+        return True
+    kind = type(one)
+    if kind is not type(two):
+        return False
+    if kind is PMap:
+        return one == two  # type: ignore[no-any-return]
+    if kind is tuple:
+        return len(one) == len(two) and all(map(same, one, two))
+    if kind is float:
+        return one == two and math.copysign(1.0, one) == math.copysign(1.0, two)
+    return bool(one == two)
+
+
+def encode(plain: Any) -> str:
+    """Return the one canonical JSON text of a plain value: sorted keys, no spaces, UTF-8."""
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def parse(raw: str | bytes, where: str) -> Any:
+    """Return the JSON value in `raw`, or raise with line and column."""
+    try:
+        return json.loads(raw, object_pairs_hook=lambda pairs: _object(pairs, where), parse_constant=_refuse)
+    except json.JSONDecodeError as fault:
+        place = f"{where}, line {fault.lineno}, column {fault.colno}"
+        raise InputError(place, found=f"malformed JSON ({fault.msg})", expected="valid JSON") from None
+    except UnicodeDecodeError:
+        raise InputError(where, found="bytes that are not UTF-8", expected="UTF-8 JSON text") from None
+    except RecursionError:
+        raise LimitError(where, found="deeper nesting", expected=f"at most {MAX_DEPTH} levels") from None
+    except ValueError as fault:
+        if isinstance(fault, InputError):
+            raise
+        raise InputError(where, found=str(fault)[:100], expected="valid JSON") from None
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _object(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(where, found=f"the key {twice!r} twice in one object", expected="each key once")
+    return found

@@ -1,0 +1,90 @@
+"""Admission rules by name: from split counts to yes or no, with the bounds they rest on.
+
+`split-wald` is the paper's primary rule, `pooled-wilson` its post-hoc check, `hidden-wilson` the rule of its
+fresh holdout. All of them demand that every dev state passes. `proof` needs no counts and lives in
+`takeback.verify.proof`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final
+
+Z: Final = 1.96
+THRESHOLD: Final = 0.85
+
+Counts = Mapping[str, tuple[int, int]]
+
+
+def wald_lower(passed: int, of: int) -> float:
+    """Return the paper's lower endpoint max(0, p − 1.96·sqrt(p(1 − p)/n)); 0 without states."""
+    if of == 0:
+        return 0.0
+    share = passed / of
+    return max(0.0, share - Z * sqrt(share * (1 - share) / of))
+
+
+def wilson_lower(passed: int, of: int) -> float:
+    """Return the lower endpoint of the two-sided 95% Wilson interval; 0 without states."""
+    if of == 0:
+        return 0.0
+    share, square = passed / of, Z * Z
+    centre = share + square / (2 * of)
+    spread = Z * sqrt(share * (1 - share) / of + square / (4 * of * of))
+    return max(0.0, (centre - spread) / (1 + square / of))
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What a rule says: yes or no, the bound of each split it bounds, and what fell short."""
+
+    admitted: bool
+    bounds: Mapping[str, float]
+    shortfalls: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule, the hidden sizes it is meant for, and its decision."""
+
+    name: str
+    iid: int
+    ood: int
+    decide: Callable[[Counts, float], Admission]
+
+
+def _dev_shortfall(counts: Counts) -> list[str]:
+    passed, of = counts["dev"]
+    return [] if passed == of else [f"dev: {passed} of {of} states pass, all must"]
+
+
+def _split_wald(counts: Counts, threshold: float) -> Admission:
+    short = _dev_shortfall(counts)
+    bounds = {name: wald_lower(*counts[name]) for name in ("iid", "ood")}
+    for name, bound in bounds.items():
+        if bound < threshold:
+            passed, of = counts[name]
+            short.append(f"{name}: {passed} of {of} pass, Wald lower bound {bound:.5f} is below {threshold}")
+    return Admission(not short, bounds, tuple(short))
+
+
+def _pooled(counts: Counts, threshold: float) -> Admission:
+    short = _dev_shortfall(counts)
+    passed = counts["iid"][0] + counts["ood"][0]
+    of = counts["iid"][1] + counts["ood"][1]
+    bound = wilson_lower(passed, of)
+    if bound < threshold:
+        short.append(f"hidden: {passed} of {of} pass, Wilson lower bound {bound:.5f} is below {threshold}")
+    return Admission(not short, {"iid": bound, "ood": bound}, tuple(short))
+
+
+RULES: Final[dict[str, Rule]] = {
+    rule.name: rule
+    for rule in (
+        Rule("split-wald", 20, 20, _split_wald),
+        Rule("pooled-wilson", 20, 20, _pooled),
+        Rule("hidden-wilson", 50, 50, _pooled),
+    )
+}

@@ -1,0 +1,135 @@
+"""One round trip: capture, forward, recover, compare, audit the contract.
+
+A trip passes if the recovered state equals the state before and the contract covers every effect. On every
+surface, meaning the same inside the contract and being equal in canonical form outside it are one relation
+(`Surface.equivalent`), so one diff answers both; a residual says on which side of the contract it lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from takeback.errors import OperationFailed
+from takeback.language import Candidate
+from takeback.runtime import Receipt, capture, forward, recover
+from takeback.state import ABSENT, SURFACES, Address, Change, State
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """One address that recovery did not bring back; contents are plain JSON, None with the flag if absent."""
+
+    address: Address
+    expected: Any
+    found: Any
+    expected_there: bool
+    found_there: bool
+    covered: bool
+
+    def __str__(self) -> str:
+        def shown(content: Any, there: bool) -> str:
+            text = repr(content) if there else "absent"
+            return text if len(text) <= 80 else text[:77] + "..."  # noqa: PLR2004  (a line of text)
+
+        expected, found = shown(self.expected, self.expected_there), shown(self.found, self.found_there)
+        side = "" if self.covered else " (outside the contract)"
+        return f"{self.address}: expected {expected}, found {found}{side}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the residual as JSON; `expected` or `found` is left out where nothing is there."""
+        plain: dict[str, Any] = {"address": str(self.address), "covered": self.covered}
+        if self.expected_there:
+            plain["expected"] = self.expected
+        if self.found_there:
+            plain["found"] = self.found
+        return plain
+
+
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """How one state fared. `failure` is why recovery could not run, `forward_failure` why the mutation did not."""
+
+    residuals: tuple[Residual, ...] = ()
+    uncovered: tuple[Address, ...] = ()
+    failure: str = ""
+    forward_failure: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Tell whether recovery brought the state back and the contract covers all effects."""
+        return not (self.residuals or self.uncovered or self.failure)
+
+
+PASSED = Trip()
+
+
+def round_trip(candidate: Candidate, state: State) -> Trip:
+    """Run one round trip; never raises: whatever goes wrong is in the trip."""
+    return Trial(candidate).run(state)
+
+
+class Trial:
+    """A candidate ready to be run on many states: what does not depend on the state is worked out once."""
+
+    __slots__ = ("_changed", "_covered", "_touched", "candidate")
+
+    def __init__(self, candidate: Candidate) -> None:
+        self.candidate = candidate
+        self._changed = tuple(dict.fromkeys(op.kind.surface for op in candidate.mutation))
+        self._touched = tuple(dict.fromkeys((*self._changed, *(op.kind.surface for op in candidate.recovery))))
+        self._covered = all(candidate.contract.covers(op.address) for op in candidate.mutation)
+
+    def run(self, state: State) -> Trip:
+        """Run one round trip; any fault fails the trip, with its reason."""
+        try:
+            return self._run(state)
+        except Exception as fault:  # noqa: BLE001  (fails closed)
+            return Trip(failure=f"fault: {type(fault).__name__}: {fault}")
+
+    def _run(self, state: State) -> Trip:
+        candidate = self.candidate
+        witness = capture(candidate.witness, state)
+        changed, receipt = forward(candidate.mutation, state)
+        uncovered = () if self._covered else self._uncovered(receipt)
+        if changed is not state:
+            covers = candidate.contract.covers
+            for change in self._diff(state, changed, self._changed):
+                if not covers(change.address):
+                    uncovered = (*uncovered, change.address)
+        try:
+            recovered = recover(candidate.recovery, changed, witness, receipt)
+        except OperationFailed as fault:
+            return Trip((), tuple(sorted(set(uncovered))), fault.message, receipt.reason)
+        left = self._diff(state, recovered, self._touched)
+        if not left and not uncovered and receipt.failed_at is None:
+            return PASSED
+        residuals = tuple(_residual(change, candidate) for change in left)
+        return Trip(residuals, tuple(sorted(set(uncovered))), "", receipt.reason)
+
+    def _uncovered(self, receipt: Receipt) -> tuple[Address, ...]:
+        covers = self.candidate.contract.covers
+        return tuple(write.address for write in receipt.writes if not covers(write.address))
+
+    def _diff(self, before: State, after: State, names: tuple[str, ...]) -> list[Change]:
+        """Return what differs on the surfaces that operations name; no operation reaches another one."""
+        mine, theirs = before.parts, after.parts
+        found: list[Change] = []
+        for name in names:
+            one, two = mine[name], theirs[name]
+            if one is not two:
+                found += SURFACES[name].diff(one, two)
+        return found
+
+
+def _residual(change: Change, candidate: Candidate) -> Residual:
+    surface = SURFACES[change.address.surface]
+    there, left = change.before is not ABSENT, change.after is not ABSENT
+    return Residual(
+        change.address,
+        surface.describe(change.before) if there else None,
+        surface.describe(change.after) if left else None,
+        there,
+        left,
+        candidate.contract.covers(change.address),
+    )
