@@ -1,0 +1,4 @@
+"""The lab: task sets, experiments, statistics, protocol locks, results and reports.
+
+Everything here can be run by anyone with the `lab` extra installed; nothing else in Takeback imports it.
+"""
