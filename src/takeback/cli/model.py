@@ -48,9 +48,7 @@ def fetch(small: Small = False, as_json: Json = False) -> None:
         path = _fetch_with_bar(chosen)
     except TakebackError as error:
         _fail(error, as_json)
-    _say(
-        {"model": chosen.name, "path": str(path), "sha256": chosen.sha256, "licence": chosen.licence}, as_json
-    )
+    _say({"model": chosen.name, "path": str(path), "sha256": chosen.sha256, "licence": chosen.licence}, as_json)
 
 
 def status(as_json: Json = False) -> None:

@@ -41,9 +41,7 @@ def canonical(value: object, where: str = "value") -> bytes:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return text.encode("utf-8")
     except (TypeError, ValueError, RecursionError) as fault:
-        raise InputError(
-            where, found=str(fault), expected="JSON: finite numbers, text, lists, mappings"
-        ) from None
+        raise InputError(where, found=str(fault), expected="JSON: finite numbers, text, lists, mappings") from None
 
 
 def _check_keys(value: object, where: str) -> None:

@@ -72,9 +72,7 @@ def _against(folder: Path, listed: dict[str, str]) -> list[Problem]:
         elif file not in listed:
             problems.append(Problem("extra", path, "not listed in the manifest"))
         elif listed[file] != present[file]:
-            problems.append(
-                Problem("altered", path, f"sha256 {present[file]}, the manifest says {listed[file]}")
-            )
+            problems.append(Problem("altered", path, f"sha256 {present[file]}, the manifest says {listed[file]}"))
     return problems
 
 
@@ -85,9 +83,7 @@ def _lock_problems(folder: Path, lock: str) -> list[Problem]:
         try:
             held = read_lock(folder / LOCK)
             if held.digest != lock:
-                problems.append(
-                    Problem("lock", str(folder / LOCK), f"is {held.digest}, the manifest says {lock}")
-                )
+                problems.append(Problem("lock", str(folder / LOCK), f"is {held.digest}, the manifest says {lock}"))
         except InputError as fault:
             problems.append(Problem("lock", str(folder / LOCK), str(fault)))
     if (folder / RESULT).exists():

@@ -71,24 +71,18 @@ def write_results(
 ) -> Result:
     """Record a complete run: its data, its lock, and further files by relative name."""
     if data is None:
-        raise InputError(
-            "result", found="no data", expected="data of a complete run; use record_absence otherwise"
-        )
+        raise InputError("result", found="no data", expected="data of a complete run; use record_absence otherwise")
     return _write(folder, lock, _result(experiment, RunStatus.COMPLETE, lock, data=data), files or {})
 
 
 def record_absence(folder: Path, experiment: str, lock: Lock, status: RunStatus, reason: str) -> Result:
     """Record that a run did not happen (`not_run`) or broke off (`aborted`), and why."""
     if status is RunStatus.COMPLETE or not reason.strip():
-        raise InputError(
-            "result", found=f"{status.value}, {reason!r}", expected="not_run or aborted, and a reason"
-        )
+        raise InputError("result", found=f"{status.value}, {reason!r}", expected="not_run or aborted, and a reason")
     return _write(folder, lock, _result(experiment, status, lock, reason=reason), {})
 
 
-def _result(
-    experiment: str, status: RunStatus, lock: Lock, *, data: object = None, reason: str = ""
-) -> Result:
+def _result(experiment: str, status: RunStatus, lock: Lock, *, data: object = None, reason: str = "") -> Result:
     digest = digest_of(_body(experiment, status, lock.digest, data, reason), "result")
     return Result(experiment, status, lock.digest, data, reason, digest)
 
@@ -124,9 +118,7 @@ def _pretty(value: object) -> bytes:
 def _check_name(folder: Path, name: str) -> None:
     reserved = name in (LOCK, RESULT, MANIFEST) or Path(name).parts[:1] in ((SUPERSEDED,), (PROGRESS,))
     if reserved or not (folder / name).resolve().is_relative_to(folder.resolve()):
-        raise InputError(
-            f"file {name}", found="a reserved name or a path out of the folder", expected="another name"
-        )
+        raise InputError(f"file {name}", found="a reserved name or a path out of the folder", expected="another name")
 
 
 def supersede(folder: Path) -> set[str]:
@@ -161,9 +153,7 @@ def read_results(folder: Path) -> Result:
             hint="`takeback lab verify` lists every problem.",
         )
     raw = read_json(folder / RESULT)
-    return Result(
-        raw["experiment"], RunStatus(raw["status"]), raw["lock"], raw["data"], raw["reason"], raw["digest"]
-    )
+    return Result(raw["experiment"], RunStatus(raw["status"]), raw["lock"], raw["data"], raw["reason"], raw["digest"])
 
 
 def find_runs(folder: Path) -> tuple[Path, ...]:

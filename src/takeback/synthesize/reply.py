@@ -56,9 +56,7 @@ def read_object(reply: Reply) -> dict[str, Any] | Rejected:
 
 def _not_json(reply: Reply, text: str, what: str) -> Rejected:
     if reply.finish_reason == "length":
-        return Rejected(
-            "truncated", f"the token limit ended the reply after {reply.usage.completion_tokens} tokens"
-        )
+        return Rejected("truncated", f"the token limit ended the reply after {reply.usage.completion_tokens} tokens")
     if not text.startswith("{") or _has_object_then_more(text):
         return Rejected("prose", "text stands around the JSON object")
     return Rejected("malformed_json", what)

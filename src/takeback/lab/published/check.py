@@ -100,9 +100,7 @@ def within(name: str, printed: Printed, low: Number, high: Number, note: str) ->
     """Compare a printed value with a range; `note` says why it is a range."""
     slack = printed.half_digit
     status = Status.EQUAL if low - slack <= printed.value <= high + slack else Status.DIFFERS
-    return Check(
-        name, printed.where, printed.text, plain(printed.value), [plain(low), plain(high)], status, note
-    )
+    return Check(name, printed.where, printed.text, plain(printed.value), [plain(low), plain(high)], status, note)
 
 
 def holds(name: str, where: str, claim: str, recomputed: object, *, true: bool, note: str = "") -> Check:
@@ -112,6 +110,4 @@ def holds(name: str, where: str, claim: str, recomputed: object, *, true: bool, 
 
 def not_derivable(name: str, printed: Printed, recomputed: object, note: str) -> Check:
     """A printed figure that the printed counts do not determine."""
-    return Check(
-        name, printed.where, printed.text, plain(printed.value), recomputed, Status.NOT_DERIVABLE, note
-    )
+    return Check(name, printed.where, printed.text, plain(printed.value), recomputed, Status.NOT_DERIVABLE, note)

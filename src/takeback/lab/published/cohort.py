@@ -48,13 +48,9 @@ def accounting(paper: Paper) -> Iterator[Check]:
     yield same("accounting.rescued of defective", figure("accounting.rescued", "n"), defective)
     yield same("accounting.rescued by D0L1", figure("accounting.rescued", "k"), k("factorial.D0L1.all"))
     yield same("accounting.admissible in the end", figure("accounting.admissible_of_positive", "k"), final)
-    yield same(
-        "accounting.of positive in the end", figure("accounting.admissible_of_positive", "n"), positive
-    )
+    yield same("accounting.of positive in the end", figure("accounting.admissible_of_positive", "n"), positive)
     yield same("accounting.yield", figure("accounting.yield", "k"), final)
-    yield same(
-        "accounting.gain in points", figure("accounting.gain"), Fraction(100 * (final - admissible), tasks)
-    )
+    yield same("accounting.gain in points", figure("accounting.gain"), Fraction(100 * (final - admissible), tasks))
 
 
 def families(paper: Paper) -> Iterator[Check]:
@@ -80,9 +76,7 @@ def families(paper: Paper) -> Iterator[Check]:
         paper.figure("cohort.residual_middleware", "count"),
         middleware,
     )
-    yield same(
-        "families.residual by tool key", paper.figure("cohort.residual_tools", "count"), rows["Tools"][5]
-    )
+    yield same("families.residual by tool key", paper.figure("cohort.residual_tools", "count"), rows["Tools"][5])
 
 
 def strata(paper: Paper) -> Iterator[Check]:

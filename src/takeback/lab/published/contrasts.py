@@ -38,16 +38,12 @@ def primary(paper: Paper) -> Iterator[Check]:
         tasks = paper.n(f"factorial.{new}.{stratum}")
         gain = paper.k(f"factorial.{new}.{stratum}") - paper.k(f"factorial.{old}.{stratum}")
         name = f"contrast.{contrast}"
-        yield same(
-            f"{name}: difference in points", paper.figure(f"{name}.difference"), Fraction(100 * gain, tasks)
-        )
+        yield same(f"{name}: difference in points", paper.figure(f"{name}.difference"), Fraction(100 * gain, tasks))
         scores = difference_scores(test.only_new, test.only_old, tasks)
         yield interval_check(f"{name}: 95 % interval", paper.figures(f"{name}.interval", "interval"), scores)
         yield same(f"{name}: exact McNemar p", paper.figure(f"{name}.p"), test.p_value)
         yield same(f"{name}: Holm p", paper.figure(f"{name}.holm"), p_holm)
     only_new, only_old = discordant_counts(paper, "C3")
     change = paper.k("factorial.D1L1.S1") - paper.k("factorial.D0L1.S1")
-    yield same(
-        "contrast.C3: discordant tasks", paper.figure("contrast.C3.discordant", "count"), only_new + only_old
-    )
+    yield same("contrast.C3: discordant tasks", paper.figure("contrast.C3.discordant", "count"), only_new + only_old)
     yield same("contrast.C3: lost tasks", paper.figure("contrast.C3.only_D0L1", "count"), only_new - change)

@@ -28,9 +28,7 @@ def efficiency(paper: Paper) -> Iterator[Check]:
     for cell in CELLS:
         solvable = paper.k("cohort.oracle_L0" if cell.endswith("L0") else "cohort.oracle_L1")
         rescued = paper.k(f"factorial.{cell}.all")
-        yield same(
-            f"efficiency.{cell}", paper.figure(f"efficiency.{cell}"), Fraction(100 * rescued, solvable)
-        )
+        yield same(f"efficiency.{cell}", paper.figure(f"efficiency.{cell}"), Fraction(100 * rescued, solvable))
 
 
 def budget(paper: Paper) -> Iterator[Check]:
@@ -94,9 +92,7 @@ def calls(paper: Paper) -> Iterator[Check]:
         rescued = paper.k(f"factorial.{cell}.all")
         least = rescued + BUDGET * (tasks - rescued)
         note = "A range: a rescued task uses one to four calls, any other four."
-        yield within(
-            f"calls.{cell} possible", paper.figure(totals[cell], "count"), least, BUDGET * tasks, note
-        )
+        yield within(f"calls.{cell} possible", paper.figure(totals[cell], "count"), least, BUDGET * tasks, note)
 
 
 def discordant(paper: Paper) -> Iterator[Check]:

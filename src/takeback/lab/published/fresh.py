@@ -32,9 +32,7 @@ def sensitivity(paper: Paper) -> Iterator[Check]:
         for part in ("dev", "rescue", "hidden"):
             yield same(f"{name}: {part} of all", figure(f"{name}.{part}", "n"), tasks)
     change = paper.k("fresh.Q20.rescue") - paper.k("fresh.Q2.rescue")
-    yield same(
-        "fresh.Q20 against Q2: change in points", paper.figure("fresh.change"), Fraction(100 * change, tasks)
-    )
+    yield same("fresh.Q20 against Q2: change in points", paper.figure("fresh.change"), Fraction(100 * change, tasks))
     yield _change_p(paper, -change, tasks)
 
 
@@ -128,9 +126,7 @@ def families(paper: Paper) -> Iterator[Check]:
     for part in ("dev", "hidden", "rescue", "gap"):
         for field in ("k", "n"):
             total = sum(paper.count(f"fresh_families.{name}.{part}", field) for name in names)
-            yield same(
-                f"fresh families.total {part} {field}", paper.figure(f"fresh.Q20.{part}", field), total
-            )
+            yield same(f"fresh families.total {part} {field}", paper.figure(f"fresh.Q20.{part}", field), total)
     for name in names:
         entry = f"fresh_families.{name}"
         dev, rescue, gap = (paper.k(f"{entry}.{part}") for part in ("dev", "rescue", "gap"))

@@ -78,9 +78,7 @@ class Paper:
 
     def names(self, prefix: str) -> list[str]:
         """The last part of each entry's name directly under `prefix`, in the order of the file."""
-        found = [
-            name[len(prefix) + 1 :].split(".")[0] for name in self.entries if name.startswith(prefix + ".")
-        ]
+        found = [name[len(prefix) + 1 :].split(".")[0] for name in self.entries if name.startswith(prefix + ".")]
         return list(dict.fromkeys(found))
 
     def shares(self) -> list[str]:

@@ -32,9 +32,7 @@ def replication(paper: Paper) -> Iterator[Check]:
         )
     yield from _replication_tests(paper, cells, tasks)
     for name in [name for name in paper.shares() if name.startswith("replication.")]:
-        yield same(
-            f"{name}: half of the subset", paper.figure("replication.tasks", "count"), 2 * paper.n(name)
-        )
+        yield same(f"{name}: half of the subset", paper.figure("replication.tasks", "count"), 2 * paper.n(name))
     for cell in ("D0L0", "D1L0", "D0L1", "D1L1"):
         printed = paper.figure(f"replication.gpt-oss.{cell}.S0", "k")
         note = "The replication holds all 48 tasks of S0, so the reference must be the primary cell."
@@ -66,9 +64,7 @@ def _solve(difference: int, old: int, printed: Printed) -> list[tuple[int, int]]
     return [pair for pair in pairs if min(pair) >= 0 and rounds_to(mcnemar(*pair).p_value, printed)]
 
 
-def _replication_tests(
-    paper: Paper, cells: dict[str, tuple[int, ...]], tasks: dict[str, int]
-) -> Iterator[Check]:
+def _replication_tests(paper: Paper, cells: dict[str, tuple[int, ...]], tasks: dict[str, int]) -> Iterator[Check]:
     (new1, old1), (new2, old2), (new3, old3) = cells["C1"], cells["C2"], cells["C3"]
     p3_printed = paper.figure("replication.C3.holm")
     solved = _solve(new3 - old3, old3, p3_printed)
@@ -99,9 +95,7 @@ def _replication_tests(
             note="The largest value over all discordant counts that the printed cells allow.",
         )
     interval2 = paper.figures("replication.C2.interval", "interval")
-    yield interval_check(
-        "replication.C2: 95 % interval", interval2, difference_scores(new2, old2, tasks["C2"])
-    )
+    yield interval_check("replication.C2: 95 % interval", interval2, difference_scores(new2, old2, tasks["C2"]))
     options = [difference_scores(*pair, tasks["C1"]) for pair in possible]
     yield ambiguous_interval(
         "replication.C1: 95 % interval",

@@ -50,9 +50,7 @@ def _checked(scores: Mapping[int, int]) -> tuple[list[int], list[int], int]:
     values = sorted(value for value, tasks in scores.items() if tasks)
     counts = [scores[value] for value in values]
     if not values or min(counts) < 0:
-        raise InputError(
-            "scores", found=repr(dict(scores)), expected="tasks counted by score, at least one task"
-        )
+        raise InputError("scores", found=repr(dict(scores)), expected="tasks counted by score, at least one task")
     return values, counts, sum(counts)
 
 
@@ -124,6 +122,4 @@ def interaction(
         int(a) - int(b) - int(c) + int(d) for a, b, c, d in zip(*(cells[name] for name in names), strict=True)
     )
     result = bootstrap_mean(scores, resamples=resamples, seed=seed, level=level)
-    return Interaction(
-        result.estimate, result.lower, result.upper, tuple(sorted(scores.items())), resamples, seed
-    )
+    return Interaction(result.estimate, result.lower, result.upper, tuple(sorted(scores.items())), resamples, seed)

@@ -33,9 +33,7 @@ class PairedCounts:
 
     def __post_init__(self) -> None:
         if min(self.both, self.only_new, self.only_old, self.neither) < 0 or self.pairs == 0:
-            raise InputError(
-                "paired counts", found=repr(self), expected="four counts, at least one of them above 0"
-            )
+            raise InputError("paired counts", found=repr(self), expected="four counts, at least one of them above 0")
 
     @property
     def pairs(self) -> int:
@@ -95,9 +93,7 @@ def pair(new: Sequence[bool], old: Sequence[bool]) -> PairedCounts:
 def mcnemar(only_new: int, only_old: int) -> McNemar:
     """Exact two-sided McNemar test from the two discordant counts; no discordant pair gives p = 1."""
     if min(only_new, only_old) < 0:
-        raise InputError(
-            "discordant counts", found=f"{only_new}, {only_old}", expected="two counts of 0 or more"
-        )
+        raise InputError("discordant counts", found=f"{only_new}, {only_old}", expected="two counts of 0 or more")
     result = statsmodels_mcnemar([[0, only_new], [only_old, 0]], exact=True)
     return McNemar(only_new, only_old, min(1.0, float(result.pvalue)))
 
@@ -116,6 +112,4 @@ def unpaired(new: tuple[int, int], old: tuple[int, int], level: float = 0.95) ->
         check_counts(successes, trials)
     lower, upper = confint_proportions_2indep(*new, *old, method="newcomb", compare="diff", alpha=1 - level)
     table = [[new[0], new[1] - new[0]], [old[0], old[1] - old[0]]]
-    return Unpaired(
-        new[0] / new[1] - old[0] / old[1], float(lower), float(upper), float(fisher_exact(table).pvalue)
-    )
+    return Unpaired(new[0] / new[1] - old[0] / old[1], float(lower), float(upper), float(fisher_exact(table).pvalue))

@@ -138,9 +138,7 @@ def read_task(raw: Json, *, set_name: str, family: str, profiles: Json, where: s
     surfaces = tuple(name for name in checks.SURFACES if name in {FORWARD[op["op_type"]] for op in reference})
     if list(surfaces) != raw.get("surfaces"):
         raise InputError(f"{where}.surfaces", found=raw.get("surfaces"), expected=f"{list(surfaces)}")
-    state = overlay(
-        profiles[raw["profile"]], without=raw.get("without", []), additions=raw.get("with", {})
-    )
+    state = overlay(profiles[raw["profile"]], without=raw.get("without", []), additions=raw.get("with", {}))
     return Task(
         id=raw["id"],
         set_name=set_name,

@@ -211,9 +211,7 @@ CHECKS: Mapping[str, Check] = {
     "prompt_contains": _check(_prompt_contains, "prompt", "text"),
     "tool_id": _check(_tool_id, "tool", "id"),
     "tool_implementation": _check(_tool_implementation, "tool", "implementation"),
-    "tool_has_parameter": _check(
-        _tool_has_parameter, "tool", "parameter", "type", optional=("required", "enum")
-    ),
+    "tool_has_parameter": _check(_tool_has_parameter, "tool", "parameter", "type", optional=("required", "enum")),
     "middleware_handler": _check(_middleware_handler, "middleware", "handler"),
     "middleware_option": _check(_middleware_option, "middleware", "option", "value"),
     "middleware_priority": _check(_middleware_priority, "middleware", "priority"),

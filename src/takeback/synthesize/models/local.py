@@ -83,9 +83,7 @@ def start_server(settings: LocalSettings) -> Any:
     try:
         return xllamacpp.Server(params)
     except RuntimeError as error:
-        raise ServiceFault(
-            f"llama.cpp could not load the model ({error})", where=str(settings.path)
-        ) from None
+        raise ServiceFault(f"llama.cpp could not load the model ({error})", where=str(settings.path)) from None
 
 
 def _require_gguf(path: Path) -> None:

@@ -119,9 +119,7 @@ class OpenAIModel:
         sdk, started = self._sdk, self._clock()
         try:
             answer = self._client.chat.completions.create(**self._arguments(request))
-            text, finish, usage = (
-                self._collect(answer, started) if self._endpoint.stream else self._whole(answer)
-            )
+            text, finish, usage = self._collect(answer, started) if self._endpoint.stream else self._whole(answer)
         except sdk.APITimeoutError:
             raise _Transport(f"no answer within {self._endpoint.timeout_s:g} s") from None
         except sdk.APIConnectionError as error:
@@ -129,9 +127,7 @@ class OpenAIModel:
         except sdk.APIStatusError as error:
             raise self._status(error) from None
         except (sdk.APIResponseValidationError, ValueError, AttributeError, LookupError, TypeError) as error:
-            raise self._fault(
-                f"the answer is not a chat completion ({type(error).__name__}: {error})"
-            ) from None
+            raise self._fault(f"the answer is not a chat completion ({type(error).__name__}: {error})") from None
         except sdk.APIError as error:
             raise self._fault(f"the service reported an error: {error.message}") from None
         except OSError as error:

@@ -41,9 +41,7 @@ def read_lines(directory: Path) -> Iterator[Line]:
     """Every whole line of the recordings in a directory, packed file first; a torn last line is skipped."""
     files = [p for p in (directory / PACKED, directory / PLAIN) if p.is_file()]
     if not files:
-        raise RecordingError(
-            "no recording there", where=str(directory), hint=f"make one with --record {directory}"
-        )
+        raise RecordingError("no recording there", where=str(directory), hint=f"make one with --record {directory}")
     for path in files:
         yield from _parse(path, _read_bytes(path))
 

@@ -1,0 +1,44 @@
+"""Named boundaries of every durable step, where a test can make the process die.
+
+`failpoint(name)` does nothing unless a probe is armed. `BOUNDARIES` is the whole list, so that a torture run
+can demand that each was hit; reaching a name that is not on it is a mistake and raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+BOUNDARIES: dict[str, str] = {
+    "journal.append.begin": "the journal is locked for writing, nothing is inserted",
+    "journal.append.inserted": "the records are inserted, the transaction is open",
+    "journal.append.done": "the records are durable",
+    "file.temp.created": "an empty temporary file exists",
+    "file.temp.written": "the temporary file is written and synced",
+    "file.renamed": "the new file is in place, its directory is not synced",
+    "file.removed": "a file is gone, its directory is not synced",
+    "directory.created": "a directory was made for a file that is not there yet",
+    "directory.removed": "a directory was removed with the last file in it",
+}
+
+Probe = Callable[[str], None]
+_probe: Probe | None = None
+
+
+def failpoint(name: str) -> None:
+    """Tell the armed probe, if any, that this boundary is reached."""
+    if _probe is not None:
+        if name not in BOUNDARIES:
+            raise KeyError(f"failpoint {name!r} is not declared in BOUNDARIES")
+        _probe(name)
+
+
+@contextmanager
+def armed(probe: Probe) -> Iterator[None]:
+    """Call `probe` at every boundary reached inside the block."""
+    global _probe  # noqa: PLW0603 - one process dies once; a probe is process-wide by nature
+    before, _probe = _probe, probe
+    try:
+        yield
+    finally:
+        _probe = before
