@@ -42,3 +42,7 @@ def main() -> None:
     except TakebackError as fault:
         emit_error(str(fault), as_json=wants_json(sys.argv))
         sys.exit(2)
+    except Exception as fault:  # noqa: BLE001  (a fault must not look like the answer no)
+        message = f"fault: {type(fault).__name__}: {fault}"
+        emit_error(f"{message}\n  This is a mistake in Takeback: please report it.", as_json=wants_json(sys.argv))
+        sys.exit(2)

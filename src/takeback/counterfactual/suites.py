@@ -11,11 +11,12 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from takeback.errors import InputError
 from takeback.language import Program
-from takeback.state import ABSENT, SURFACES, Operation, State, diff
+from takeback.state import ABSENT, SURFACES, Operation, State
+from takeback.state.chain import Chain
 from takeback.state.strategy import EXISTENCE, IID, OOD, Strategy
 from takeback.state.values import encode
 
@@ -46,9 +47,17 @@ def suites(nominal: State, mutation: Program, *, seed: int = 0, dev: str = "Q10"
     """Return the splits for a mutation: a dev suite by name, hidden pools by size."""
     seen: set[str] = set()
     chosen = tuple(_dev(nominal, mutation, seed, dev, seen))
-    hidden = tuple(_take(nominal, mutation, seed, "iid", iid, seen))
-    shifted = tuple(_take(nominal, mutation, seed, "ood", ood, seen))
-    return Suites(chosen, hidden, shifted)
+    return Suites(chosen, *_hidden(nominal, mutation, seed, iid, ood, seen))
+
+
+def _hidden(nominal: State, mutation: Program, seed: int, iid: int, ood: int,
+            seen: set[str]) -> tuple[tuple[State, ...], tuple[State, ...]]:  # fmt: skip
+    """Make the two pools in turns (iid 0, ood 0, iid 1, …), so that the size of one cannot change the other."""
+    for split, count in (("iid", iid), ("ood", ood)):
+        _check_count(split, count)
+    pools = [_distinct(nominal, mutation, split, seed, seen) for split in ("iid", "ood")]
+    pairs = [tuple(next(pool) for pool in pools) for _ in range(max(iid, ood))]
+    return tuple(pair[0] for pair in pairs[:iid]), tuple(pair[1] for pair in pairs[:ood])
 
 
 def dev_states(nominal: State, mutation: Program, suite: str, *, seed: int = 0) -> tuple[State, ...]:
@@ -79,9 +88,13 @@ def _dev(nominal: State, mutation: Program, seed: int, suite: str, seen: set[str
 
 
 def _take(nominal: State, mutation: Program, seed: int, split: str, count: int, seen: set[str]) -> Iterator[State]:
+    _check_count(split, count)
+    yield from islice(_distinct(nominal, mutation, split, seed, seen), count)
+
+
+def _check_count(split: str, count: int) -> None:
     if not 0 <= count <= MAX_STATES:
         raise InputError(f"{split} states", found=count, expected=f"a number from 0 to {MAX_STATES}")
-    yield from islice(_distinct(nominal, mutation, split, seed, seen), count)
 
 
 def generate(nominal: State, mutation: Program, split: str, seed: int, count: int) -> tuple[State, ...]:
@@ -133,10 +146,14 @@ def _perturb(state: State, strategy: Strategy, aims: dict[str, list[Operation]],
 
 
 def _mark(nominal: State, state: State) -> str:
-    """Return what tells a state from others of the same nominal: its canonical differences."""
-    changes = [
-        [str(change.address), change.after is not ABSENT
-         and SURFACES[change.address.surface].describe(change.after)]
-        for change in diff(nominal, state)
-    ]  # fmt: skip
-    return encode(sorted(changes, key=encode))
+    """Return what tells a state from others of the same nominal: its differences, and a chain's whole order."""
+    found: list[list[Any]] = []
+    for name, surface in SURFACES.items():
+        part = state.part(name)
+        changes = list(surface.diff(nominal.part(name), part))
+        if changes and isinstance(part, Chain):
+            found.append([name, surface.canonical(part)])
+        else:
+            found += ([str(change.address), change.after is not ABSENT and surface.describe(change.after)]
+                      for change in changes)  # fmt: skip
+    return encode(sorted(found, key=encode))

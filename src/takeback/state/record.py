@@ -84,7 +84,8 @@ def equivalent_records(one: Any, two: Any) -> bool:
         return True
     if one is ABSENT or two is ABSENT:
         return False
-    return same(freeze(canonical_record(one), "record"), freeze(canonical_record(two), "record"))
+    shown = [freeze(canonical_record(record), "record", depth=-1) for record in (one, two)]
+    return same(*shown)
 
 
 NO_OPTIONS: Final = EMPTY
