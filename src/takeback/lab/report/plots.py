@@ -111,9 +111,7 @@ def stacked_families(counts: Mapping[str, Mapping[str, int]], title: str) -> Fig
         for category in categories:
             colour = CATEGORIES.get(category) or next(spare)
             widths = np.array([counts[family].get(category, 0) for family in families])
-            axes.barh(
-                families, widths, left=left, color=colour, edgecolor="white", height=0.62, label=category
-            )
+            axes.barh(families, widths, left=left, color=colour, edgecolor="white", height=0.62, label=category)
             for row, (width, start) in enumerate(zip(widths, left, strict=True)):
                 _part_label(axes, start + width / 2, row, int(width), wide=width >= NARROW * widest)
             left += widths
@@ -148,9 +146,7 @@ def precision_coverage(data: Fresh, title: str) -> Figure:
                 axes.plot([x], [y], "o", mfc="none", mec=colour, mew=1.4, ms=16, clip_on=False, zorder=2)
             keys.append(Line2D([], [], ls="", marker="o", color=colour, label=suite.name))
         keys.append(Line2D([], [], ls="", marker="o", color=GREY, label="ours"))
-        keys.append(
-            Line2D([], [], ls="", marker="o", color=GREY, mfc="none", ms=10, mew=1.8, label="published")
-        )
+        keys.append(Line2D([], [], ls="", marker="o", color=GREY, mfc="none", ms=10, mew=1.8, label="published"))
         axes.set(
             xlabel="conservatism gap (% of development rejections)",
             ylabel="false positives (% of development passes)",
@@ -191,8 +187,7 @@ def round_trip_matrix(matrix: Matrix, title: str) -> Figure:
                 line(edge - 0.5, color="white", lw=2)
         axes.set(xlabel="counterfactual states, by split", ylabel=f"{len(rows)} tasks, by family")
         keys = [
-            Patch(facecolor=c, label=t)
-            for c, t in ((PASSED, "passed"), (FAILED, "failed"), (NOT_RUN, "not run"))
+            Patch(facecolor=c, label=t) for c, t in ((PASSED, "passed"), (FAILED, "failed"), (NOT_RUN, "not run"))
         ]
         shown = keys if (values == code["-"]).any() else keys[:2]
         axes.legend(handles=shown, loc="center left", bbox_to_anchor=(1.01, 0.5))
