@@ -14,7 +14,7 @@ import typer
 from takeback.cli.output import emit_error, wants_json
 from takeback.errors import TakebackError
 
-COMMANDS = ("verify", "prove", "oracle", "schema", "states", "bench", "model")
+COMMANDS = ("verify", "prove", "oracle", "schema", "states", "bench", "model", "tasks")
 
 app = typer.Typer(
     name="takeback",
