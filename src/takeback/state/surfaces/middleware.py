@@ -39,7 +39,7 @@ def capture(value: Chain, op: Operation) -> Captured:
 
 
 def add(value: Chain, op: Operation) -> tuple[Chain, Place]:
-    """Put the element where the operation says, moving it if it is there already."""
+    """Put the element where the operation says, moving it if it is there already; a priority is also set."""
     record = op.value
     if op.spot is not None and op.spot.priority is not None:
         record = record.put("priority", op.spot.priority)
