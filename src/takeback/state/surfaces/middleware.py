@@ -124,7 +124,9 @@ class Middleware(Surface):
         return [canonical_record(link.record) for link in value]
 
     def describe(self, content: Any) -> Any:
-        """Return one element, or that it moved."""
+        """Return one element, the whole chain, or that an element moved."""
+        if isinstance(content, Chain):
+            return self.write(content)
         return thaw(content.record) if isinstance(content, Link) else content
 
     def diff(self, before: Chain, after: Chain) -> Iterator[Change]:
