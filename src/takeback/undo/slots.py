@@ -8,22 +8,22 @@ no known shape is one slot as a whole. Contents carry their place in a chain wit
 from __future__ import annotations
 
 import base64
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from takeback.errors import OperationFailed
-from takeback.state import ABSENT, SURFACES, Level, Operation, PMap, State, Surface
-from takeback.state import tree
-from takeback.state.chain import NO_LINKS, Chain, Link
+from takeback.journal.encoding import encode
+from takeback.state import ABSENT, SURFACES, Level, Operation, PMap, State, Surface, tree
+from takeback.state.chain import NO_LINKS, Link
 from takeback.state.keyed import KeyedSurface
 from takeback.state.surfaces.files import File, Files
 from takeback.state.surfaces.listeners import Listeners
 from takeback.state.surfaces.middleware import Middleware
 from takeback.state.surfaces.resources import Resources
 from takeback.state.treed import TreeSurface
-from takeback.state.values import encode, freeze, same, thaw
+from takeback.state.values import freeze, same, thaw
 
 Path = tuple[str, ...]
 Slot = tuple[str, ...]
@@ -34,12 +34,19 @@ def slot_key(slot: Slot) -> str:
     return encode(list(slot))
 
 
+def slot_of_key(key: str) -> Slot:
+    """The slot an index key stands for."""
+    return tuple(json.loads(key))
+
+
 class Shape(ABC):
     """How slots of one surface behave. `nested` slots can lie below one another."""
 
     nested = False
     strict = False
     """Whether a forward operation refuses to write where a container stands."""
+    claims = False
+    """Whether contents may claim something that no other slot may hold."""
 
     def __init__(self, surface: Surface) -> None:
         self.surface = surface
@@ -106,6 +113,8 @@ class KeyedShape(Shape):
 
 class ClaimingShape(KeyedShape):
     """Resources: no two keys hold one address."""
+
+    claims = True
 
     def claim(self, content: Any) -> str | None:
         """The address, unless it is chosen by the system."""
@@ -186,15 +195,15 @@ class ChainShape(Shape):
         """The id, unless the whole chain is meant."""
         return None if op.target == "*" else (op.target,)
 
-    def get(self, part: Chain, path: Path) -> Any:
+    def get(self, part: Any, path: Path) -> Any:
         """The element and its place."""
         return part.find(path[0]) or ABSENT
 
-    def put(self, part: Chain, path: Path, content: Any) -> Chain:
+    def put(self, part: Any, path: Path, content: Any) -> Any:
         """Put the element at its own place, or take it out."""
         return part.drop(path[0]) if content is ABSENT else part.put(content)
 
-    def differing(self, before: Chain, after: Chain) -> Iterator[Path]:
+    def differing(self, before: Any, after: Any) -> Iterator[Path]:
         """Elements that came, went, changed or stand elsewhere."""
         old, new = ({link.id: link for link in chain} for chain in (before, after))
         for name in old | new:
@@ -221,16 +230,16 @@ class ChainsShape(ChainShape):
         """Event and callback, unless the whole event is meant."""
         return (op.path, op.value["id"]) if isinstance(op.value, PMap) else None
 
-    def get(self, part: PMap, path: Path) -> Any:
+    def get(self, part: Any, path: Path) -> Any:
         """The callback and its place."""
         return part.get(path[0], NO_LINKS).find(path[1]) or ABSENT
 
-    def put(self, part: PMap, path: Path, content: Any) -> PMap:
+    def put(self, part: Any, path: Path, content: Any) -> Any:
         """Bind or unbind the callback; an event with no callbacks is no event."""
         chain = super().put(part.get(path[0], NO_LINKS), path[1:], content)
         return part.put(path[0], chain) if len(chain) else part.drop(path[0])
 
-    def differing(self, before: PMap, after: PMap) -> Iterator[Path]:
+    def differing(self, before: Any, after: Any) -> Iterator[Path]:
         """Callbacks of events whose chains differ."""
         for event, one, two in before.candidates(after):
             old, new = (NO_LINKS if chain is ABSENT else chain for chain in (one, two))
@@ -331,7 +340,3 @@ def slots_written(op: Operation, before: Any, after: Any) -> Iterator[Path]:
         yield own
     else:
         yield from shape.differing(before, after)
-
-
-__all__ = ["OperationFailed", "Path", "Shape", "Slot", "differing_slots", "get_slot", "put_slots", "same_content",
-           "shape_of", "slot_key", "slots_written"]  # fmt: skip
