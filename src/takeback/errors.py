@@ -103,3 +103,18 @@ class WeightsError(TakebackError):
 
 class MissingExtraError(TakebackError):
     """An optional dependency is not installed."""
+
+
+# The lab: locks, results and progress.
+
+
+class LockChanged(TakebackError):  # noqa: N818  (says what happened)
+    """Something a protocol lock froze has changed; `changed` names each part, its old and new digest."""
+
+    def __init__(self, name: str, changed: tuple[tuple[str, str, str], ...]) -> None:
+        lines = "; ".join(f"{part}: {old or 'not locked'} → {new or 'gone'}" for part, old, new in changed)
+        super().__init__(
+            f"the lock {name!r} no longer holds: {lines}",
+            hint="Run under the locked inputs, or make a new lock; results of the two are never mixed.",
+        )
+        self.changed = changed
