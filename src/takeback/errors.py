@@ -47,7 +47,7 @@ class ProgramTooLarge(TakebackError):  # noqa: N818  (says what is too large)
     """A proof would have to look at more classes of states than the bound allows."""
 
 
-class UnknownSurface(InputError):
+class UnknownSurfaceError(InputError):
     """A name that is no registered surface."""
 
 
@@ -84,3 +84,37 @@ class UnsafePathError(TakebackError):
 
 class HarnessError(TakebackError):
     """The real things behind a harness could not be read or changed; `str` says which and why."""
+
+
+# models -----------------------------------------------------------------------------------------------
+
+
+class ServiceFault(TakebackError):  # noqa: N818  (the service is at fault, not the model)
+    """The model service failed: the run stops, nothing counts against the model, and it can be resumed."""
+
+
+class RecordingError(TakebackError):
+    """A recording cannot be read, or lacks the request that was asked of it."""
+
+
+class WeightsError(TakebackError):
+    """Model weights are absent, incomplete, or not the file that was promised."""
+
+
+class MissingExtraError(TakebackError):
+    """An optional dependency is not installed."""
+
+
+# lab --------------------------------------------------------------------------------------------------
+
+
+class LockChanged(TakebackError):  # noqa: N818  (says what happened)
+    """Something a protocol lock froze has changed; `changed` names each part, its old and new digest."""
+
+    def __init__(self, name: str, changed: tuple[tuple[str, str, str], ...]) -> None:
+        lines = "; ".join(f"{part}: {old or 'not locked'} → {new or 'gone'}" for part, old, new in changed)
+        super().__init__(
+            f"the lock {name!r} no longer holds: {lines}",
+            hint="Run under the locked inputs, or make a new lock; results of the two are never mixed.",
+        )
+        self.changed = changed

@@ -60,4 +60,7 @@ def split_dotted(key: str) -> tuple[str, ...]:
 
 def join_dotted(path: tuple[str, ...]) -> str:
     """Join names into a dotted path, the inverse of `split_dotted`."""
+    plain = ".".join(path)
+    if "\\" not in plain and plain.count(".") == len(path) - 1:
+        return plain
     return ".".join(name.replace("\\", "\\\\").replace(".", "\\.") for name in path)

@@ -26,6 +26,7 @@ ABSENT: Final = _Absent()
 """Nothing is there. Not null: null is a value."""
 
 _SMALL = 16
+_new = object.__new__
 
 
 class PMap(Mapping[str, Any]):
@@ -38,15 +39,6 @@ class PMap(Mapping[str, Any]):
         self._over: dict[str, Any] = {}
         self._limit = _SMALL + 2 * isqrt(len(self._base))
 
-    def _with(self, over: dict[str, Any]) -> PMap:
-        if len(over) > self._limit:
-            return PMap(dict(_merged(self._base, over)))
-        new = PMap.__new__(PMap)
-        new._base = self._base
-        new._over = over
-        new._limit = self._limit
-        return new
-
     def put(self, key: str, value: Any) -> PMap:
         """Return this map with `key` bound to `value`."""
         over = self._over.copy()
@@ -54,7 +46,13 @@ class PMap(Mapping[str, Any]):
             over.pop(key, None)
         else:
             over[key] = value
-        return self._with(over)
+            if len(over) > self._limit:
+                return PMap(dict(_merged(self._base, over)))
+        new = _new(PMap)
+        new._base = self._base
+        new._over = over
+        new._limit = self._limit
+        return new
 
     def drop(self, key: str) -> PMap:
         """Return this map without `key`; the map itself if it is not there."""
@@ -65,16 +63,21 @@ class PMap(Mapping[str, Any]):
             over[key] = ABSENT
         else:
             del over[key]
-        return self._with(over)
+        if len(over) > self._limit:
+            return PMap(dict(_merged(self._base, over)))
+        new = _new(PMap)
+        new._base = self._base
+        new._over = over
+        new._limit = self._limit
+        return new
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return what `key` is bound to, or `default`."""
-        value = self._over.get(key)
-        if value is None:
-            if key in self._over:
-                return None
-            return self._base.get(key, default)
-        return default if value is ABSENT else value
+        over = self._over
+        if over and key in over:
+            value = over[key]
+            return default if value is ABSENT else value
+        return self._base.get(key, default)
 
     def __getitem__(self, key: str) -> Any:
         value = self.get(key, ABSENT)
@@ -90,6 +93,10 @@ class PMap(Mapping[str, Any]):
 
     def __iter__(self) -> Iterator[str]:
         return (key for key, _ in _merged(self._base, self._over))
+
+    def items(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
+        """Iterate over keys and what they are bound to."""
+        return iter(self._base.items()) if not self._over else _merged(self._base, self._over)
 
     def __len__(self) -> int:
         base = self._base
@@ -113,18 +120,21 @@ class PMap(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"PMap({dict(self)!r})"
 
-    def candidates(self, other: PMap) -> Iterator[tuple[str, Any, Any]]:
-        """Yield `(key, mine, theirs)` for every key that is not bound to the identical object in both."""
-        if self._base is other._base:
-            mine, theirs = self._over, other._over
+    def candidates(self, other: PMap) -> list[tuple[str, Any, Any]]:
+        """Return `(key, mine, theirs)` for every key that is not bound to the identical object in both."""
+        mine, theirs = self._over, other._over
+        base, base_too = self._base, other._base
+        if base is base_too:
             keys = mine if not theirs else theirs if not mine else mine | theirs
         else:
-            keys = {**self._base, **self._over, **other._base, **other._over}
+            keys = {**base, **mine, **base_too, **theirs}
+        found = []
         for key in keys:
-            one = self.get(key, ABSENT)
-            two = other.get(key, ABSENT)
+            one = mine[key] if key in mine else base.get(key, ABSENT)
+            two = theirs[key] if key in theirs else base_too.get(key, ABSENT)
             if one is not two:
-                yield key, one, two
+                found.append((key, one, two))
+        return found
 
     def changes(self, other: PMap) -> Iterator[tuple[str, Any, Any]]:
         """Yield `(key, mine, theirs)` for every key whose values differ, by type and value."""

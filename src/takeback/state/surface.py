@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from takeback.errors import InputError, UnknownSurface
+from takeback.errors import InputError, UnknownSurfaceError
 from takeback.state.address import Address
 from takeback.state.operation import Kind, Operation, Stage
 
@@ -34,11 +34,17 @@ class Change:
 class Component:
     """A part of the state whose behaviour depends on nothing outside it; proof tries each alternative.
 
-    The first alternative is the baseline, used while other components are varied.
+    The first alternative is the baseline, used while other components are varied. `path` is set where a
+    component lies in a tree: one that is turned into a leaf hides those below it.
     """
 
     name: str
     alternatives: tuple[Edit, ...]
+    path: tuple[str, ...] = ()
+
+    def hides(self, other: Component) -> bool:
+        """Tell whether this component lies above the other in a tree."""
+        return 0 < len(self.path) < len(other.path) and other.path[: len(self.path)] == self.path
 
 
 class Surface(ABC):
@@ -155,5 +161,5 @@ def surface_named(name: str, where: str) -> Surface:
     """Return the surface called `name`, or raise."""
     found = SURFACES.get(name)
     if found is None:
-        raise UnknownSurface(where, found=name, expected=f"one of {', '.join(SURFACES)}")
+        raise UnknownSurfaceError(where, found=name, expected=f"one of {', '.join(SURFACES)}")
     return found

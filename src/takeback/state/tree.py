@@ -80,23 +80,18 @@ def leaves(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield path, node
 
 
-def changes(one: PMap, two: PMap, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Yield `(path, before, after)` for each deepest place at which two trees differ in identity."""
+def changes(one: PMap, two: PMap, path: Path = ()) -> list[tuple[Path, Any, Any]]:
+    """Return `(path, before, after)` for each deepest place at which two trees differ in identity."""
+    found: list[tuple[Path, Any, Any]] = []
     for name, before, after in one.candidates(two):
         here = (*path, name)
-        if type(before) is PMap and type(after) is PMap:
-            yield from changes(before, after, here)
+        grown, shrunk = type(after) is PMap, type(before) is PMap
+        if grown and shrunk:
+            found += changes(before, after, here)
+        elif before is ABSENT and grown:
+            found += ((place, ABSENT, leaf) for place, leaf in leaves(after, here))
+        elif after is ABSENT and shrunk:
+            found += ((place, leaf, ABSENT) for place, leaf in leaves(before, here))
         else:
-            yield from _between(before, after, here)
-
-
-def _between(before: Any, after: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
-    """Break a container that came or went into its leaves, so that addresses are the deepest ones."""
-    grown = type(after) is PMap and after
-    shrunk = type(before) is PMap and before
-    if before is ABSENT and grown:
-        yield from ((place, ABSENT, leaf) for place, leaf in leaves(after, path))
-    elif after is ABSENT and shrunk:
-        yield from ((place, leaf, ABSENT) for place, leaf in leaves(before, path))
-    else:
-        yield path, before, after
+            found.append((here, before, after))
+    return found

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from itertools import product
 from typing import Any
 
-from takeback.errors import OperationFailed, ProgramTooLarge
+from takeback.errors import OperationFailed
 from takeback.state import tree
 from takeback.state.address import Address
 from takeback.state.operation import Captured, Operation, Stage
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.surface import Change, Component, Edit, Surface
 from takeback.state.tree import Path
-
-MAX_JOINT = 50_000
 
 
 def capture(value: PMap, op: Operation) -> Captured:
@@ -57,11 +54,7 @@ class TreeSurface(Surface):
 
     @abstractmethod
     def generic(self, path: Path, salt: str) -> tuple[Any, ...]:
-        """Return the contents that programs could tell apart at a path, none equal to any other content."""
-
-    @abstractmethod
-    def bystander_leaf(self, salt: str) -> Any:
-        """Return a leaf that no program names."""
+        """Return the contents that programs could tell apart at a path, a leaf first; each equals no other."""
 
     def address(self, path: Path) -> Address:
         """Return the address of a path."""
@@ -106,44 +99,24 @@ class TreeSurface(Surface):
         return tuple(found)
 
     def _components(self, path: Path, node: dict[str, Any], salt: str) -> Iterator[Component]:
+        """Yield the parts below `path` first, then `path` itself: its edits come last and can hide theirs."""
         title = str(self.address(path))
         below = {name: child for name, child in node.items() if name}
-        if "" in node or not below:
-            shapes = list(self._shapes(path, node, salt))
-            yield Component(title, tuple(_setting(path, shape) for shape in shapes))
+        contents = (*self.generic(path, salt), ABSENT)
+        if not below:
+            yield Component(title, tuple(_setting(path, content) for content in contents), path)
             return
         for name, child in below.items():
             yield from self._components((*path, name), child, salt)
         beside = (*path, f"bystander_{salt}")
-        kept = _setting(beside, self.bystander_leaf(salt))
-        others = (ABSENT, self.bystander_leaf(salt), EMPTY)
-        alone: Edit = lambda value: value  # noqa: E731  (one of a family of edits)
-        yield Component(title, (kept, alone, *(_setting(path, shape) for shape in others)))
-
-    def _shapes(self, path: Path, node: dict[str, Any], salt: str) -> Iterator[Any]:
-        """Yield every content of a subtree whose root and inside are both named."""
-        yield from self.generic(path, salt)
-        yield ABSENT
-        below = {name: child for name, child in node.items() if name}
-        if not below:
-            return
-        inner = [list(self._shapes((*path, name), child, salt)) for name, child in below.items()]
-        count = 1
-        for shapes in inner:
-            count *= len(shapes)
-        if count > MAX_JOINT:
-            raise ProgramTooLarge(
-                f"the paths at and below {self.address(path)} have {count} joint shapes, more than {MAX_JOINT}",
-                hint="split the change into smaller ones that do not write a path and paths below it together",
-            )
-        for chosen in product(*inner):
-            mapping = PMap({name: item for name, item in zip(below, chosen, strict=True) if item is not ABSENT})
-            yield mapping
-            yield mapping.put(f"bystander_{salt}", self.bystander_leaf(salt))
+        populated = _setting(beside, self.generic(beside, salt)[0])
+        yield Component(title, (populated, _as_it_is, _setting(path, EMPTY),
+                                *(_setting(path, content) for content in contents)), path)  # fmt: skip
 
     def bystander(self, value: PMap, salt: str) -> PMap:
         """Add a leaf and a container nobody names."""
-        return tree.put(value, (f"bystander_{salt}", "inner"), self.bystander_leaf(salt))
+        path = (f"bystander_{salt}", "inner")
+        return tree.put(value, path, self.generic(path, salt)[0])
 
     def entries(self, value: PMap) -> Iterator[tuple[Address, Edit]]:
         """Yield each leaf and empty container; then each container, which goes with all below it."""
@@ -166,3 +139,7 @@ def _setting(path: Path, content: Any) -> Edit:
             return value
 
     return edit
+
+
+def _as_it_is(value: PMap) -> PMap:
+    return value

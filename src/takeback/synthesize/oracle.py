@@ -1,8 +1,8 @@
 """The oracle: a capture and an inverse for each forward operation, unwound last in, first out.
 
 One pass, no search, no model. Where restores could stand in each other's way (sockets that swapped
-addresses) the touched slots are cleared first. Restores are at element level, so that what others change on the same surface
-later survives. The contract lists the addresses the mutation names and those it was seen to affect.
+addresses) the touched slots are cleared first. Restores are at element level, so that what others change on
+the same surface later survives. The contract lists the addresses the mutation names and those it was seen to affect.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from takeback.state import Level, State
 from takeback.verify.minimal import smallest
 from takeback.verify.rules import RULES, THRESHOLD
 from takeback.verify.selfcheck import self_check
-from takeback.verify.trip import Trip, round_trip
+from takeback.verify.trip import Trial, Trip
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, Verdict
 
 MAX_SECONDS: Final = 30.0
@@ -49,6 +49,7 @@ def verify_on(candidate: Candidate, made: Suites, *, level: Level, rule: str = "
               threshold: float = THRESHOLD, max_seconds: float = MAX_SECONDS) -> Verdict:  # fmt: skip
     """Return the verdict on given states, for a candidate that has passed the gate."""
     self_check()
+    trial = Trial(candidate)
     deadline = monotonic() + max_seconds
     trips: dict[str, list[Trip]] = {"dev": [], "iid": [], "ood": []}
     broken: tuple[str, State] | None = None
@@ -57,7 +58,7 @@ def verify_on(candidate: Candidate, made: Suites, *, level: Level, rule: str = "
             if monotonic() > deadline:
                 late = Reason(Code.TIMEOUT, f"verification took more than {max_seconds} seconds")
                 return rejected([late], rule, level, candidate)
-            trip = round_trip(candidate, state)
+            trip = trial.run(state)
             trips[name].append(trip)
             if broken is None and not trip.passed:
                 broken = name, state
@@ -98,8 +99,9 @@ def rejected(reasons: Iterable[Reason], rule: str, level: Level, candidate: Cand
 
 def counterexample(candidate: Candidate, state: State, split: str) -> Counterexample:
     """Return the failing state made as small as it gets, and how the candidate fails on it."""
-    small = smallest(state, lambda less: not round_trip(candidate, less).passed)
-    return Counterexample(small, round_trip(candidate, small), split)
+    trial = Trial(candidate)
+    small = smallest(state, lambda less: not trial.run(less).passed)
+    return Counterexample(small, trial.run(small), split)
 
 
 def trip_reasons(trip: Trip) -> list[Reason]:

@@ -7,14 +7,13 @@ surface, meaning the same inside the contract and being equal in canonical form 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from takeback.errors import OperationFailed
 from takeback.language import Candidate
-from takeback.runtime import capture, forward, recover
-from takeback.state import ABSENT, SURFACES, Address, State, diff
+from takeback.runtime import Receipt, capture, forward, recover
+from takeback.state import ABSENT, SURFACES, Address, Change, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,43 +66,70 @@ PASSED = Trip()
 
 def round_trip(candidate: Candidate, state: State) -> Trip:
     """Run one round trip; never raises: whatever goes wrong is in the trip."""
-    try:
-        return _round_trip(candidate, state)
-    except Exception as fault:  # noqa: BLE001  (fails closed: any fault is a failed trip, with its reason)
-        return Trip(failure=f"fault: {type(fault).__name__}: {fault}")
+    return Trial(candidate).run(state)
 
 
-def _round_trip(candidate: Candidate, state: State) -> Trip:
-    witness = capture(candidate.witness, state)
-    changed, receipt = forward(candidate.mutation, state)
-    covers = candidate.contract.covers
-    uncovered: set[Address] = set()
-    for write in receipt.writes:
-        if not covers(write.address):
-            uncovered.add(write.address)
-    if changed is not state:
-        for change in diff(state, changed):
-            if not covers(change.address):
-                uncovered.add(change.address)
-    try:
-        recovered = recover(candidate.recovery, changed, witness, receipt)
-    except OperationFailed as fault:
-        return Trip((), tuple(sorted(uncovered)), fault.message, receipt.reason)
-    residuals = tuple(_residuals(candidate, state, recovered))
-    if not residuals and not uncovered and receipt.failed_at is None:
-        return PASSED
-    return Trip(residuals, tuple(sorted(uncovered)), "", receipt.reason)
+class Trial:
+    """A candidate ready to be run on many states: what does not depend on the state is worked out once."""
+
+    __slots__ = ("_changed", "_covered", "_touched", "candidate")
+
+    def __init__(self, candidate: Candidate) -> None:
+        self.candidate = candidate
+        self._changed = tuple(dict.fromkeys(op.kind.surface for op in candidate.mutation))
+        self._touched = tuple(dict.fromkeys((*self._changed, *(op.kind.surface for op in candidate.recovery))))
+        self._covered = all(candidate.contract.covers(op.address) for op in candidate.mutation)
+
+    def run(self, state: State) -> Trip:
+        """Run one round trip; any fault fails the trip, with its reason."""
+        try:
+            return self._run(state)
+        except Exception as fault:  # noqa: BLE001  (fails closed)
+            return Trip(failure=f"fault: {type(fault).__name__}: {fault}")
+
+    def _run(self, state: State) -> Trip:
+        candidate = self.candidate
+        witness = capture(candidate.witness, state)
+        changed, receipt = forward(candidate.mutation, state)
+        uncovered = () if self._covered else self._uncovered(receipt)
+        if changed is not state:
+            covers = candidate.contract.covers
+            for change in self._diff(state, changed, self._changed):
+                if not covers(change.address):
+                    uncovered = (*uncovered, change.address)
+        try:
+            recovered = recover(candidate.recovery, changed, witness, receipt)
+        except OperationFailed as fault:
+            return Trip((), tuple(sorted(set(uncovered))), fault.message, receipt.reason)
+        left = self._diff(state, recovered, self._touched)
+        if not left and not uncovered and receipt.failed_at is None:
+            return PASSED
+        residuals = tuple(_residual(change, candidate) for change in left)
+        return Trip(residuals, tuple(sorted(set(uncovered))), "", receipt.reason)
+
+    def _uncovered(self, receipt: Receipt) -> tuple[Address, ...]:
+        covers = self.candidate.contract.covers
+        return tuple(write.address for write in receipt.writes if not covers(write.address))
+
+    def _diff(self, before: State, after: State, names: tuple[str, ...]) -> list[Change]:
+        """Return what differs on the surfaces that operations name; no operation reaches another one."""
+        mine, theirs = before.parts, after.parts
+        found: list[Change] = []
+        for name in names:
+            one, two = mine[name], theirs[name]
+            if one is not two:
+                found += SURFACES[name].diff(one, two)
+        return found
 
 
-def _residuals(candidate: Candidate, before: State, after: State) -> Iterator[Residual]:
-    for change in diff(before, after):
-        surface = SURFACES[change.address.surface]
-        there, left = change.before is not ABSENT, change.after is not ABSENT
-        yield Residual(
-            change.address,
-            surface.describe(change.before) if there else None,
-            surface.describe(change.after) if left else None,
-            there,
-            left,
-            candidate.contract.covers(change.address),
-        )
+def _residual(change: Change, candidate: Candidate) -> Residual:
+    surface = SURFACES[change.address.surface]
+    there, left = change.before is not ABSENT, change.after is not ABSENT
+    return Residual(
+        change.address,
+        surface.describe(change.before) if there else None,
+        surface.describe(change.after) if left else None,
+        there,
+        left,
+        candidate.contract.covers(change.address),
+    )

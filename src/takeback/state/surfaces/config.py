@@ -84,10 +84,6 @@ class Config(TreeSurface):
         """A value, or a mapping with something in it."""
         return f"{salt}: {'.'.join(path)}", PMap({salt: f"{salt} in {'.'.join(path)}"})
 
-    def bystander_leaf(self, salt: str) -> Any:
-        """Return text."""
-        return f"{salt} bystander"
-
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         """Vary the touched paths and what is above them; add unrelated and unfamiliar keys."""
         if strategy in EXISTENCE:

@@ -169,10 +169,6 @@ class Files(TreeSurface):
         content = File(f"{salt}: {'/'.join(path)}".encode(), 0o640)
         return content, EMPTY, PMap({f"inside_{salt}": File(salt.encode())})
 
-    def bystander_leaf(self, salt: str) -> File:
-        """Return a file."""
-        return File(f"{salt} bystander".encode(), 0o600)
-
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         """Vary the touched paths and what is above them; add unrelated files and deep directories."""
         if strategy in EXISTENCE:

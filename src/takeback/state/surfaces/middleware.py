@@ -39,8 +39,11 @@ def capture(value: Chain, op: Operation) -> Captured:
 
 
 def add(value: Chain, op: Operation) -> tuple[Chain, Place]:
-    """Put the element where the operation says, moving it if it is there already."""
-    chain, link = value.insert(_position(value, op), op.target, op.value)
+    """Put the element where the operation says, moving it if it is there already; a priority is also set."""
+    record = op.value
+    if op.spot is not None and op.spot.priority is not None:
+        record = record.put("priority", op.spot.priority)
+    chain, link = value.insert(_position(value, op), op.target, record)
     return chain, link.place
 
 
@@ -70,7 +73,7 @@ def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
     link = content.find(op.target) if isinstance(content, Chain) else content
     if link is None or link is ABSENT:
         return value.drop(op.target)
-    return value.put(Link(link.place, op.target, link.record))
+    return value.put(link if link.id == op.target else Link(link.place, op.target, link.record))
 
 
 _VALUE_SCHEMA = {
@@ -121,12 +124,14 @@ class Middleware(Surface):
         return [canonical_record(link.record) for link in value]
 
     def describe(self, content: Any) -> Any:
-        """Return one element, or that it moved."""
+        """Return one element, the whole chain, or that an element moved."""
+        if isinstance(content, Chain):
+            return self.write(content)
         return thaw(content.record) if isinstance(content, Link) else content
 
     def diff(self, before: Chain, after: Chain) -> Iterator[Change]:
         """Yield elements that came, went or changed, and those that moved against the others."""
-        if before is after:
+        if before is after or before.links == after.links:
             return
         old: dict[str, Any] = {link.id: link for link in before}
         new: dict[str, Any] = {link.id: link for link in after}
@@ -140,9 +145,11 @@ class Middleware(Surface):
 
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare membership and record; order is compared by `diff`."""
+        if before is after:
+            return True
         if isinstance(before, Link) and isinstance(after, Link):
             return equivalent_records(before.record, after.record)
-        return bool(before is after or (isinstance(before, str) and before == after))
+        return isinstance(before, str) and bool(before == after)
 
     def target(self, raw: str, where: str, kind: Kind | None) -> str:
         """Take an id, or `*` where the whole chain is allowed."""
@@ -210,7 +217,7 @@ class Middleware(Surface):
 
     def overlaps(self, one: Operation, two: Operation) -> bool:
         """Adding reads the order, so two operations on one chain can always see each other."""
-        return True
+        return one.kind.surface == two.kind.surface
 
 
 def _record(raw: Any, name: str | None, where: str) -> PMap:

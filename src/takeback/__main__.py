@@ -1,0 +1,5 @@
+"""`python -m takeback`."""
+
+from takeback.cli import main
+
+main()

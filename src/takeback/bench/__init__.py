@@ -1,0 +1,1 @@
+"""Benchmarks: ratios against a plain implementation or a peer, measured in the same run."""

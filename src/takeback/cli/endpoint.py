@@ -1,0 +1,117 @@
+"""From the environment and a config file to a model: the one place of the command line that reads keys.
+
+The file is TOML with one table, `[model]`; variables of the environment come before it. A key is wrapped the
+moment it is read and shown nowhere.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from takeback.errors import InputError
+from takeback.synthesize.models import (
+    ChatModel,
+    Endpoint,
+    LocalModel,
+    LocalSettings,
+    OpenAIModel,
+    RecordingModel,
+    ReplayModel,
+    Secret,
+    weights,
+)
+from takeback.synthesize.spec import Spec
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+
+
+class ModelSettings(BaseModel):
+    """The `[model]` table."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    base_url: str = ""
+    api_key: SecretStr = SecretStr("")
+    schema_form: Literal["json_schema", "llguidance", "none"] = "json_schema"
+    stream: bool = True
+    timeout_s: float = Field(default=300.0, gt=0, le=7200)
+    max_retries: int = Field(default=4, ge=0, le=10)
+    concurrency: int = Field(default=4, ge=1, le=256)
+    max_reply_chars: int = Field(default=65_536, ge=256, le=10_000_000)
+    extra_body: dict[str, object] = Field(default_factory=dict)
+
+
+def config_file(environment: Mapping[str, str], home: Path) -> Path:
+    """Where the config file is looked for."""
+    if chosen := environment.get("TAKEBACK_CONFIG"):
+        return Path(chosen)
+    base = environment.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else home / ".config") / "takeback" / "config.toml"
+
+
+def read_settings(environment: Mapping[str, str], home: Path) -> ModelSettings:
+    """The settings of the file, with the environment's on top."""
+    path = config_file(environment, home)
+    table: dict[str, object] = {}
+    if path.is_file():
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8")).get("model", {})
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(str(path), found=str(error), expected="a TOML file") from None
+    try:
+        settings = ModelSettings.model_validate(table)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{path}: model.{place}", found=first["type"], expected=first["msg"]) from None
+    named = {
+        "base_url": environment.get("TAKEBACK_BASE_URL") or environment.get("OPENAI_BASE_URL"),
+        "api_key": environment.get("TAKEBACK_API_KEY") or environment.get("OPENAI_API_KEY"),
+    }
+    update: dict[str, object] = {}
+    if named["base_url"]:
+        update["base_url"] = named["base_url"]
+    if named["api_key"]:
+        update["api_key"] = SecretStr(named["api_key"])
+    return settings.model_copy(update=update)
+
+
+def endpoint_for(model: str, settings: ModelSettings) -> Endpoint:
+    """The endpoint that serves `model` under these settings."""
+    return Endpoint(
+        base_url=settings.base_url or DEFAULT_BASE_URL,
+        api_key=Secret(settings.api_key.get_secret_value()),
+        model=model,
+        schema_form=settings.schema_form,
+        stream=settings.stream,
+        timeout_s=settings.timeout_s,
+        max_retries=settings.max_retries,
+        concurrency=settings.concurrency,
+        max_reply_chars=settings.max_reply_chars,
+        extra_body=settings.extra_body,
+    )
+
+
+def open_model(
+    spec: Spec, *, environment: Mapping[str, str], home: Path, cache: Path, shipped: Path, threads: int = 1
+) -> ChatModel:
+    """The model a specification names; `shipped` is the recording that plain `replay` means."""
+    if spec.kind == "replay":
+        return ReplayModel(Path(spec.argument) if spec.argument else shipped)
+    if spec.kind == "openai":
+        return OpenAIModel(endpoint_for(spec.argument, read_settings(environment, home)))
+    if spec.kind == "local":
+        path = Path(spec.argument) if spec.argument else weights.require(weights.QWEN, cache)
+        return LocalModel(LocalSettings(path, threads=threads))
+    raise InputError("--synthesizer", found=str(spec), expected="a model: openai:<model>, local or replay")
+
+
+def recorded(model: ChatModel, directory: Path | None) -> AbstractContextManager[ChatModel]:
+    """The model, written down in `directory` if there is one."""
+    return nullcontext(model) if directory is None else RecordingModel(model, directory)

@@ -1,0 +1,33 @@
+"""`takeback prove FILE`: proved for every state, or refuted with the smallest one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from takeback.cli.output import JsonFlag, emit, finish
+from takeback.cli.reading import CandidateFile, LanguageOption, read_level
+from takeback.cli.showing import show_verdict
+from takeback.language import load_json, read_candidate
+from takeback.verify import prove as prove_candidate
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("prove")(prove)
+
+
+def prove(file: Path = CandidateFile, language: str = LanguageOption, as_json: bool = JsonFlag) -> None:
+    """Decide for every state of the model whether a candidate's recovery restores the state before it.
+
+    Example: `takeback prove examples/candidates/config/candidate.json --json`
+    """
+    candidate = read_candidate(load_json(file), str(file))
+    verdict = prove_candidate(candidate, level=read_level(language))
+    if as_json:
+        shown = verdict.to_json()
+        emit({name: shown[name] for name in ("grade", "counterexample", "classes", "reasons")})
+    else:
+        show_verdict(verdict, str(file))
+    finish(yes=verdict.admitted)

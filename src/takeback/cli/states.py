@@ -1,0 +1,55 @@
+"""`takeback states FILE`: the counterfactual states a candidate is tried on, to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.reading import CandidateFile, StateOption, read_state
+from takeback.counterfactual import SUITES, dev_states, hidden_states
+from takeback.errors import InputError
+from takeback.language import load_json, read_candidate
+from takeback.state import SURFACES, diff
+from takeback.state.pmap import ABSENT
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("states")(states)
+
+
+def states(
+    file: Path = CandidateFile,
+    split: str = typer.Option("dev", "--split", help="dev, iid or ood."),
+    n: int = typer.Option(5, "--n", min=1, help="How many."),
+    seed: int = typer.Option(0, "--seed", help="Seed of the states."),
+    dev: str = typer.Option("Q20", "--dev", help="Dev suite, with --split dev."),
+    state: Path | None = StateOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Show counterfactual states: for a person how each differs from the nominal one, with `--json` all of it.
+
+    Example: `takeback states examples/candidates/config/candidate.json --split ood --n 5`
+    """
+    candidate = read_candidate(load_json(file), str(file))
+    nominal = read_state(state)
+    if split == "dev":
+        if dev in SUITES and n > SUITES[dev]:
+            raise InputError("--n", found=n, expected=f"at most {SUITES[dev]} for {dev}")
+        made = dev_states(nominal, candidate.mutation, dev, seed=seed)[:n]
+    elif split in {"iid", "ood"}:
+        made = hidden_states(nominal, candidate.mutation, split, n, seed=seed)
+    else:
+        raise InputError("--split", found=split, expected="dev, iid or ood")
+    if as_json:
+        shown = [{"digest": one.digest(), "state": one.write()} for one in made]
+        emit({"split": split, "seed": seed, "states": shown})
+        return
+    for at, one in enumerate(made):
+        out.print(f"{split}[{at}] {one.digest()[:12]}", style="bold")
+        for change in diff(nominal, one):
+            surface = SURFACES[change.address.surface]
+            text = "absent" if change.after is ABSENT else repr(surface.describe(change.after))[:100]
+            out.print(f"  {change.address} = {text}", markup=False)

@@ -1,0 +1,75 @@
+"""`takeback verify FILE`: may this candidate be admitted, and if not, why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from takeback.cli.output import JsonFlag, emit
+from takeback.cli.reading import CandidateFile, LanguageOption, StateOption, read_level, read_state
+from takeback.cli.showing import show_verdict
+from takeback.errors import InputError, LimitError
+from takeback.language import load_json
+from takeback.state import Level
+from takeback.verify import RULE_NAMES, Code, Verdict, verify_json
+from takeback.verify.sampled import rejected
+from takeback.verify.verdict import Reason
+
+_UNREADABLE = {Code.MALFORMED, Code.LIMIT}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("verify")(verify)
+
+
+def verify(
+    file: Path = CandidateFile,
+    language: str = LanguageOption,
+    rule: str = typer.Option("proof", "--rule", help=f"How to decide: {', '.join(RULE_NAMES)}."),
+    seed: int = typer.Option(0, "--seed", help="Seed of the counterfactual states."),
+    dev: str = typer.Option("Q10", "--dev", help="Dev suite: Q2, Q5, Q10, Q20 or Q10-narrow."),
+    iid: int | None = typer.Option(None, "--iid", help="Hidden iid states (the rule's own number if left out)."),
+    ood: int | None = typer.Option(None, "--ood", help="Hidden ood states (the rule's own number if left out)."),
+    state: Path | None = StateOption,
+    locked: str | None = typer.Option(None, "--locked", help="Digest that the mutation must have."),
+    exact: bool = typer.Option(False, "--exact", help="Run only on the state given with --state, as it is."),
+    as_json: bool = JsonFlag,
+) -> None:
+    """Decide whether a candidate may be admitted: by proof for every state, or on samples with `--rule`.
+
+    Example: `takeback verify examples/candidates/unconditional-delete/candidate.json`
+    """
+    level = read_level(language)
+    if rule not in RULE_NAMES:
+        raise InputError("--rule", found=rule, expected=f"one of {', '.join(RULE_NAMES)}")
+    verdict = _verdict(file, level, rule, locked, exact=exact, state=state,
+                       sampling={"seed": seed, "dev": dev, "iid": iid, "ood": ood})  # fmt: skip
+    if as_json:
+        emit(verdict.to_json())
+    else:
+        show_verdict(verdict, str(file))
+    unreadable = any(reason.code in _UNREADABLE for reason in verdict.reasons)
+    yes = not verdict.reasons if exact else verdict.admitted
+    raise typer.Exit(2 if unreadable else 0 if yes else 1)
+
+
+def _verdict(file: Path, level: Level, rule: str, locked: str | None, *, exact: bool, state: Path | None,
+             sampling: dict[str, Any]) -> Verdict:  # fmt: skip
+    try:
+        raw = load_json(file)
+    except InputError as fault:
+        if not file.is_file():
+            raise
+        code = Code.LIMIT if isinstance(fault, LimitError) else Code.MALFORMED
+        return rejected([Reason(code, str(fault))], rule, level)
+    if exact:
+        if state is None:
+            raise InputError("--exact", found="no --state", expected="the state to run on")
+        return verify_json(raw, str(file), rule="exact", level=level, locked=locked, nominal=read_state(state))
+    if rule == "proof":
+        return verify_json(raw, str(file), rule=rule, level=level, locked=locked)
+    sampling["nominal"] = read_state(state)
+    return verify_json(raw, str(file), rule=rule, level=level, locked=locked, **sampling)

@@ -1,0 +1,11 @@
+"""The paper's printed counts as data, and every figure that follows from them recomputed.
+
+`recompute()` gives a `Recomputation`: one check for each derived figure, and the exceptions among them, each
+explained. Nothing is forced: what does not add up differs, what is not determined is not derivable.
+"""
+
+from takeback.lab.published.check import Check, Status
+from takeback.lab.published.paper import Paper, Printed, load_paper
+from takeback.lab.published.recompute import Recomputation, recompute
+
+__all__ = ["Check", "Paper", "Printed", "Recomputation", "Status", "load_paper", "recompute"]

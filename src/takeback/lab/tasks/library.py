@@ -1,0 +1,56 @@
+"""The shipped task sets: `natural`, `fresh` and `controlled`, read from `data/`.
+
+One file a set and family; `profiles.json` holds the harnesses that tasks start from. Reading is done
+once a process. Nothing is generated: the data files are the source.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from takeback.errors import InputError
+from takeback.lab.tasks.model import FAMILIES, SETS, Task, read_task
+
+_PREFIXES = {"nat": "natural", "fresh": "fresh", "ctl": "controlled"}
+
+
+@cache
+def load(set_name: str) -> tuple[Task, ...]:
+    """Read a whole set, family by family; raises `InputError` where a name or the data is wrong."""
+    if set_name not in SETS:
+        raise InputError("task set", found=set_name, expected=f"one of {', '.join(SETS)}")
+    profiles = _read("profiles.json")
+    tasks: list[Task] = []
+    seen: set[str] = set()
+    for family in FAMILIES:
+        name = f"{set_name}_{family}.json"
+        for index, raw in enumerate(_read(name)):
+            where = f"{name}[{index}]"
+            task = read_task(raw, set_name=set_name, family=family, profiles=profiles, where=where)
+            if task.id in seen:
+                raise InputError(where, found=task.id, expected="an id that no other task has")
+            seen.add(task.id)
+            tasks.append(task)
+    return tuple(tasks)
+
+
+def get(task_id: str) -> Task:
+    """Find a task by its id; raises `InputError` where there is none."""
+    set_name = _PREFIXES.get(task_id.split("_", 1)[0])
+    if set_name is not None:
+        for task in load(set_name):
+            if task.id == task_id:
+                return task
+    raise InputError("task id", found=task_id, expected="the id of a task, such as nat_cfg_001")
+
+
+def _read(name: str) -> Any:
+    text = resources.files("takeback.lab.tasks").joinpath("data", name).read_text(encoding="utf-8")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"{name} line {error.lineno} column {error.colno}"
+        raise InputError(where, found=error.msg, expected="JSON") from error

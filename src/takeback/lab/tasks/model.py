@@ -1,0 +1,184 @@
+"""What a task is, and how one is read.
+
+A task names a harness profile and what it changes on it; `Task.state` is the whole nominal state, as
+plain JSON. Reading checks the form of everything and says where it is wrong. A controlled task also
+carries one candidate with an injected defect and its known good counterpart.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from takeback.errors import InputError
+from takeback.lab.tasks import postconditions as checks
+
+Json = Any
+
+FAMILIES = ("config", "tools", "middleware", "listeners", "resources", "multi")
+SETS = ("natural", "fresh", "controlled")
+DEFECTS = (
+    "missing capture",
+    "dummy capture",
+    "wrong recovery operation",
+    "resource leak",
+    "omitted effect",
+)
+FORWARD = {
+    "set_config": "config",
+    "set_prompt": "prompts",
+    "set_routing": "routing",
+    "register_tool": "tools",
+    "add_middleware": "middleware",
+    "add_listener": "listeners",
+    "write_file": "files",
+    "allocate_socket": "resources",
+}
+_TEXTS = ("id", "situation", "profile", "instruction")
+_PROGRAMS = ("witness", "recovery", "contract")
+
+
+@dataclass(frozen=True, slots=True)
+class Controlled:
+    """A candidate with one injected defect beside the good one; both hold the same mutation."""
+
+    defect: str
+    why: str
+    candidate: Json
+    good: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One thing a maintainer asks of an agent's harness.
+
+    `state` is the nominal state, `reference` a mutation that reaches every postcondition, `surfaces`
+    those the reference writes. `controlled` is there in the controlled set only.
+    """
+
+    id: str
+    set_name: str
+    family: str
+    situation: str
+    profile: str
+    instruction: str
+    surfaces: tuple[str, ...]
+    state: Json
+    postconditions: tuple[Json, ...]
+    reference: tuple[Json, ...]
+    controlled: Controlled | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """Everything about the task as one JSON object."""
+        shown: dict[str, Json] = {
+            "id": self.id,
+            "set": self.set_name,
+            "family": self.family,
+            "situation": self.situation,
+            "profile": self.profile,
+            "instruction": self.instruction,
+            "surfaces": list(self.surfaces),
+            "state": self.state,
+            "postconditions": list(self.postconditions),
+            "reference": list(self.reference),
+        }
+        if self.controlled is not None:
+            shown["defect"] = self.controlled.defect
+            shown["why"] = self.controlled.why
+            shown["candidate"] = self.controlled.candidate
+            shown["good"] = self.controlled.good
+        return shown
+
+
+def capability(task: Task, state: Mapping[str, Json]) -> Fraction:
+    """J: the share of the task's postconditions that hold on a state's plain JSON."""
+    met = sum(checks.holds(one, state, task.state) for one in task.postconditions)
+    return Fraction(met, len(task.postconditions))
+
+
+def overlay(profile: Json, *, without: list[str], additions: Json) -> Json:
+    """The nominal state: a profile less some surfaces, plus what the task adds.
+
+    Config is merged key by key and all the way down, the chain of middleware is replaced as a whole,
+    every other surface is updated entry by entry.
+    """
+    state = {surface: copy.deepcopy(value) for surface, value in profile.items() if surface not in without}
+    for surface, value in additions.items():
+        if surface == "middleware":
+            state[surface] = copy.deepcopy(value)
+        elif surface == "config":
+            _merge(state.setdefault(surface, {}), value)
+        else:
+            state.setdefault(surface, {}).update(copy.deepcopy(value))
+    return state
+
+
+def _merge(into: dict[str, Json], value: Json) -> None:
+    for key, inner in value.items():
+        if isinstance(inner, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], inner)
+        else:
+            into[key] = copy.deepcopy(inner)
+
+
+def read_task(raw: Json, *, set_name: str, family: str, profiles: Json, where: str) -> Task:
+    """Read one task of a data file; raises `InputError` with the place that is wrong."""
+    if not isinstance(raw, dict):
+        raise InputError(where, found=raw, expected="a task object")
+    for field in _TEXTS:
+        if not isinstance(raw.get(field), str) or not raw[field].strip():
+            raise InputError(f"{where}.{field}", found=raw.get(field), expected="text that is not empty")
+    where = f"{where} ({raw['id']})"
+    if raw["profile"] not in profiles:
+        raise InputError(f"{where}.profile", found=raw["profile"], expected=f"one of {', '.join(profiles)}")
+    reference = _reference(raw.get("reference"), f"{where}.reference")
+    surfaces = tuple(name for name in checks.SURFACES if name in {FORWARD[op["op_type"]] for op in reference})
+    if list(surfaces) != raw.get("surfaces"):
+        raise InputError(f"{where}.surfaces", found=raw.get("surfaces"), expected=f"{list(surfaces)}")
+    state = overlay(profiles[raw["profile"]], without=raw.get("without", []), additions=raw.get("with", {}))
+    return Task(
+        id=raw["id"],
+        set_name=set_name,
+        family=family,
+        situation=raw["situation"],
+        profile=raw["profile"],
+        instruction=raw["instruction"],
+        surfaces=surfaces,
+        state=state,
+        postconditions=_postconditions(raw.get("postconditions"), f"{where}.postconditions"),
+        reference=reference,
+        controlled=_controlled(raw, reference, where) if set_name == "controlled" else None,
+    )
+
+
+def _reference(raw: Json, where: str) -> tuple[Json, ...]:
+    if not isinstance(raw, list) or not raw:
+        raise InputError(where, found=raw, expected="a list of forward operations")
+    for index, op in enumerate(raw):
+        if not isinstance(op, dict) or op.get("op_type") not in FORWARD or "target" not in op:
+            raise InputError(f"{where}[{index}]", found=op, expected=f"one of {', '.join(FORWARD)} with a target")
+    return tuple(raw)
+
+
+def _postconditions(raw: Json, where: str) -> tuple[Json, ...]:
+    if not isinstance(raw, list) or not raw:
+        raise InputError(where, found=raw, expected="a list of postconditions")
+    for index, one in enumerate(raw):
+        if fault := checks.problem(one):
+            raise InputError(f"{where}[{index}]", found=one, expected=fault)
+    return tuple(raw)
+
+
+def _controlled(raw: Json, reference: tuple[Json, ...], where: str) -> Controlled:
+    if raw.get("defect") not in DEFECTS:
+        raise InputError(f"{where}.defect", found=raw.get("defect"), expected=f"one of {', '.join(DEFECTS)}")
+    candidates = {}
+    for name in ("candidate", "good"):
+        part = raw.get(name)
+        if not isinstance(part, dict) or set(part) != set(_PROGRAMS):
+            raise InputError(f"{where}.{name}", found=part, expected=f"{', '.join(_PROGRAMS)} and nothing else")
+        candidates[name] = {"mutation": list(reference), **part}
+    return Controlled(raw["defect"], raw.get("why", ""), candidates["candidate"], candidates["good"])

@@ -1,0 +1,252 @@
+"""Postconditions: what a task asks of the state it ends in.
+
+A postcondition is a small JSON object, `{"check": NAME, ...fields}`, judged on a state's plain JSON
+(docs/formats.md). The table `CHECKS` is the whole vocabulary: each name with its fields and its judge.
+Values are compared by type, as everywhere (`true`, `1` and `1.0` differ; absent is not null). Nothing
+here applies operations or knows the core.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Json = Any
+State = Mapping[str, Json]
+Fields = Mapping[str, Json]
+
+_ADDRESS = re.compile(r'(?P<surface>\w+)\["(?P<key>.*)"\]', re.DOTALL)
+SURFACES = ("config", "prompts", "routing", "tools", "middleware", "listeners", "files", "resources")
+
+
+class _Absent:
+    """The one value that equals nothing JSON can say."""
+
+
+ABSENT = _Absent()
+
+
+def same(left: Json, right: Json) -> bool:
+    """Tell whether two JSON values are equal and of the same types all the way down."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, Mapping):
+        return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right)
+
+
+def split_path(path: str) -> list[str]:
+    r"""Split a config path at its dots; `\.` and `\\` belong to a key."""
+    parts = re.findall(r"(?:\\.|[^.\\])+", path)
+    return [re.sub(r"\\(.)", r"\1", part) for part in parts]
+
+
+def split_address(address: str) -> tuple[str, str]:
+    """Split `surface["key"]` into its two halves; raises ValueError where it is neither."""
+    match = _ADDRESS.fullmatch(address)
+    if match is None or match["surface"] not in SURFACES:
+        raise ValueError(f'{address!r} is not an address of the form surface["key"]')
+    return match["surface"], match["key"].replace('\\"', '"')
+
+
+def at(state: State, address: str) -> Json:
+    """Read the value at an address, or `ABSENT`."""
+    surface, key = split_address(address)
+    value = state.get(surface, {})
+    if surface == "middleware":
+        return _link(state, key) or ABSENT
+    for part in split_path(key) if surface == "config" else [key]:
+        if not isinstance(value, Mapping) or part not in value:
+            return ABSENT
+        value = value[part]
+    return value
+
+
+def _link(state: State, link_id: str) -> Mapping[str, Json] | None:
+    return next((link for link in state.get("middleware", []) if link["id"] == link_id), None)
+
+
+def _order(state: State) -> list[str]:
+    return [link["id"] for link in state.get("middleware", [])]
+
+
+def _callback(state: State, fields: Fields) -> Mapping[str, Json] | None:
+    bound = state.get("listeners", {}).get(fields["event"], [])
+    return next((one for one in bound if one["id"] == fields["callback"]), None)
+
+
+def _equals(state: State, _: State, fields: Fields) -> bool:
+    return same(at(state, fields["address"]), fields["value"])
+
+
+def _exists(state: State, _: State, fields: Fields) -> bool:
+    return at(state, fields["address"]) is not ABSENT
+
+
+def _absent(state: State, _: State, fields: Fields) -> bool:
+    return at(state, fields["address"]) is ABSENT
+
+
+def _unchanged(state: State, nominal: State, fields: Fields) -> bool:
+    now, before = at(state, fields["address"]), at(nominal, fields["address"])
+    return now is before or same(now, before)
+
+
+def _prompt_contains(state: State, _: State, fields: Fields) -> bool:
+    return fields["text"] in state.get("prompts", {}).get(fields["prompt"], "")
+
+
+def _tool_id(state: State, _: State, fields: Fields) -> bool:
+    return bool(state.get("tools", {}).get(fields["tool"], {}).get("id") == fields["id"])
+
+
+def _tool_implementation(state: State, _: State, fields: Fields) -> bool:
+    tool = state.get("tools", {}).get(fields["tool"], {})
+    return bool(tool.get("implementation") == fields["implementation"])
+
+
+def _tool_has_parameter(state: State, _: State, fields: Fields) -> bool:
+    schema = state.get("tools", {}).get(fields["tool"], {}).get("parameters", {})
+    found = schema.get("properties", {}).get(fields["parameter"])
+    if found is None or found.get("type") != fields["type"]:
+        return False
+    if "enum" in fields and sorted(found.get("enum", [])) != sorted(fields["enum"]):
+        return False
+    required = fields["parameter"] in schema.get("required", [])
+    return "required" not in fields or required is fields["required"]
+
+
+def _middleware_handler(state: State, _: State, fields: Fields) -> bool:
+    link = _link(state, fields["middleware"])
+    return link is not None and link.get("handler") == fields["handler"]
+
+
+def _middleware_option(state: State, _: State, fields: Fields) -> bool:
+    link = _link(state, fields["middleware"])
+    return link is not None and same(link.get("options", {}).get(fields["option"], ABSENT), fields["value"])
+
+
+def _middleware_priority(state: State, _: State, fields: Fields) -> bool:
+    link = _link(state, fields["middleware"])
+    return link is not None and link.get("priority", 100) == fields["priority"]
+
+
+def _first(state: State, _: State, fields: Fields) -> bool:
+    return _order(state)[:1] == [fields["middleware"]]
+
+
+def _last(state: State, _: State, fields: Fields) -> bool:
+    return _order(state)[-1:] == [fields["middleware"]]
+
+
+def _position(state: State, _: State, fields: Fields) -> bool:
+    order, index = _order(state), fields["index"]
+    return index < len(order) and order[index] == fields["middleware"]
+
+
+def _in_order(order: Sequence[str], first: str, second: str) -> bool:
+    return first in order and second in order and order.index(first) < order.index(second)
+
+
+def _before(state: State, _: State, fields: Fields) -> bool:
+    return _in_order(_order(state), fields["middleware"], fields["than"])
+
+
+def _after(state: State, _: State, fields: Fields) -> bool:
+    return _in_order(_order(state), fields["than"], fields["middleware"])
+
+
+def _listener_bound(state: State, _: State, fields: Fields) -> bool:
+    found = _callback(state, fields)
+    return found is not None and found.get("handler", "") == fields["handler"]
+
+
+def _listener_option(state: State, _: State, fields: Fields) -> bool:
+    found = _callback(state, fields)
+    return found is not None and same(found.get("options", {}).get(fields["option"], ABSENT), fields["value"])
+
+
+def _callback_order(state: State, _: State, fields: Fields) -> bool:
+    bound = state.get("listeners", {}).get(fields["event"], [])
+    return [one["id"] for one in bound] == list(fields["callbacks"])
+
+
+def _file_contains(state: State, _: State, fields: Fields) -> bool:
+    return fields["text"] in state.get("files", {}).get(fields["path"], {}).get("content", "")
+
+
+def _file_mode(state: State, _: State, fields: Fields) -> bool:
+    found = state.get("files", {}).get(fields["path"])
+    return found is not None and found.get("mode", "0644") == fields["mode"]
+
+
+def _socket_open(state: State, _: State, fields: Fields) -> bool:
+    found = state.get("resources", {}).get(fields["resource"], {})
+    shape = (found.get("kind"), found.get("address"), found.get("lifecycle"))
+    return shape == ("socket", fields["at"], "open")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One word of the vocabulary: its required fields, its optional ones, and its judge."""
+
+    fields: frozenset[str]
+    optional: frozenset[str]
+    holds: Callable[[State, State, Fields], bool]
+
+
+def _check(holds: Callable[[State, State, Fields], bool], *fields: str, optional: Sequence[str] = ()) -> Check:
+    return Check(frozenset(fields), frozenset(optional), holds)
+
+
+CHECKS: Mapping[str, Check] = {
+    "equals": _check(_equals, "address", "value"),
+    "exists": _check(_exists, "address"),
+    "absent": _check(_absent, "address"),
+    "unchanged": _check(_unchanged, "address"),
+    "prompt_contains": _check(_prompt_contains, "prompt", "text"),
+    "tool_id": _check(_tool_id, "tool", "id"),
+    "tool_implementation": _check(_tool_implementation, "tool", "implementation"),
+    "tool_has_parameter": _check(_tool_has_parameter, "tool", "parameter", "type", optional=("required", "enum")),
+    "middleware_handler": _check(_middleware_handler, "middleware", "handler"),
+    "middleware_option": _check(_middleware_option, "middleware", "option", "value"),
+    "middleware_priority": _check(_middleware_priority, "middleware", "priority"),
+    "first": _check(_first, "middleware"),
+    "last": _check(_last, "middleware"),
+    "position": _check(_position, "middleware", "index"),
+    "before": _check(_before, "middleware", "than"),
+    "after": _check(_after, "middleware", "than"),
+    "listener_bound": _check(_listener_bound, "event", "callback", "handler"),
+    "listener_option": _check(_listener_option, "event", "callback", "option", "value"),
+    "callback_order": _check(_callback_order, "event", "callbacks"),
+    "file_contains": _check(_file_contains, "path", "text"),
+    "file_mode": _check(_file_mode, "path", "mode"),
+    "socket_open": _check(_socket_open, "resource", "at"),
+}
+
+
+def holds(postcondition: Fields, state: State, nominal: State) -> bool:
+    """Judge one postcondition on a state; `nominal` is the state the task starts from."""
+    return CHECKS[postcondition["check"]].holds(state, nominal, postcondition)
+
+
+def problem(postcondition: Json) -> str | None:
+    """Say what is wrong with a postcondition's form, or None."""
+    if not isinstance(postcondition, Mapping) or postcondition.get("check") not in CHECKS:
+        return f"unknown check in {postcondition!r}; the vocabulary is {', '.join(CHECKS)}"
+    check = CHECKS[postcondition["check"]]
+    given = postcondition.keys() - {"check"}
+    if missing := check.fields - given:
+        return f"check {postcondition['check']!r} lacks {', '.join(sorted(missing))}"
+    if unknown := given - check.fields - check.optional:
+        return f"check {postcondition['check']!r} does not take {', '.join(sorted(unknown))}"
+    if "address" in check.fields:
+        try:
+            split_address(postcondition["address"])
+        except ValueError as error:
+            return str(error)
+    return None

@@ -1,0 +1,23 @@
+"""Models behind the loop: the request and reply, endpoints, the local model, recordings, weights."""
+
+from takeback.synthesize.models.chat import Account, ChatModel, Message, Reply, Request, Usage
+from takeback.synthesize.models.local import LocalModel, LocalSettings
+from takeback.synthesize.models.openai import Endpoint, OpenAIModel, Secret
+from takeback.synthesize.models.recording import RecordingModel, ReplayModel, pack
+
+__all__ = [
+    "Account",
+    "ChatModel",
+    "Endpoint",
+    "LocalModel",
+    "LocalSettings",
+    "Message",
+    "OpenAIModel",
+    "RecordingModel",
+    "ReplayModel",
+    "Reply",
+    "Request",
+    "Secret",
+    "Usage",
+    "pack",
+]

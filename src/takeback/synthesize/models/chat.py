@@ -1,0 +1,111 @@
+"""One request, one reply: the contract every model behind the loop keeps.
+
+A `Request` is a value with a canonical digest, so that a reply can be recorded and found again. A
+`ChatModel` answers it or raises `ServiceFault`; what a reply is worth is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Literal, Protocol
+
+Role = Literal["system", "user", "assistant"]
+
+TOO_LARGE = "too_large"
+"""Finish reason of a reply that was cut because it passed the caller's limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything that may change a reply; nothing about where it is sent."""
+
+    model: str
+    messages: tuple[Message, ...]
+    schema: Mapping[str, object] | None = None
+    temperature: float = 0.2
+    top_p: float = 0.95
+    seed: int = 0
+    max_tokens: int = 2048
+    reasoning_effort: str | None = None
+
+    def canonical(self) -> str:
+        """The request as JSON with sorted keys, the form that is hashed and recorded."""
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+    def digest(self) -> str:
+        """SHA-256 of the canonical form."""
+        return hashlib.sha256(self.canonical().encode("utf-8")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call, as the service counted them (0 where it did not say)."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: the text, why it ended (`stop`, `length`, `too_large`, …), its cost and time."""
+
+    text: str
+    finish_reason: str
+    usage: Usage = field(default_factory=Usage)
+    latency_s: float = 0.0
+
+
+class ChatModel(Protocol):
+    """A model that answers requests. It may be called from several threads."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, as requests to it must carry it."""
+        ...
+
+    def complete(self, request: Request) -> Reply:
+        """Answer one request, or raise `ServiceFault`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Calls, tokens and seconds of a run; adding a reply gives the next account."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    latency_s: float = 0.0
+
+    def plus(self, reply: Reply) -> Account:
+        """This account with one more reply in it."""
+        return Account(
+            calls=self.calls + 1,
+            prompt_tokens=self.prompt_tokens + reply.usage.prompt_tokens,
+            completion_tokens=self.completion_tokens + reply.usage.completion_tokens,
+            latency_s=round(self.latency_s + reply.latency_s, 3),
+        )
+
+    def add(self, other: Account) -> Account:
+        """Both accounts together."""
+        return Account(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            latency_s=round(self.latency_s + other.latency_s, 3),
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """The account as a JSON object."""
+        return asdict(self)

@@ -1,0 +1,222 @@
+"""Any endpoint that speaks the OpenAI chat-completions protocol, through the `openai` SDK.
+
+Retries transport faults only (connection, timeout, 429, 5xx), a bounded number of times; whatever else the
+service does wrong ends the run as a `ServiceFault`. The key appears in no repr, error or reply. The reply's
+text is returned as it came, cut at a limit.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from takeback.errors import MissingExtraError, ServiceFault
+from takeback.synthesize.models.chat import TOO_LARGE, Reply, Request, Usage
+
+SchemaForm = Literal["json_schema", "llguidance", "none"]
+RETRIED_STATUS = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+LONGEST_WAIT_S = 60.0
+
+
+class Secret:
+    """A text that shows itself only when asked for by name."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """The text itself."""
+        return self._text
+
+    def redact(self, text: str) -> str:
+        """`text` with every occurrence of the secret blotted out."""
+        return text.replace(self._text, "[redacted]") if self._text else text
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a model is served and how patiently it is asked."""
+
+    base_url: str
+    api_key: Secret = field(default_factory=lambda: Secret(""))
+    model: str = ""
+    schema_form: SchemaForm = "json_schema"
+    stream: bool = True
+    timeout_s: float = 300.0
+    max_retries: int = 4
+    first_wait_s: float = 1.0
+    concurrency: int = 4
+    max_reply_chars: int = 65_536
+    extra_body: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Transport(Exception):  # noqa: N818 - a signal between two functions of this module
+    """A fault worth another try; `wait_s` is what the service asked for."""
+
+    what: str
+    wait_s: float | None = None
+
+
+class OpenAIModel:
+    """A model behind an OpenAI-compatible endpoint."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        try:
+            import openai  # noqa: PLC0415 - an optional extra
+        except ImportError:
+            raise MissingExtraError(
+                "the openai package is not installed", hint="pip install 'takeback[models]'"
+            ) from None
+        self._sdk = openai
+        self._endpoint = endpoint
+        self._sleep = sleep
+        self._clock = clock
+        self._slots = threading.BoundedSemaphore(endpoint.concurrency)
+        self._client = openai.OpenAI(
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key.reveal() or "none",
+            timeout=endpoint.timeout_s,
+            max_retries=0,
+        )
+
+    @property
+    def name(self) -> str:
+        """The model's name at the endpoint."""
+        return self._endpoint.model
+
+    def complete(self, request: Request) -> Reply:
+        """Answer one request; transport faults are tried again, then the run stops."""
+        wait = self._endpoint.first_wait_s
+        with self._slots:
+            for left in range(self._endpoint.max_retries, -1, -1):
+                try:
+                    return self._once(request)
+                except _Transport as fault:
+                    if not left:
+                        tries = self._endpoint.max_retries + 1
+                        raise self._fault(f"{fault.what} ({tries} tries)") from None
+                    self._sleep(min(fault.wait_s if fault.wait_s is not None else wait, LONGEST_WAIT_S))
+                    wait = min(wait * 2, LONGEST_WAIT_S)
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    def _once(self, request: Request) -> Reply:
+        sdk, started = self._sdk, self._clock()
+        try:
+            answer = self._client.chat.completions.create(**self._arguments(request))
+            text, finish, usage = self._collect(answer, started) if self._endpoint.stream else self._whole(answer)
+        except sdk.APITimeoutError:
+            raise _Transport(f"no answer within {self._endpoint.timeout_s:g} s") from None
+        except sdk.APIConnectionError as error:
+            raise _Transport(f"connection failed ({error.__cause__ or error})") from None
+        except sdk.APIStatusError as error:
+            raise self._status(error) from None
+        except (sdk.APIResponseValidationError, ValueError, AttributeError, LookupError, TypeError) as error:
+            raise self._fault(f"the answer is not a chat completion ({type(error).__name__}: {error})") from None
+        except sdk.APIError as error:
+            raise self._fault(f"the service reported an error: {error.message}") from None
+        except OSError as error:
+            raise _Transport(f"connection lost ({error})") from None
+        except Exception as error:
+            if type(error).__module__.split(".")[0] not in {"httpx", "httpcore", "httpx2", "httpcore2"}:
+                raise
+            raise _Transport(f"connection lost mid-reply ({type(error).__name__}: {error})") from None
+        latency = round(self._clock() - started, 3)
+        return Reply(self._endpoint.api_key.redact(text), finish, usage, latency)
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": request.model,
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "temperature": request.temperature,
+            "top_p": request.top_p,
+            "seed": request.seed,
+            "max_tokens": request.max_tokens,
+        }
+        if request.reasoning_effort is not None:
+            body["reasoning_effort"] = request.reasoning_effort
+        extra = dict(self._endpoint.extra_body)
+        if request.schema is not None and self._endpoint.schema_form == "json_schema":
+            named = {"name": "candidate", "schema": dict(request.schema), "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        elif request.schema is not None and self._endpoint.schema_form == "llguidance":
+            extra["grammar"] = llguidance_grammar(request.schema)
+        if self._endpoint.stream:
+            body["stream"] = True
+            body["stream_options"] = {"include_usage": True}
+        if extra:
+            body["extra_body"] = extra
+        return body
+
+    def _collect(self, chunks: Any, started: float) -> tuple[str, str, Usage]:
+        """The text of a stream; stops reading at the limit or the deadline."""
+        pieces: list[str] = []
+        size, finish, usage = 0, "", Usage()
+        with chunks:
+            for chunk in chunks:
+                if self._clock() - started > self._endpoint.timeout_s:
+                    raise _Transport(f"no whole answer within {self._endpoint.timeout_s:g} s")
+                if chunk.usage is not None:
+                    usage = _usage(chunk.usage)
+                for choice in chunk.choices:
+                    pieces.append(choice.delta.content or "")
+                    size += len(pieces[-1])
+                    finish = choice.finish_reason or finish
+                if size > self._endpoint.max_reply_chars:
+                    return "".join(pieces)[: self._endpoint.max_reply_chars], TOO_LARGE, usage
+        if not finish:
+            raise _Transport("the stream ended before the reply did")
+        return "".join(pieces), finish, usage
+
+    def _whole(self, answer: Any) -> tuple[str, str, Usage]:
+        choice = answer.choices[0]
+        text = choice.message.content or ""
+        usage = _usage(answer.usage) if answer.usage is not None else Usage()
+        if len(text) > self._endpoint.max_reply_chars:
+            return text[: self._endpoint.max_reply_chars], TOO_LARGE, usage
+        return text, cast("str", choice.finish_reason), usage
+
+    def _status(self, error: Any) -> Exception:
+        what = f"HTTP {error.status_code}: {_shorten(error.message)}"
+        if error.status_code in RETRIED_STATUS or error.status_code >= 500:  # noqa: PLR2004 - server errors
+            return _Transport(what, _retry_after(error.response.headers))
+        return self._fault(what)
+
+    def _fault(self, what: str) -> ServiceFault:
+        where = f"{self._endpoint.base_url} ({self._endpoint.model})"
+        redact = self._endpoint.api_key.redact
+        return ServiceFault(redact(what), where=redact(where), hint="start the run again to resume it")
+
+
+def llguidance_grammar(schema: Mapping[str, object]) -> str:
+    """The schema as an llguidance grammar that allows no whitespace: half the tokens of spaced JSON."""
+    compact = {**schema, "x-guidance": {"whitespace_flexible": False}}
+    return "%llguidance {}\nstart: %json " + json.dumps(compact)
+
+
+def _usage(seen: Any) -> Usage:
+    return Usage(int(seen.prompt_tokens or 0), int(seen.completion_tokens or 0))
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    value = headers.get("retry-after", "")
+    return float(value) if value.replace(".", "", 1).isdigit() else None
+
+
+def _shorten(text: str, limit: int = 300) -> str:
+    return text if len(text) <= limit else text[:limit] + "…"

@@ -1,0 +1,194 @@
+"""Replies kept as JSON lines, one a request: record with any model, replay without one.
+
+A line is `{"digest", "request", "reply"}`. A last line torn by a kill is dropped when the file is opened to
+record again; damage anywhere else is an error that names the line. Replaying a request that is not there
+is an error that names its digest.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+
+from takeback.errors import RecordingError
+from takeback.synthesize.models.chat import ChatModel, Reply, Request, Usage
+
+PLAIN = "recording.jsonl"
+PACKED = "recording.jsonl.gz"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One recorded call."""
+
+    digest: str
+    request: Mapping[str, object]
+    reply: Reply
+
+    def to_text(self) -> str:
+        """The line as it is written, newline included."""
+        body = {"digest": self.digest, "reply": asdict(self.reply), "request": self.request}
+        return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
+
+
+def read_lines(directory: Path) -> Iterator[Line]:
+    """Every whole line of the recordings in a directory, packed file first; a torn last line is skipped."""
+    files = [p for p in (directory / PACKED, directory / PLAIN) if p.is_file()]
+    if not files:
+        raise RecordingError("no recording there", where=str(directory), hint=f"make one with --record {directory}")
+    for path in files:
+        yield from _parse(path, _read_bytes(path))
+
+
+def pack(directory: Path) -> Path:
+    """Fold a directory's recordings into one packed file, sorted by digest; equal recordings, equal bytes."""
+    lines = {line.digest: line for line in read_lines(directory)}
+    body = "".join(lines[digest].to_text() for digest in sorted(lines)).encode("utf-8")
+    packed = directory / PACKED
+    fresh = packed.with_suffix(".new")
+    fresh.write_bytes(gzip.compress(body, compresslevel=9, mtime=0))
+    fresh.replace(packed)
+    (directory / PLAIN).unlink(missing_ok=True)
+    return packed
+
+
+class RecordingModel:
+    """Asks the model behind it once for each distinct request, and writes down what it said."""
+
+    def __init__(self, model: ChatModel, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._model = model
+        self._path = directory / PLAIN
+        _drop_torn_tail(self._path)
+        has_any = self._path.exists() or (directory / PACKED).exists()
+        self._known = {line.digest: line.reply for line in read_lines(directory)} if has_any else {}
+        self._lock = threading.Lock()
+        self._file = self._path.open("ab")
+
+    @property
+    def name(self) -> str:
+        """The name of the model behind."""
+        return self._model.name
+
+    def complete(self, request: Request) -> Reply:
+        """The recorded reply, or the model's, written to disk before it is returned."""
+        digest = request.digest()
+        with self._lock:
+            if (known := self._known.get(digest)) is not None:
+                return known
+        reply = self._model.complete(request)
+        line = Line(digest, json.loads(request.canonical()), reply).to_text().encode("utf-8")
+        with self._lock:
+            if (known := self._known.get(digest)) is not None:
+                return known
+            self._file.write(line)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._known[digest] = reply
+        return reply
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> RecordingModel:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class ReplayModel:
+    """Answers from a recording alone."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        lines = list(read_lines(directory))
+        if not lines:
+            raise RecordingError("the recording holds no call", where=str(directory))
+        self._known = {line.digest: line.reply for line in lines}
+        names = sorted({str(line.request.get("model")) for line in lines})
+        if len(names) != 1:
+            raise RecordingError(
+                f"replies of several models ({', '.join(names)})",
+                where=str(directory),
+                hint="keep one a directory",
+            )
+        self._name = names[0]
+
+    @property
+    def name(self) -> str:
+        """The name of the model that was recorded."""
+        return self._name
+
+    def complete(self, request: Request) -> Reply:
+        """The recorded reply to exactly this request."""
+        digest = request.digest()
+        reply = self._known.get(digest)
+        if reply is None:
+            raise RecordingError(
+                f"request {digest} is not among the {len(self._known)} recorded calls",
+                where=str(self._directory),
+                hint="made with other prompts, parameters or tasks? use those, or record with --record",
+            )
+        return reply
+
+    def __contains__(self, request: Request) -> bool:
+        return request.digest() in self._known
+
+
+def _read_bytes(path: Path) -> bytes:
+    raw = path.read_bytes()
+    if path.suffix != ".gz":
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except (OSError, EOFError) as error:
+        raise RecordingError(f"not a readable gzip file ({error})", where=str(path)) from None
+
+
+def _parse(path: Path, raw: bytes) -> Iterator[Line]:
+    rows = raw.split(b"\n")
+    for number, row in enumerate(rows, start=1):
+        if not row:
+            continue
+        if number == len(rows):
+            return
+        yield _parse_line(path, number, row)
+
+
+def _parse_line(path: Path, number: int, row: bytes) -> Line:
+    try:
+        body = json.loads(row)
+        reply = body["reply"]
+        return Line(
+            digest=str(body["digest"]),
+            request=dict(body["request"]),
+            reply=Reply(
+                text=str(reply["text"]),
+                finish_reason=str(reply["finish_reason"]),
+                usage=Usage(**reply["usage"]),
+                latency_s=float(reply["latency_s"]),
+            ),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise RecordingError(
+            f"not a recorded call ({type(error).__name__}: {error})", where=f"{path}:{number}"
+        ) from None
+
+
+def _drop_torn_tail(path: Path) -> None:
+    if not path.is_file():
+        return
+    raw = path.read_bytes()
+    if raw and not raw.endswith(b"\n"):
+        with path.open("r+b") as file:
+            file.truncate(raw.rfind(b"\n") + 1)

@@ -1,0 +1,84 @@
+"""Where a model is served comes from the environment before the file, and a key shows nowhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from takeback.cli.endpoint import endpoint_for, open_model, read_settings
+from takeback.errors import InputError, WeightsError
+from takeback.synthesize.spec import Spec, parse_spec
+
+CANARY = "sk-canary-settings"
+
+
+def write_config(home: Path, text: str) -> None:
+    (home / ".config/takeback").mkdir(parents=True)
+    (home / ".config/takeback/config.toml").write_text(text)
+
+
+def test_the_environment_comes_before_the_file(tmp_path: Path) -> None:
+    write_config(tmp_path, '[model]\nbase_url = "http://file/v1"\napi_key = "from-file"\ntimeout_s = 12.5\n')
+    from_file = endpoint_for("m", read_settings({}, tmp_path))
+    assert (from_file.base_url, from_file.api_key.reveal(), from_file.timeout_s) == (
+        "http://file/v1",
+        "from-file",
+        12.5,
+    )
+    environment = {"TAKEBACK_BASE_URL": "http://env/v1", "OPENAI_API_KEY": "from-env"}
+    from_environment = endpoint_for("m", read_settings(environment, tmp_path))
+    assert (from_environment.base_url, from_environment.api_key.reveal()) == ("http://env/v1", "from-env")
+    assert from_environment.timeout_s == 12.5
+
+
+@pytest.mark.parametrize(
+    "line", ["concurrency = 0", "api_key = 5", 'schema_form = "xml"', "unknown = 1", "timeout_s = -1.0"]
+)
+def test_a_wrong_setting_names_the_file_and_the_field_but_not_the_key(tmp_path: Path, line: str) -> None:
+    write_config(tmp_path, f"[model]\n{line}\n{'' if 'api_key' in line else f'api_key = {CANARY!r}'}\n")
+    with pytest.raises(InputError, match=rf"config\.toml: model\.{line.split(maxsplit=1)[0]}") as caught:
+        read_settings({}, tmp_path)
+    assert CANARY not in str(caught.value)
+
+
+def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
+    write_config(tmp_path, "[model\n")
+    with pytest.raises(InputError, match=r"config\.toml"):
+        read_settings({}, tmp_path)
+
+
+def test_settings_do_not_show_the_key(tmp_path: Path) -> None:
+    settings = read_settings({"TAKEBACK_API_KEY": CANARY}, tmp_path)
+    assert CANARY not in repr(settings) + repr(endpoint_for("m", settings))
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("oracle", Spec("oracle")),
+        ("portfolio", Spec("portfolio")),
+        ("portfolio:openai:gpt-4o", Spec("portfolio", behind=Spec("openai", "gpt-4o"))),
+        ("replay", Spec("replay")),
+        ("replay:some/dir", Spec("replay", "some/dir")),
+        ("openai:org/model:tag", Spec("openai", "org/model:tag")),
+        ("local", Spec("local")),
+        ("local:/m/x.gguf", Spec("local", "/m/x.gguf")),
+    ],
+)
+def test_a_synthesizer_name_is_read_and_written_back(text: str, spec: Spec) -> None:
+    assert parse_spec(text) == spec
+    assert str(spec) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "openai", "openai:", "oracle:x", "gpt", "portfolio:oracle", "portfolio:portfolio"]
+)
+def test_another_name_is_an_error_that_lists_the_possibilities(text: str) -> None:
+    with pytest.raises(InputError, match="openai:<model>"):
+        parse_spec(text)
+
+
+def test_the_local_model_without_weights_says_how_to_get_them(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match="takeback model fetch"):
+        open_model(Spec("local"), environment={}, home=tmp_path, cache=tmp_path, shipped=tmp_path)

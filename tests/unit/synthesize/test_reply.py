@@ -1,0 +1,40 @@
+"""Each way a reply falls short of one JSON object has its own name."""
+
+from __future__ import annotations
+
+import pytest
+
+from takeback.synthesize.models import Reply
+from takeback.synthesize.models.chat import TOO_LARGE
+from takeback.synthesize.reply import Rejected, read_object
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', ' {"a": 1}\n', '```json\n{"a": 1}\n```', '```\n{"a": 1}\n```'])
+def test_one_object_bare_or_in_one_fence_is_read(text: str) -> None:
+    assert read_object(Reply(text, "stop")) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "shortfall"),
+    [
+        ("", "stop", "empty"),
+        (" \n ", "stop", "empty"),
+        ('{"a": [1, 2', "length", "truncated"),
+        ('{"a": [1, 2', "stop", "malformed_json"),
+        ('{"a": NaN}', "stop", "malformed_json"),
+        ('{"a": 1, "a": 2}', "stop", "malformed_json"),
+        ('{"a":' * 100_000, "stop", "malformed_json"),
+        ("[1, 2]", "stop", "wrong_shape"),
+        ('"text"', "stop", "wrong_shape"),
+        ("7", "stop", "wrong_shape"),
+        ('Here it is: {"a": 1}', "stop", "prose"),
+        ('{"a": 1} I hope this helps.', "stop", "prose"),
+        ('Sure!\n```json\n{"a": 1}\n```', "stop", "prose"),
+        ("I cannot do that.", "stop", "prose"),
+        ('{"a": 1}', TOO_LARGE, "too_large"),
+    ],
+)
+def test_a_reply_that_falls_short_is_classified(text: str, finish: str, shortfall: str) -> None:
+    found = read_object(Reply(text, finish))
+    assert isinstance(found, Rejected)
+    assert found.shortfall == shortfall
