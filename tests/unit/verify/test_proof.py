@@ -56,7 +56,9 @@ def test_the_oracle_of_one_operation_is_proved_and_doing_nothing_is_refuted(form
 
 
 def test_the_oracle_of_every_pair_of_operations_is_proved():
-    refuted = [(one, two) for one, two in product(FORMS, FORMS) if prove(inverted(one, two)).grade is not Grade.PROVED]
+    refuted = [
+        (one, two) for one, two in product(FORMS, FORMS) if prove(inverted(one, two)).grade is not Grade.PROVED
+    ]
     assert refuted == []
 
 
@@ -128,7 +130,10 @@ def test_a_contract_that_omits_an_effect_is_refuted_on_the_empty_state():
 
 
 def test_a_mutation_that_always_fails_needs_a_recovery_that_does_nothing():
-    mutation = [{"op_type": "set_config", "target": "a", "value": 1}, {"op_type": "set_config", "target": "a.b", "value": 2}]
+    mutation = [
+        {"op_type": "set_config", "target": "a", "value": 1},
+        {"op_type": "set_config", "target": "a.b", "value": 2},
+    ]
     assert prove(read_candidate({"mutation": mutation, "recovery": []})).grade is Grade.PROVED
     deleting = [{"op_type": "delete_config", "target": "a"}]
     assert prove(read_candidate({"mutation": mutation, "recovery": deleting})).grade is Grade.REFUTED
@@ -145,7 +150,8 @@ def test_recovery_must_not_damage_what_a_failed_mutation_did_not_make():
 
 def test_too_many_sockets_end_in_an_error_that_says_what_to_split():
     mutation = [
-        {"op_type": "allocate_socket", "target": f"k{at}", "value": f"tcp://127.0.0.1:{9600 + at}"} for at in range(20)
+        {"op_type": "allocate_socket", "target": f"k{at}", "value": f"tcp://127.0.0.1:{9600 + at}"}
+        for at in range(20)
     ]
     with pytest.raises(ProgramTooLarge, match="20 sockets over 20 addresses") as fault:
         prove(inverted(*mutation))
