@@ -1,9 +1,9 @@
 """Takeback: an agent may change its own harness only if the change can be taken back.
 
-    from takeback import State, oracle, read_candidate, verify
+from takeback import State, oracle, read_candidate, verify
 
-    verdict = verify(read_candidate({"mutation": [...], "witness": [...], "recovery": [...]}))
-    verdict.admitted, verdict.grade, verdict.counterexample
+verdict = verify(read_candidate({"mutation": [...], "witness": [...], "recovery": [...]}))
+verdict.admitted, verdict.grade, verdict.counterexample
 """
 
 from takeback.errors import InputError, TakebackError
