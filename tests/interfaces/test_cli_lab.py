@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from takeback.cli import app
-from takeback.cli.lab import SUBCOMMANDS, lab_extra, register
+from takeback.cli.lab import lab_extra, register
 from takeback.errors import InputError, MissingExtraError
 from takeback.lab import published
 from takeback.lab.lock import make_lock
@@ -110,7 +110,7 @@ def test_every_subcommand_has_help_with_an_example():
     own = typer.Typer()
     own.callback()(lambda: None)
     register(own)
-    for name in SUBCOMMANDS:
+    for name in ("published", "report", "verify"):
         shown = CliRunner().invoke(own, ["lab", name, "--help"])
         assert shown.exit_code == 0
         assert "Example:" in shown.stdout
