@@ -114,18 +114,21 @@ class _Classes:
     def failures_elsewhere(self, failing: list[tuple[int, int]]) -> Iterator[Choice]:
         """Yield choices in which one component makes the mutation fail and another departs from the base.
 
-        How it fails cannot matter to another component, so one way is enough, unless the failing one lies
-        above the other in a tree: turned into a leaf it hides the other, so there every way is tried.
+        How it fails cannot matter to another component, so one way is enough, unless one of the two lies
+        above the other in a tree and may hide it: there every way is tried.
         """
-        first: set[int] = set()
-        for at, other in failing:
-            again, component = at in first, self.parts[at].component
-            first.add(at)
-            for choice in self.variations():
-                (varied,) = choice
-                beside = not again or self._below(at, varied, component)
-                if varied != at and beside:
-                    yield {at: other, **choice}
+        for choice in self.variations():
+            (varied,) = choice
+            others = [pair for pair in failing if pair[0] != varied]
+            apart = [pair for pair in others if not self._related(pair[0], varied)]
+            for at, other in (*apart[:1], *(pair for pair in others if pair not in apart)):
+                yield {at: other, **choice}
+
+    def _related(self, one: int, two: int) -> bool:
+        mine, theirs = self.parts[one], self.parts[two]
+        if mine.surface != theirs.surface:
+            return False
+        return mine.component.hides(theirs.component) or theirs.component.hides(mine.component)
 
     def coupled(self, failing: list[tuple[int, int]]) -> Iterator[Choice]:
         """Yield the joint choices of components that a restore from another path's capture ties together.
@@ -172,10 +175,6 @@ class _Classes:
                 if path[:shared] == op.path[:shared]:
                     found.add(at)
         return found
-
-    def _below(self, at: int, varied: int, component: Component) -> bool:
-        same = self.parts[at].surface == self.parts[varied].surface
-        return same and component.hides(self.parts[varied].component)
 
 
 def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None = None) -> Verdict:
