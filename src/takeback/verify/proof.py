@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, count, product
 from math import prod
+from time import monotonic
 from typing import Any, Final
 
 from takeback.errors import ProgramTooLarge
@@ -20,13 +21,15 @@ from takeback.runtime import forward
 from takeback.state import SURFACES, Level, Operation, State
 from takeback.state.surface import Component, Edit
 from takeback.state.values import encode
-from takeback.verify.sampled import counterexample, refusals, rejected, trip_reasons
+from takeback.verify.sampled import MAX_SECONDS, counterexample, refusals, rejected, trip_reasons
 from takeback.verify.selfcheck import self_check
 from takeback.verify.trip import Trial
-from takeback.verify.verdict import Grade, Verdict
+from takeback.verify.verdict import Code, Grade, Reason, Verdict
 
 RULE: Final = "proof"
 MAX_JOINT: Final = 50_000
+MAX_WORK: Final = 5_000_000
+"""Classes of states times the parts and operations each of them has to go through: some twenty seconds."""
 Choice = dict[int, int]
 
 
@@ -45,8 +48,9 @@ class _Part:
 class _Classes:
     """The generic states of a candidate: a choice of one alternative for each component makes a state."""
 
-    def __init__(self, candidate: Candidate) -> None:
+    def __init__(self, candidate: Candidate, deadline: float) -> None:
         self.candidate = candidate
+        self.deadline = deadline
         text = encode(candidate.to_json())
         self.salt = next(salt for salt in (f"prior{at or ''}" for at in count()) if salt not in text)
         named: dict[str, list[Operation]] = {}
@@ -71,6 +75,8 @@ class _Classes:
 
     def state(self, changed: Choice) -> State:
         """Return the base state with other alternatives for the components in `changed`."""
+        if monotonic() > self.deadline:
+            raise TimeoutError
         parts = {**self.blank.parts, **self.built}
         choice = {**self.base, **changed}
         for surface in {self.parts[at].surface for at in changed}:
@@ -103,6 +109,19 @@ class _Classes:
                     if then is None or then > failing:
                         return tried, then
         return None
+
+    def check_work(self, failing: int) -> None:
+        """Refuse a candidate whose classes are too many; `failing` components can each make the mutation fail."""
+        varied = sum(len(part.alternatives) - 1 for part in self.parts)
+        candidate = self.candidate
+        each = len(self.parts) + len(candidate.mutation) + len(candidate.witness) + len(candidate.recovery)
+        work = varied * (1 + failing) * each
+        if work > MAX_WORK:
+            raise ProgramTooLarge(
+                f"a proof would go through {varied * (1 + failing)} classes of states with {len(self.parts)} parts "
+                f"each, {work} steps, more than {MAX_WORK}",
+                hint="make several smaller changes, or decide on a sample",
+            )
 
     def variations(self) -> Iterator[Choice]:
         """Yield every choice that departs from the base in one component."""
@@ -177,13 +196,23 @@ class _Classes:
         return found
 
 
-def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None = None) -> Verdict:
-    """Return the verdict: proved for every state, or refuted with a smallest concrete state."""
+def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None = None,
+          max_seconds: float = MAX_SECONDS) -> Verdict:  # fmt: skip
+    """Return the verdict: proved for every state, or refuted with a smallest concrete state.
+
+    A candidate that is too large to prove, or takes too long, is rejected with that reason.
+    """
     refused = refusals(candidate, level, locked)
     if refused:
         return rejected(refused, RULE, level, candidate)
     self_check()
-    looked, broken = _search(candidate)
+    try:
+        looked, broken = _search(candidate, monotonic() + max_seconds)
+    except ProgramTooLarge as fault:
+        return rejected([Reason(Code.LIMIT, str(fault))], RULE, level, candidate)
+    except TimeoutError:
+        late = Reason(Code.TIMEOUT, f"the proof took more than {max_seconds} seconds")
+        return rejected([late], RULE, level, candidate)
     if broken is None:
         return Verdict(True, Grade.PROVED, RULE, level.value, classes=looked,
                        mutation_digest=candidate.mutation_digest())  # fmt: skip
@@ -192,9 +221,10 @@ def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None =
                    counterexample=example, mutation_digest=candidate.mutation_digest())  # fmt: skip
 
 
-def _search(candidate: Candidate) -> tuple[int, State | None]:
+def _search(candidate: Candidate, deadline: float) -> tuple[int, State | None]:
     """Return how many classes were looked at, and a state that breaks the candidate if one does."""
-    classes, trial = _Classes(candidate), Trial(candidate)
+    classes, trial = _Classes(candidate, deadline), Trial(candidate)
+    classes.check_work(0)
     classes.settle()
     base = classes.state({})
     trip = trial.run(base)
@@ -210,6 +240,7 @@ def _search(candidate: Candidate) -> tuple[int, State | None]:
             return looked, state
         if goes_through and trip.forward_failure:
             failing += choice.items()
+    classes.check_work(len({at for at, _ in failing}))
     for choice in chain(classes.failures_elsewhere(failing), classes.coupled(failing)):
         state = classes.state(choice)
         looked += 1
