@@ -110,18 +110,19 @@ class _Classes:
                         return tried, then
         return None
 
-    def check_work(self, failing: int) -> None:
-        """Refuse a candidate whose classes are too many; `failing` components can each make the mutation fail."""
-        varied = sum(len(part.alternatives) - 1 for part in self.parts)
+    def check_work(self, choices: list[Choice]) -> list[Choice]:
+        """Return the choices, or refuse a candidate for which they are too many, on any machine alike."""
         candidate = self.candidate
-        each = len(self.parts) + len(candidate.mutation) + len(candidate.witness) + len(candidate.recovery)
-        work = varied * (1 + failing) * each
+        depths = sum(len(part.component.path) or 1 for part in self.parts)
+        each = depths + len(candidate.mutation) + len(candidate.witness) + len(candidate.recovery)
+        work = len(choices) * each
         if work > MAX_WORK:
             raise ProgramTooLarge(
-                f"a proof would go through {varied * (1 + failing)} classes of states with {len(self.parts)} parts "
+                f"a proof would go through {len(choices)} classes of states with {len(self.parts)} parts "
                 f"each, {work} steps, more than {MAX_WORK}",
                 hint="make several smaller changes, or decide on a sample",
             )
+        return choices
 
     def variations(self) -> Iterator[Choice]:
         """Yield every choice that departs from the base in one component."""
@@ -224,7 +225,6 @@ def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None =
 def _search(candidate: Candidate, deadline: float) -> tuple[int, State | None]:
     """Return how many classes were looked at, and a state that breaks the candidate if one does."""
     classes, trial = _Classes(candidate, deadline), Trial(candidate)
-    classes.check_work(0)
     classes.settle()
     base = classes.state({})
     trip = trial.run(base)
@@ -232,7 +232,7 @@ def _search(candidate: Candidate, deadline: float) -> tuple[int, State | None]:
         return 1, base
     looked, goes_through = 1, not trip.forward_failure
     failing: list[tuple[int, int]] = []
-    for choice in classes.variations():
+    for choice in classes.check_work(list(classes.variations())):
         state = classes.state(choice)
         trip = trial.run(state)
         looked += 1
@@ -240,8 +240,8 @@ def _search(candidate: Candidate, deadline: float) -> tuple[int, State | None]:
             return looked, state
         if goes_through and trip.forward_failure:
             failing += choice.items()
-    classes.check_work(len({at for at, _ in failing}))
-    for choice in chain(classes.failures_elsewhere(failing), classes.coupled(failing)):
+    elsewhere = classes.check_work(list(classes.failures_elsewhere(failing)))
+    for choice in chain(elsewhere, classes.coupled(failing)):
         state = classes.state(choice)
         looked += 1
         if not trial.run(state).passed:
