@@ -147,13 +147,15 @@ def _perturb(state: State, strategy: Strategy, aims: dict[str, list[Operation]],
 
 def _mark(nominal: State, state: State) -> str:
     """Return what tells a state from others of the same nominal: its differences, and a chain's whole order."""
-    found: list[list[Any]] = []
-    for name, surface in SURFACES.items():
-        part = state.part(name)
+    found: list[str] = []
+    before = nominal.parts
+    for name, part in state.parts.items():
+        if part is before.get(name):
+            continue
+        surface = SURFACES[name]
         changes = list(surface.diff(nominal.part(name), part))
         if changes and isinstance(part, Chain):
-            found.append([name, surface.canonical(part)])
-        else:
-            found += ([str(change.address), change.after is not ABSENT and surface.describe(change.after)]
-                      for change in changes)  # fmt: skip
-    return encode(sorted(found, key=encode))
+            found.append(encode([name, part.ids()]))
+        found += [encode([str(change.address), change.after is not ABSENT and surface.describe(change.after)])
+                  for change in changes]  # fmt: skip
+    return "\n".join(sorted(found))

@@ -18,6 +18,7 @@ MAX_DEPTH: Final = 32
 MAX_TEXT: Final = 1_000_000
 MAX_INT: Final = 2**63 - 1
 MAX_ITEMS: Final = 10_000
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def freeze(raw: Any, where: str, *, depth: int = 0) -> Any:
@@ -98,7 +99,7 @@ def same(one: Any, two: Any) -> bool:
 
 def encode(plain: Any) -> str:
     """Return the one canonical JSON text of a plain value: sorted keys, no spaces, UTF-8."""
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(plain)
 
 
 def parse(raw: str | bytes, where: str) -> Any:
