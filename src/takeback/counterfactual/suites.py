@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from takeback.errors import InputError
 from takeback.language import Program
-from takeback.state import ABSENT, SURFACES, Operation, State
+from takeback.state import ABSENT, SURFACES, Operation, State, Surface
 from takeback.state.chain import Chain
 from takeback.state.strategy import EXISTENCE, IID, OOD, Strategy
 from takeback.state.values import encode
@@ -139,23 +139,25 @@ def _one(nominal: State, aims: dict[str, list[Operation]], split: str, at: int, 
 def _perturb(state: State, strategy: Strategy, aims: dict[str, list[Operation]], rng: random.Random,
              only: tuple[str, ...] = ()) -> State:  # fmt: skip
     parts = dict(state.parts)
-    for name, surface in SURFACES.items():
-        if not only or name in only:
-            parts[name] = surface.perturb(strategy, state.part(name), aims.get(name, ()), rng)
+    for name in only or parts:
+        parts[name] = SURFACES[name].perturb(strategy, parts[name], aims.get(name, ()), rng)
     return State.of(parts)
 
 
 def _mark(nominal: State, state: State) -> str:
     """Return what tells a state from others of the same nominal: its differences, and a chain's whole order."""
     found: list[str] = []
-    before = nominal.parts
     for name, part in state.parts.items():
-        if part is before.get(name):
+        if part is nominal.parts[name]:
             continue
         surface = SURFACES[name]
-        changes = list(surface.diff(nominal.part(name), part))
+        changes = list(surface.diff(nominal.parts[name], part))
         if changes and isinstance(part, Chain):
-            found.append(encode([name, part.ids()]))
-        found += [encode([str(change.address), change.after is not ABSENT and surface.describe(change.after)])
-                  for change in changes]  # fmt: skip
+            found.append(f"{name}={encode(surface.canonical(part))}")
+        else:
+            found += (f"{name} {change.address.key}={_shown(surface, change.after)}" for change in changes)
     return "\n".join(sorted(found))
+
+
+def _shown(surface: Surface, content: Any) -> str:
+    return "absent" if content is ABSENT else encode(surface.describe(content))

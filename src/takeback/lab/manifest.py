@@ -36,9 +36,7 @@ class Problem:
 def file_digests(folder: Path) -> dict[str, str]:
     """SHA-256 of each file of a run by relative name; manifest, old runs, progress and report left out."""
     names = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    kept = sorted(
-        name.as_posix() for name in names if name.parts[0] not in (MANIFEST, SUPERSEDED, PROGRESS, REPORT)
-    )
+    kept = sorted(name.as_posix() for name in names if name.parts[0] not in (MANIFEST, SUPERSEDED, PROGRESS, REPORT))
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in kept}
 
 

@@ -20,7 +20,10 @@ class CannotReplayError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation as it ran: its JSON, and the place or mode it resolved to."""
+    """One operation as it ran: its JSON, and the place or mode it resolved to.
+
+    Something removed by hand is `{"op_type": "remove", "target": [surface, name, ...]}`.
+    """
 
     op: Plain
     place: Any = None
@@ -90,8 +93,8 @@ def _copy(data: Plain) -> Plain:
 
 
 def _run(data: Plain, step: Step) -> None:
-    op, name, value = step.op, step.op["op_type"], step.op["value"]
-    target = op["target"]
+    op, name, target = step.op, step.op["op_type"], step.op["target"]
+    value: Any = op.get("value")
     if name == "set_config":
         _put(data["config"], target.split("."), deepcopy(value))
     elif name == "set_prompt":
@@ -119,6 +122,8 @@ def _run(data: Plain, step: Step) -> None:
         if any(key != target and held["address"] == address for key, held in data["resources"].items()):
             raise CannotReplayError(target)
         data["resources"][target] = {"kind": "socket", "address": address, "lifecycle": "open"}
+    elif name == "remove":
+        _remove(data[target[0]], target[0], target[1:])
     else:
         raise ValueError(f"the naive replay does not know {name}")
 
@@ -129,6 +134,18 @@ def _put(node: Plain, path: list[str], value: Any) -> None:
         if not isinstance(node, dict):
             raise CannotReplayError(".".join(path))
     node[path[-1]] = value
+
+
+def _remove(node: dict[Any, Any], surface: str, path: list[str]) -> None:
+    """Take one thing out, if it is there; what it stood in stays."""
+    if surface == "listeners":
+        node.pop(tuple(path), None)
+        return
+    for name in path[:-1]:
+        node = node.get(name, {})
+        if not isinstance(node, dict):
+            return
+    node.pop(path[-1], None)
 
 
 def _find(node: Any, path: list[str]) -> Any:

@@ -16,9 +16,10 @@ from typing import Any
 from takeback.journal.encoding import encode
 from takeback.lab.naive import NaiveEntry, Plain, Step, begin, finish, replay
 from takeback.language.program import read_program
-from takeback.state import Stage, State
-from takeback.undo import Blocked, History, Plan, plan_redo, plan_undo, relied_on
-from takeback.undo.recording import Recorded, run_recorded
+from takeback.state import ABSENT, Stage, State
+from takeback.undo import Blocked, History, Plan, Write, plan_redo, plan_undo, relied_on
+from takeback.undo.recording import Recorded, run_recorded, writes_between
+from takeback.undo.slots import Slot, get_slot, put_slots
 
 MIN_CHANGES, MAX_CHANGES = 2, 40
 BRUTE_FORCE = 2_000
@@ -93,6 +94,8 @@ def _check_history(rng: random.Random, found: Findings) -> None:
     while len(world.entries) < changes:
         if world.entries and rng.random() < 0.3:  # noqa: PLR2004 - about one undo for two changes
             _undo_or_redo(world)
+        elif rng.random() < 0.1:  # noqa: PLR2004 - now and then someone removes a thing by hand
+            _remove_by_hand(world)
         else:
             _change(world)
     for _ in range(rng.randint(1, 6)):
@@ -110,13 +113,27 @@ def _change(world: _World) -> None:
     entry = NaiveEntry(number, _steps(raw, recorded, world.state))
     if rng.random() < 0.1:  # noqa: PLR2004 - costs a replay for each live entry
         _check_report(world, entry, recorded)
+    _record(world, entry, recorded.writes, recorded.state)
+
+
+def _remove_by_hand(world: _World) -> None:
+    """An entry that a harness adopts after someone else removed something."""
+    slots = [slot for slot in _named_slots() if get_slot(world.state, slot) is not ABSENT]
+    if slots:
+        slot = world.rng.choice(slots)
+        after = put_slots(world.state, [(slot, ABSENT)])
+        entry = NaiveEntry(len(world.entries) + 1, (Step({"op_type": "remove", "target": list(slot)}),))
+        _record(world, entry, writes_between(world.state, after), after)
+
+
+def _record(world: _World, entry: NaiveEntry, writes: tuple[Write, ...], state: State) -> None:
     world.entries.append(entry)
-    world.history.add(number, recorded.writes)
-    world.state = recorded.state
+    world.history.add(entry.number, writes)
+    world.state = state
     world.found.changes += 1
     data, failed = replay(world.start, world.live())
     if failed or not _equal(data, world.state):
-        world.found.violation(f"replay differs after change {raw}")
+        world.found.violation(f"replay differs after change {entry.steps}")
 
 
 def _check_report(world: _World, entry: NaiveEntry, recorded: Recorded) -> None:
@@ -244,6 +261,16 @@ def _steps(raw: list[Plain], recorded: Recorded, before: State) -> tuple[Step, .
             mode = modes[op["target"]] = op["value"].get("mode") or modes.get(op["target"]) or "0644"
         steps.append(Step(op, write.resolved, mode))
     return tuple(steps)
+
+
+def _named_slots() -> list[Slot]:
+    return [
+        *(("config", *path.split(".")) for path in PATHS),
+        *(("files", *path.split("/")) for path in FILES),
+        *(("resources", f"r{at}") for at in range(3)),
+        ("middleware", "auth"), ("middleware", "cache"), ("listeners", "on_error", "audit"), ("tools", "grep"),
+        ("prompts", "system"), ("routing", "main"),
+    ]  # fmt: skip
 
 
 def _random_base(rng: random.Random) -> State:

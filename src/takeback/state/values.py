@@ -14,6 +14,8 @@ from typing import Any, Final
 from takeback.errors import InputError, LimitError
 from takeback.state.pmap import PMap
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 MAX_DEPTH: Final = 32
 MAX_TEXT: Final = 1_000_000
 MAX_INT: Final = 2**63 - 1

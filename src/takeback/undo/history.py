@@ -176,13 +176,14 @@ class History:
         return None
 
     def _leaf_above(self, slot: Slot, view: View, until: When) -> Slot | None:
-        content, _, at = self.covered(slot[:-1], view, until)
-        for depth in range(len(at), len(slot)):
-            if content is ABSENT:
-                return None
-            if type(content) is not PMap:
+        """The highest slot above one that is neither a container nor absent.
+
+        Looked for from the top: a removal below a leaf does nothing, so it says nothing about the leaf.
+        """
+        for depth in range(2, len(slot)):
+            content, _ = self.node(slot[:depth], view, until)
+            if content is not ABSENT and type(content) is not PMap:
                 return slot[:depth]
-            content = content.get(slot[depth], ABSENT)
         return None
 
     def holders(self, surface: str, claim: str) -> set[Slot]:

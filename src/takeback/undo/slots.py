@@ -16,7 +16,7 @@ from typing import Any
 
 from takeback.journal.encoding import encode
 from takeback.state import ABSENT, SURFACES, Level, Operation, PMap, State, Surface, tree
-from takeback.state.chain import NO_LINKS, Link
+from takeback.state.chain import NO_LINKS, Chain, Link
 from takeback.state.keyed import KeyedSurface
 from takeback.state.surfaces.files import File, Files
 from takeback.state.surfaces.listeners import Listeners
@@ -75,6 +75,14 @@ class Shape(ABC):
     def from_json(self, raw: Any, path: Path) -> Any:
         """The inverse of `to_json`."""
 
+    @abstractmethod
+    def dump(self, part: Any) -> Any:
+        """The whole part as JSON, with places."""
+
+    @abstractmethod
+    def load(self, raw: Any) -> Any:
+        """The inverse of `dump`."""
+
     def claim(self, content: Any) -> str | None:
         """What no other slot may hold at the same time, if anything."""
         del content
@@ -109,6 +117,14 @@ class KeyedShape(Shape):
     def from_json(self, raw: Any, path: Path) -> Any:
         """Read the content as the surface does."""
         return self.surface.content(path[0], raw, slot_key((self.surface.name, *path)))
+
+    def dump(self, part: PMap) -> Any:
+        """Contents by key."""
+        return {key: self.to_json(content) for key, content in part.items()}
+
+    def load(self, raw: Any) -> PMap:
+        """Contents by key."""
+        return PMap({key: self.from_json(item, (key,)) for key, item in raw.items()})
 
 
 class ClaimingShape(KeyedShape):
@@ -159,6 +175,14 @@ class TreeShape(Shape):
     def from_json(self, raw: Any, path: Path) -> Any:
         """Frozen JSON."""
         return freeze(raw, slot_key((self.surface.name, *path)))
+
+    def dump(self, part: PMap) -> Any:
+        """The tree as one content."""
+        return self.to_json(part)
+
+    def load(self, raw: Any) -> Any:
+        """The tree from one content."""
+        return self.from_json(raw, ())
 
 
 class FileShape(TreeShape):
@@ -222,6 +246,15 @@ class ChainShape(Shape):
         place = tuple((number, name) for number, name in raw["place"])
         return Link(place, path[-1], freeze(raw["record"], slot_key((self.surface.name, *path))))
 
+    def dump(self, part: Any) -> Any:
+        """Elements by id, each with its place."""
+        return {link.id: self.to_json(link) for link in part}
+
+    def load(self, raw: Any) -> Any:
+        """Elements in the order of their places."""
+        links = (self.from_json(item, (name,)) for name, item in raw.items())
+        return Chain(tuple(sorted(links, key=lambda link: link.place)))
+
 
 class ChainsShape(ChainShape):
     """Listeners: a chain of callbacks for each event."""
@@ -244,6 +277,14 @@ class ChainsShape(ChainShape):
         for event, one, two in before.candidates(after):
             old, new = (NO_LINKS if chain is ABSENT else chain for chain in (one, two))
             yield from ((event, *path) for path in super().differing(old, new))
+
+    def dump(self, part: Any) -> Any:
+        """Callbacks by event and id."""
+        return {event: super(ChainsShape, self).dump(chain) for event, chain in part.items()}
+
+    def load(self, raw: Any) -> Any:
+        """Chains by event."""
+        return PMap({event: super(ChainsShape, self).load(chain) for event, chain in raw.items()})
 
 
 class WholeShape(Shape):
@@ -278,6 +319,14 @@ class WholeShape(Shape):
         del path
         return self.surface.read(raw, self.surface.name)
 
+    def dump(self, part: Any) -> Any:
+        """As in a state file."""
+        return self.surface.write(part)
+
+    def load(self, raw: Any) -> Any:
+        """As from a state file."""
+        return self.surface.read(raw, self.surface.name)
+
 
 _SHAPES: tuple[tuple[type[Surface], type[Shape]], ...] = (
     (Files, FileShape),
@@ -298,6 +347,17 @@ def _shape(surface: Surface) -> Shape:
 def shape_of(name: str) -> Shape:
     """The shape of the surface called `name`."""
     return _shape(SURFACES[name])
+
+
+def dump_state(state: State) -> dict[str, Any]:
+    """The state as JSON that brings back every place; surfaces that are empty are left out."""
+    return {name: shape_of(name).dump(state.part(name)) for name, surface in SURFACES.items()
+            if surface.size(state.part(name))}  # fmt: skip
+
+
+def load_state(raw: Any) -> State:
+    """The inverse of `dump_state`."""
+    return State({name: shape_of(name).load(part) for name, part in raw.items()})
 
 
 def get_slot(state: State, slot: Slot) -> Any:

@@ -23,9 +23,7 @@ def natural():
         for stratum, count in zip(("S0", "S1", "residual"), strata, strict=True):
             kinds += [("defective", stratum)] * count
         for number, (outcome, stratum) in enumerate(kinds):
-            tasks.append(
-                {"id": f"{family}-{number:03}", "family": family, "outcome": outcome, "stratum": stratum}
-            )
+            tasks.append({"id": f"{family}-{number:03}", "family": family, "outcome": outcome, "stratum": stratum})
     return {"tasks": tasks}
 
 

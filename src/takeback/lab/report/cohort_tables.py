@@ -32,12 +32,9 @@ def natural_tables(data: Natural) -> Iterator[Table]:
     count = Counter(str(task.outcome) for task in data.tasks)
     positive = n - count["inadequate"]
     rows: list[tuple[Cell, ...]] = [
-        (f"{name.capitalize()}", Share(count[name], n), published.share(f"accounting.{name}"))
-        for name in OUTCOMES
+        (f"{name.capitalize()}", Share(count[name], n), published.share(f"accounting.{name}")) for name in OUTCOMES
     ]
-    rows.append(
-        ("Capability-positive", Share(positive, n), published.share("accounting.capability_positive"))
-    )
+    rows.append(("Capability-positive", Share(positive, n), published.share("accounting.capability_positive")))
     rows.append(
         (
             "Defective among capability-positive",
@@ -52,9 +49,7 @@ def natural_tables(data: Natural) -> Iterator[Table]:
 
 def _families(data: Natural) -> Table:
     keys = [*OUTCOMES, *STRATA]
-    count = Counter(
-        (task.family, str(key)) for task in data.tasks for key in (task.outcome, task.stratum) if key
-    )
+    count = Counter((task.family, str(key)) for task in data.tasks for key in (task.outcome, task.stratum) if key)
     rows: list[tuple[Cell, ...]] = []
     for name in families_of([task.family for task in data.tasks]):
         known = published.family(name)
@@ -114,9 +109,7 @@ def stability_tables(data: Stability) -> Iterator[Table]:
         alike: list[Cell] = [_jaccard(first, now, stratum) for stratum in ("S0", "S1")]
         rows.append((str(seed), *(str(now.count(s)) for s in STRATA), str(moved), *alike))
     total = sum(
-        a != b
-        for task in data.tasks
-        for a, b in zip(task.strata, [task.strata[0]] * len(data.seeds), strict=True)
+        a != b for task in data.tasks for a, b in zip(task.strata, [task.strata[0]] * len(data.seeds), strict=True)
     )
     evaluations = len(data.seeds) * len(data.tasks)
     columns = ("Seed", "S0", "S1", "Residual", "Migrations", "Jaccard S0", "Jaccard S1")
@@ -184,9 +177,7 @@ def snapshot_tables(data: Snapshots) -> Iterator[Table]:
     for key, name in PUBLISHED_METHODS.items():
         mean, median, latency = published.snapshot_cost(key)
         shares = [published.share(f"snapshots.{key}.{protocol}") for protocol in ("different", "same")]
-        rows.append(
-            (f"{name}, published", *shares, None, Figure(mean, 1), Figure(median, 1), Figure(latency, 1))
-        )
+        rows.append((f"{name}, published", *shares, None, Figure(mean, 1), Figure(median, 1), Figure(latency, 1)))
     columns = (
         "Method",
         "Different surface",

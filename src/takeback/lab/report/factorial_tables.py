@@ -59,8 +59,7 @@ def _rescue(data: Factorial, experiment: str, prefix: str) -> Table:
 def _budget(data: Factorial, experiment: str) -> Table:
     budgets = range(1, data.budget + 1)
     rows: list[tuple[Cell, ...]] = [
-        (CELL_NAMES.get(cell, cell), *(rescue(data, cell, "all", b) for b in budgets))
-        for cell in cells_of(data)
+        (CELL_NAMES.get(cell, cell), *(rescue(data, cell, "all", b) for b in budgets)) for cell in cells_of(data)
     ]
     if experiment == "factorial":
         reached, total = published.paper().row("progress.D1L0"), published.paper().count("cohort.defective")
@@ -103,9 +102,7 @@ def _contrasts(data: Factorial, experiment: str, prefix: str) -> Table:
         "published CI",
         "published Holm p",
     )
-    note = (
-        "Exact two-sided McNemar, Holm over the contrasts that were run, 100,000 paired bootstrap resamples."
-    )
+    note = "Exact two-sided McNemar, Holm over the contrasts that were run, 100,000 paired bootstrap resamples."
     title = f"Confirmatory paired contrasts, {data.model}"
     return Table(f"{experiment}-contrasts", title, columns, tuple(rows), note)
 

@@ -146,6 +146,4 @@ def _families(data: Fresh, suite: FreshSuite) -> Table:
     titles = dict(zip(COLUMNS, TITLES, strict=True))
     columns = ("Family", *(name for part in parts for name in (titles[part], "published")))
     rule = frozenset({len(rows) - 1})
-    return Table(
-        "fresh-families", f"Fresh holdout by family under {suite.name}", columns, tuple(rows), "", rule
-    )
+    return Table("fresh-families", f"Fresh holdout by family under {suite.name}", columns, tuple(rows), "", rule)

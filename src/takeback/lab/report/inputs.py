@@ -88,9 +88,7 @@ class Factorial(Labelled):
     def _same_cells(self) -> Factorial:
         cells = {frozenset(task.turns) for task in self.tasks}
         if len(cells) != 1:
-            raise ValueError(
-                "every task needs a turn for the same cells; leave out tasks that one cell did not run"
-            )
+            raise ValueError("every task needs a turn for the same cells; leave out tasks that one cell did not run")
         return self
 
 
@@ -219,9 +217,7 @@ class Fresh(Labelled):
         tasks = {tuple(task.id for task in suite.tasks) for suite in self.suites}
         states = {len(task.hidden) for suite in self.suites for task in suite.tasks}
         if len(tasks) != 1 or len(states) != 1:
-            raise ValueError(
-                "every suite needs the same tasks in the same order, each on the same hidden states"
-            )
+            raise ValueError("every suite needs the same tasks in the same order, each on the same hidden states")
         return self
 
 

@@ -41,9 +41,7 @@ class Share:
     n: int
 
     def __str__(self) -> str:
-        return (
-            f"{self.k}/{self.n} ({100 * self.k / self.n:.1f}%)" if self.n else f"{self.k}/{self.n} ({DASH})"
-        )
+        return f"{self.k}/{self.n} ({100 * self.k / self.n:.1f}%)" if self.n else f"{self.k}/{self.n} ({DASH})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +87,7 @@ class Table:
     def __post_init__(self) -> None:
         for row in self.rows:
             if len(row) != len(self.columns):
-                raise ValueError(
-                    f"{self.slug}: a row of {len(row)} cells in a table of {len(self.columns)} columns"
-                )
+                raise ValueError(f"{self.slug}: a row of {len(row)} cells in a table of {len(self.columns)} columns")
 
 
 def _text(cell: Cell) -> str:
@@ -110,15 +106,19 @@ def to_markdown(table: Table) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """The table as CSV with plain numbers: a share has columns for k and n, an interval for low and high."""
-    wide = [_parts(column, [row[i] for row in table.rows]) for i, column in enumerate(table.columns)]
+    """The table as CSV with plain numbers: a share has columns for k and n, an interval for low and high, and each
+    `published` carries the name of the column before it.
+    """
+    names = [
+        f"{table.columns[i - 1]} {column}" if column == "published" and i else column
+        for i, column in enumerate(table.columns)
+    ]
+    wide = [_parts(column, [row[i] for row in table.rows]) for i, column in enumerate(names)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([name for names in wide for name in names])
     for row in table.rows:
-        writer.writerow(
-            [value for cell, names in zip(row, wide, strict=True) for value in _values(cell, len(names))]
-        )
+        writer.writerow([value for cell, names in zip(row, wide, strict=True) for value in _values(cell, len(names))])
     return out.getvalue()
 
 
