@@ -20,7 +20,6 @@ MAX_DEPTH: Final = 32
 MAX_TEXT: Final = 1_000_000
 MAX_INT: Final = 2**63 - 1
 MAX_ITEMS: Final = 10_000
-_ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def freeze(raw: Any, where: str, *, depth: int = 0) -> Any:
