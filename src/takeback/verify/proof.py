@@ -110,18 +110,19 @@ class _Classes:
                         return tried, then
         return None
 
-    def check_work(self, failing: int) -> None:
-        """Refuse a candidate whose classes are too many; `failing` components can each make the mutation fail."""
-        varied = sum(len(part.alternatives) - 1 for part in self.parts)
+    def check_work(self, choices: list[Choice]) -> list[Choice]:
+        """Return the choices, or refuse a candidate for which they are too many, on any machine alike."""
         candidate = self.candidate
-        each = len(self.parts) + len(candidate.mutation) + len(candidate.witness) + len(candidate.recovery)
-        work = varied * (1 + failing) * each
+        depths = sum(len(part.component.path) or 1 for part in self.parts)
+        each = depths + len(candidate.mutation) + len(candidate.witness) + len(candidate.recovery)
+        work = len(choices) * each
         if work > MAX_WORK:
             raise ProgramTooLarge(
-                f"a proof would go through {varied * (1 + failing)} classes of states with {len(self.parts)} parts "
+                f"a proof would go through {len(choices)} classes of states with {len(self.parts)} parts "
                 f"each, {work} steps, more than {MAX_WORK}",
                 hint="make several smaller changes, or decide on a sample",
             )
+        return choices
 
     def variations(self) -> Iterator[Choice]:
         """Yield every choice that departs from the base in one component."""
@@ -133,18 +134,21 @@ class _Classes:
     def failures_elsewhere(self, failing: list[tuple[int, int]]) -> Iterator[Choice]:
         """Yield choices in which one component makes the mutation fail and another departs from the base.
 
-        How it fails cannot matter to another component, so one way is enough, unless the failing one lies
-        above the other in a tree: turned into a leaf it hides the other, so there every way is tried.
+        How it fails cannot matter to another component, so one way is enough, unless one of the two lies
+        above the other in a tree and may hide it: there every way is tried.
         """
-        first: set[int] = set()
-        for at, other in failing:
-            again, component = at in first, self.parts[at].component
-            first.add(at)
-            for choice in self.variations():
-                (varied,) = choice
-                beside = not again or self._below(at, varied, component)
-                if varied != at and beside:
-                    yield {at: other, **choice}
+        for choice in self.variations():
+            (varied,) = choice
+            others = [pair for pair in failing if pair[0] != varied]
+            apart = [pair for pair in others if not self._related(pair[0], varied)]
+            for at, other in (*apart[:1], *(pair for pair in others if pair not in apart)):
+                yield {at: other, **choice}
+
+    def _related(self, one: int, two: int) -> bool:
+        mine, theirs = self.parts[one], self.parts[two]
+        if mine.surface != theirs.surface:
+            return False
+        return mine.component.hides(theirs.component) or theirs.component.hides(mine.component)
 
     def coupled(self, failing: list[tuple[int, int]]) -> Iterator[Choice]:
         """Yield the joint choices of components that a restore from another path's capture ties together.
@@ -192,10 +196,6 @@ class _Classes:
                     found.add(at)
         return found
 
-    def _below(self, at: int, varied: int, component: Component) -> bool:
-        same = self.parts[at].surface == self.parts[varied].surface
-        return same and component.hides(self.parts[varied].component)
-
 
 def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None = None,
           max_seconds: float = MAX_SECONDS) -> Verdict:  # fmt: skip
@@ -225,7 +225,6 @@ def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None =
 def _search(candidate: Candidate, deadline: float) -> tuple[int, State | None]:
     """Return how many classes were looked at, and a state that breaks the candidate if one does."""
     classes, trial = _Classes(candidate, deadline), Trial(candidate)
-    classes.check_work(0)
     classes.settle()
     base = classes.state({})
     trip = trial.run(base)
@@ -233,7 +232,7 @@ def _search(candidate: Candidate, deadline: float) -> tuple[int, State | None]:
         return 1, base
     looked, goes_through = 1, not trip.forward_failure
     failing: list[tuple[int, int]] = []
-    for choice in classes.variations():
+    for choice in classes.check_work(list(classes.variations())):
         state = classes.state(choice)
         trip = trial.run(state)
         looked += 1
@@ -241,8 +240,8 @@ def _search(candidate: Candidate, deadline: float) -> tuple[int, State | None]:
             return looked, state
         if goes_through and trip.forward_failure:
             failing += choice.items()
-    classes.check_work(len({at for at, _ in failing}))
-    for choice in chain(classes.failures_elsewhere(failing), classes.coupled(failing)):
+    elsewhere = classes.check_work(list(classes.failures_elsewhere(failing)))
+    for choice in chain(elsewhere, classes.coupled(failing)):
         state = classes.state(choice)
         looked += 1
         if not trial.run(state).passed:

@@ -43,7 +43,10 @@ BAD = [
     (_mutation(target=".".join("a" * 17)), "found 17 levels, expected at most 16"),
     (_mutation(target="x" * 201), "found 201 characters, expected at most 200"),
     (_mutation(value=...), "candidate.mutation[0]: found no value, expected set_config with a value"),
-    (_mutation(witness_key="w"), "candidate.mutation[0].witness_key: found w, expected no witness_key for set_config"),
+    (
+        _mutation(witness_key="w"),
+        "candidate.mutation[0].witness_key: found w, expected no witness_key for set_config",
+    ),
     (_mutation(extra=1), "candidate.mutation[0]: found the field 'extra', expected only after"),
     (_mutation(index=1), "candidate.mutation[0].index: found index, expected no place for set_config"),
     (_mutation(value=2**63), "candidate.mutation[0].value: found a whole number"),

@@ -104,7 +104,9 @@ def test_a_dotted_path_and_a_key_with_a_dot_are_two_addresses():
     assert join_dotted(("a", "b")) != join_dotted(("a.b",))
 
 
-@pytest.mark.parametrize("address", [Address("config", "a.b"), Address("files", 'd/"quoted"'), Address("prompts", "é\n")])
+@pytest.mark.parametrize(
+    "address", [Address("config", "a.b"), Address("files", 'd/"quoted"'), Address("prompts", "é\n")]
+)
 def test_an_address_reads_back_from_its_text(address):
     assert read_address(str(address), "here") == address
 

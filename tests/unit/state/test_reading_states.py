@@ -33,7 +33,10 @@ BAD = [
     ({"middleware": [{"handler": "h"}]}, "state.middleware[0]: found no 'id', expected a mapping with id"),
     ({"middleware": [{"id": "a"}]}, "state.middleware[0]: found no 'handler'"),
     ({"middleware": [{"id": "a", "handler": "h"}] * 2}, "state.middleware[1].id: found a, expected each id once"),
-    ({"middleware": [{"id": "a", "handler": "h", "priority": True}]}, "priority: found True, expected a whole number"),
+    (
+        {"middleware": [{"id": "a", "handler": "h", "priority": True}]},
+        "priority: found True, expected a whole number",
+    ),
     ({"middleware": [{"id": "a", "handler": "h", "priority": 1.0}]}, "priority: found 1.0, expected a whole number"),
     ({"listeners": {"e": {}}}, "state.listeners['e']: found {}, expected a list of callbacks"),
     ({"listeners": {"e": ["x", "x"]}}, "found a callback id twice, expected each id once in an event"),

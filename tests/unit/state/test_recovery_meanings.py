@@ -111,7 +111,9 @@ def test_an_event_whose_last_callback_goes_is_gone():
 
 def test_a_restored_callback_keeps_its_place_among_later_ones():
     held = witness(FULL, op("capture_listener", "e", value="x", witness_key="w"))
-    later = change(FULL, op("add_listener", "e", value={"id": "x", "handler": "new"}), op("add_listener", "e", value="z"))
+    later = change(
+        FULL, op("add_listener", "e", value={"id": "x", "handler": "new"}), op("add_listener", "e", value="z")
+    )
     left = undo(later, held, op("restore_listener", "e", witness_key="w"))
     assert [(one["id"], one["handler"]) for one in left["listeners"]["e"]] == [("x", "x"), ("y", "y"), ("z", "z")]
 

@@ -14,7 +14,9 @@ DEEP = [op("set_config", ".".join(f"k{at}_{level}" for level in range(16)), valu
 SOCKETS = [op("allocate_socket", f"s{at}", value=f"tcp://127.0.0.1:{9000 + at}") for at in range(64)]
 
 
-@pytest.mark.parametrize("mutation", [DEEP, DEEP[:12], SOCKETS], ids=["deep config", "less deep config", "many sockets"])
+@pytest.mark.parametrize(
+    "mutation", [DEEP, DEEP[:12], SOCKETS], ids=["deep config", "less deep config", "many sockets"]
+)
 def test_a_candidate_too_large_to_prove_is_rejected_with_its_reason(mutation):
     verdict = verify(invert(read_program(mutation, Stage.FORWARD, "mutation")))
     assert not verdict.admitted

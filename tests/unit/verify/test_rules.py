@@ -44,7 +44,9 @@ def test_pooled_wilson_takes_one_failure_of_forty_and_not_two(iid, ood, admitted
     assert _admits("pooled-wilson", (10, 10), (iid, 20), (ood, 20)) is admitted
 
 
-@pytest.mark.parametrize(("iid", "ood", "admitted"), [(50, 50, True), (46, 46, True), (46, 45, False), (50, 41, False)])
+@pytest.mark.parametrize(
+    ("iid", "ood", "admitted"), [(50, 50, True), (46, 46, True), (46, 45, False), (50, 41, False)]
+)
 def test_hidden_wilson_takes_eight_failures_of_a_hundred_and_not_nine(iid, ood, admitted):
     assert _admits("hidden-wilson", (10, 10), (iid, 50), (ood, 50)) is admitted
 

@@ -48,7 +48,9 @@ def test_a_counterexample_in_json_shows_state_split_residuals_and_failures():
     assert "found" not in residual
 
 
-@pytest.mark.parametrize(("rule", "good", "bad"), [("proof", "proved", "refuted"), ("split-wald", "sampled", "refuted")])
+@pytest.mark.parametrize(
+    ("rule", "good", "bad"), [("proof", "proved", "refuted"), ("split-wald", "sampled", "refuted")]
+)
 def test_grades_say_what_the_evidence_is(rule, good, bad):
     assert verify_json(GOOD, rule=rule).grade.value == good
     assert verify_json(DELETES, rule=rule).grade.value == bad
