@@ -6,6 +6,7 @@ that uncovers is listed in `UNCOVERS`. A new operation that peeks without saying
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -45,7 +46,10 @@ UNCOVERS: dict[str, str] = {
 """What each declaration lets an operation see of stored values; the empty ones speak of structure only."""
 
 PRESENT, OTHER = "k", "other"
-TARGETS = {"config": ("k", "m", "m.k", "m.x", "k.x", "x", "x.y"), "files": ("k", "m", "m/k", "m/x", "k/x", "x", "x/y")}
+TARGETS = {
+    "config": ("k", "m", "m.k", "m.x", "k.x", "x", "x.y"),
+    "files": ("k", "m", "m/k", "m/x", "k/x", "x", "x/y"),
+}
 VALUES: dict[str, list[Any]] = {
     "set_config": [1, {"k": 1}],
     "set_prompt": ["text"],
@@ -88,15 +92,17 @@ def _value(surface: str, seen: set[str]) -> Any:
 def _uses(kind: Kind) -> list[Operation]:
     """The kind on every target, with every sort of value, place and witness it takes."""
     targets = [*TARGETS.get(kind.surface, (PRESENT, "x")), *(["*"] if kind.whole else [])]
-    found = []
-    for target in targets:
-        values = [{"value": value} for value in VALUES.get(kind.name, [])] if kind.value is not Takes.NO else []
-        for value in [*values, *([{}] if kind.value is not Takes.MUST else [])]:
-            for place in PLACES if kind.placed else [{}]:
-                for key in {Takes.NO: [{}], Takes.MAY: [{}, {"witness_key": "w"}],
-                            Takes.MUST: [{"witness_key": "w"}]}[kind.witness]:  # fmt: skip
-                    found.append(read_operation(op(kind.name, target, **value, **place, **key), kind.stage, "use"))
-    return found
+    keys: list[dict[str, Any]] = {
+        Takes.NO: [{}],
+        Takes.MAY: [{}, {"witness_key": "w"}],
+        Takes.MUST: [{"witness_key": "w"}],
+    }[kind.witness]
+    values = [{"value": value} for value in VALUES.get(kind.name, [])] if kind.value is not Takes.NO else []
+    if kind.value is not Takes.MUST:
+        values.append({})
+    ways = product(targets, values, PLACES if kind.placed else [{}], keys)
+    return [read_operation(op(kind.name, target, **value, **place, **key), kind.stage, "use")
+            for target, value, place, key in ways]  # fmt: skip
 
 
 def _captures(surface: str, value: Any) -> list[Captured]:

@@ -111,7 +111,9 @@ def _parameters(function: Any) -> Iterator[str]:
             star = True
             yield "*"
         default = parameter.default
-        yield name if default is parameter.empty else f"{name}={getattr(default, 'value', default)!r}"
+        shown = getattr(default, "value", default)
+        plain = shown is None or isinstance(shown, str | int | float)
+        yield name if default is parameter.empty else f"{name}={shown!r}" if plain else f"{name}=..."
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def test_a_wrong_option_ends_in_two_with_what_was_expected():
 
 
 def test_a_fault_of_the_program_ends_in_two_not_in_no(monkeypatch, capsys):
-    import takeback.cli as cli
+    from takeback import cli
 
     def explode() -> None:
         raise ZeroDivisionError("boom")
@@ -109,7 +109,8 @@ def test_for_a_person_a_sample_shows_its_splits_and_bounds():
 
 
 def test_seed_and_sizes_reach_the_sample():
-    _, out = _invoke("verify", _candidate("config"), "--rule", "pooled-wilson", "--dev", "Q2", "--iid", "30", "--ood", "31",
+    _, out = _invoke("verify", _candidate("config"), "--rule", "pooled-wilson", "--dev", "Q2", "--iid", "30",
+        "--ood", "31",
                      "--seed", "7", "--json")  # fmt: skip
     splits = _one_object(out)["splits"]
     assert [splits[name]["of"] for name in ("dev", "iid", "ood")] == [2, 30, 31]
@@ -132,7 +133,9 @@ def test_prove_prints_grade_counterexample_and_classes():
     assert (code, _one_object(out)["grade"]) == (1, "refuted")
 
 
-@pytest.mark.parametrize("name", ["missing-capture", "unconditional-delete", "socket-left-open", "wrong-order-across-surfaces"])
+@pytest.mark.parametrize(
+    "name", ["missing-capture", "unconditional-delete", "socket-left-open", "wrong-order-across-surfaces"]
+)
 def test_the_oracle_repairs_a_broken_example(name, tmp_path):
     code, out = _invoke("oracle", _candidate(name), "--language", "L1")
     assert code == 0

@@ -45,7 +45,10 @@ def test_it_goes_by_the_registry_key_where_the_tools_id_differs():
 
 
 def test_it_lets_go_of_sockets_first_where_several_may_have_swapped():
-    mutation = [op("allocate_socket", "a", value="tcp://127.0.0.1:2"), op("allocate_socket", "b", value="tcp://127.0.0.1:1")]
+    mutation = [
+        op("allocate_socket", "a", value="tcp://127.0.0.1:2"),
+        op("allocate_socket", "b", value="tcp://127.0.0.1:1"),
+    ]
     built = _invert(*mutation)
     assert [(one["target"], "witness_key" in one) for one in built["recovery"]] == [
         ("a", False), ("b", False), ("b", True), ("a", True)]  # fmt: skip
