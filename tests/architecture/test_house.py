@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from tests.support.reference import commands, page
 
 import takeback
+from takeback.language import program
+from takeback.state import contract, record, values
+from takeback.state.surfaces import files
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "takeback"
@@ -119,3 +123,25 @@ def test_every_command_takes_json_and_has_help_with_an_example(title):
     command = COMMANDS[title]
     assert any("--json" in parameter.opts for parameter in command.params)
     assert "Example" in (command.help or "")
+
+
+def test_the_limits_in_the_docs_are_those_of_the_code():
+    text = (ROOT / "docs" / "formats.md").read_text().split("## Limits")[1]
+    shown = {row[0]: int(row[1]) for row in re.findall(r"^\| ([^|]+) \| (\d+)[^|]*\|$", text, re.MULTILINE)}
+    assert shown == {
+        "a file that is read": program.MAX_FILE,
+        "operations in a program": program.MAX_OPERATIONS,
+        "entries of a contract": contract.MAX_CONTRACT,
+        "a text": values.MAX_TEXT,
+        "items of one list or mapping in a value": values.MAX_ITEMS,
+        "nesting": values.MAX_DEPTH,
+        "levels of a config target": values.MAX_DEPTH // 2,
+        "a whole number in a value": values.MAX_INT,
+        "a name": record.MAX_NAME,
+        "a file path": files.MAX_PATH,
+        "one name of a file path": files.MAX_NAME_BYTES,
+        "an `index` of middleware": program.MAX_INDEX,
+        "counterfactual states of a split": import_module("takeback.counterfactual.suites").MAX_STATES,
+        "steps of a proof": import_module("takeback.verify.proof").MAX_WORK,
+        "seconds of a verification": import_module("takeback.verify.sampled").MAX_SECONDS,
+    }
