@@ -3,17 +3,23 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: setup demo test check bench format clean
+.PHONY: setup demo test check bench docs format clean
 
 setup: .venv/.ready
 
-.venv/.ready: requirements/dev.txt pyproject.toml
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.venv/.core: requirements/core.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(PIP) -r requirements/core.txt
+	$(PIP) --no-deps --editable .
 	touch $@
 
-demo: setup
+.venv/.ready: .venv/.core requirements/dev.txt
+	$(PIP) -r requirements/dev.txt
+	touch $@
+
+demo: .venv/.core
 	$(BIN)/takeback demo
 
 test: setup
@@ -26,6 +32,9 @@ check: setup
 
 bench: setup
 	$(BIN)/takeback bench roundtrip
+
+docs: setup
+	$(BIN)/python -m tests.support.doc_blocks
 
 format: setup
 	$(BIN)/ruff check --fix src tests bench

@@ -7,14 +7,12 @@ Every command takes `--json` (one JSON object on stdout, talk on stderr) and exi
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 
 import typer
 
+from takeback.cli.commands import register_all
 from takeback.cli.output import emit_error, wants_json
 from takeback.errors import TakebackError
-
-COMMANDS = ("verify", "prove", "oracle", "schema", "states", "bench", "model", "lab")
 
 app = typer.Typer(
     name="takeback",
@@ -31,8 +29,7 @@ def _root() -> None:
     """Let an agent change itself only when the change can be taken back."""
 
 
-for _name in COMMANDS:
-    import_module(f"takeback.cli.{_name}").register(app)
+register_all(__name__, __path__, app)
 
 
 def main() -> None:

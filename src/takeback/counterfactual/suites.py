@@ -155,7 +155,7 @@ def _mark(nominal: State, state: State) -> str:
         if changes and isinstance(part, Chain):
             found.append(f"{name}={encode(surface.canonical(part))}")
         else:
-            found += (f"{change.address}={_shown(surface, change.after)}" for change in changes)
+            found += (f"{name} {change.address.key}={_shown(surface, change.after)}" for change in changes)
     return "\n".join(sorted(found))
 
 

@@ -14,6 +14,8 @@ from typing import Any, Final
 from takeback.errors import InputError, LimitError
 from takeback.state.pmap import PMap
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 MAX_DEPTH: Final = 32
 MAX_TEXT: Final = 1_000_000
 MAX_INT: Final = 2**63 - 1
@@ -98,7 +100,7 @@ def same(one: Any, two: Any) -> bool:
 
 def encode(plain: Any) -> str:
     """Return the one canonical JSON text of a plain value: sorted keys, no spaces, UTF-8."""
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(plain)
 
 
 def parse(raw: str | bytes, where: str) -> Any:

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 
 import typer
 
+from takeback.cli.commands import register_all
 from takeback.errors import MissingExtraError
 
-SUBCOMMANDS = ("published", "report", "verify")
 EXTRA = {"matplotlib", "numpy", "scipy", "statsmodels", "z3"}
 
 
 def register(app: typer.Typer) -> None:
     """Add the group and all its subcommands."""
     lab_app = typer.Typer(help="Experiments, statistics, locks and reports of the lab.", no_args_is_help=True)
-    for name in SUBCOMMANDS:
-        import_module(f"takeback.cli.lab.{name}").register(lab_app)
+    register_all(__name__, __path__, lab_app)
     app.add_typer(lab_app, name="lab")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 from rich.progress import Progress
 
+from takeback.cli.lab import lab_extra
 from takeback.cli.output import JsonFlag, emit, err, finish, out
-from takeback.lab.soundness import run_soundness
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -24,6 +24,8 @@ def soundness(
 
     Example: `takeback lab soundness --cases 20000 --json`
     """
+    with lab_extra():
+        from takeback.lab.soundness import run_soundness  # noqa: PLC0415  (z3 comes with the extra)
     with Progress(console=err, transient=True) as progress:
         task = progress.add_task("candidates", total=cases)
         tally = run_soundness(cases, seed=seed, states=states, tick=lambda: progress.advance(task))

@@ -14,7 +14,6 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from takeback.errors import InputError
-from takeback.lab.lock import write_whole
 from takeback.lab.manifest import REPORT, RESULT
 from takeback.lab.report import inputs, plots, published
 from takeback.lab.report.cohort_tables import (
@@ -87,7 +86,9 @@ def _heading(name: str, result: Result) -> list[str]:
 
 
 def _write(target: Path, name: str, content: bytes) -> str:
-    write_whole(target / name, content)
+    path = target / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
     return name
 
 

@@ -221,28 +221,18 @@ def storage_latency(data: Snapshots, title: str) -> Figure:
         figure, axes = _axes(8.5, max(4.2, 0.36 * len(points) + 1.2), title)
         axes.set(xscale="log", yscale="log", xlabel="mean storage (bytes)", ylabel="undo latency (µs)")
         axes.grid(color="#E5E5E5", which="major")
-        low, high = points[0][1] / 1.6, points[-1][1] * 1.6
-        axes.set_ylim(low, high)
-        axes.set_xlim(min(p[0] for p in points) / 1.6, max(p[0] for p in points) * 1.6)
-        wanted = [math.log(y / low) / math.log(high / low) for _, y, _, _ in points]
-        for (x, y, name, ours), place in zip(points, _spread(wanted, 0.95 / len(points)), strict=True):
+        widths = [point[0] for point in points]
+        x_range, y_range = _range(widths), _range([point[1] for point in points])
+        axes.set(xlim=x_range, ylim=y_range)
+        heights = [_fraction(point[1], y_range) for point in points]
+        places = _spread(heights, 0.95 / len(points))
+        for (x, y, name, ours), height, place in zip(points, heights, places, strict=True):
             colour = COLOURS[0] if ours else GREY
+            line = ([_fraction(x, x_range), 1.04], [height, place])
+            axes.plot(*line, transform=axes.transAxes, color="#CCCCCC", lw=0.8, clip_on=False, zorder=1)
             axes.plot([x], [y], "o", color=colour, mfc=colour if ours else "white", ms=7, zorder=3)
-            axes.annotate(
-                name,
-                xy=(x, y),
-                xytext=(1.05, place),
-                textcoords="axes fraction",
-                va="center",
-                color="black" if ours else GREY,
-                arrowprops={
-                    "arrowstyle": "-",
-                    "color": "#CCCCCC",
-                    "lw": 0.8,
-                    "shrinkB": 4,
-                    "relpos": (0, 0.5),
-                },
-            )
+            text_colour = "black" if ours else GREY
+            axes.text(1.05, place, name, transform=axes.transAxes, va="center", color=text_colour)
     return figure
 
 
@@ -256,3 +246,13 @@ def _spread(wanted: Sequence[float], gap: float) -> list[float]:
         places[index] = min(places[index], ceiling)
         ceiling = places[index] - gap
     return places
+
+
+def _range(values: Sequence[float]) -> tuple[float, float]:
+    """The range of a logarithmic axis with some room on both sides."""
+    return min(values) / 1.6, max(values) * 1.6
+
+
+def _fraction(value: float, span: tuple[float, float]) -> float:
+    """Where a value lies on a logarithmic axis, from 0 to 1."""
+    return math.log(value / span[0]) / math.log(span[1] / span[0])

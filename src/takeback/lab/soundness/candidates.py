@@ -156,7 +156,37 @@ def _whole(plain: Plain, rng: random.Random) -> None:
             op["target"] = "*"
 
 
+def _recallback(plain: Plain, rng: random.Random) -> None:
+    """Name another callback in a capture, or narrow a removal to one."""
+    ops = [op for op in (*plain["witness"], *plain["recovery"])
+           if op["op_type"] in {"capture_listener", "unregister_listener"}]  # fmt: skip
+    if ops:
+        rng.choice(ops)["value"] = rng.choice(NAMES)
+
+
+def _conditional(plain: Plain, rng: random.Random) -> None:
+    """Turn a restore into a removal with the same witness, which means the same."""
+    program = plain["recovery"]
+    if program:
+        op = rng.choice(program)
+        surface = KINDS[op["op_type"]].surface
+        if surface in _REMOVALS and "witness_key" in op:
+            op["op_type"] = _REMOVALS[surface]
+
+
+def _intrude(plain: Plain, rng: random.Random) -> None:
+    """Remove something, somewhere in the recovery, that may have nothing to do with the mutation."""
+    surface = rng.choice(sorted(_REMOVALS))
+    if plain["mutation"] and all("." not in op["target"] for op in plain["mutation"]):
+        target = rng.choice(_POOLS.get(surface, FLAT if surface == "config" else NAMES))
+    else:
+        target = rng.choice(_POOLS.get(surface, PATHS if surface == "config" else NAMES))
+    program = plain["recovery"]
+    program.insert(rng.randrange(len(program) + 1), {"op_type": _REMOVALS[surface], "target": target})
+
+
 _POOLS = {"listeners": EVENTS, "files": FILES}
 _REMOVALS = {"config": "delete_config", "tools": "unregister_tool", "listeners": "unregister_listener",
              "files": "delete_file", "resources": "release_socket"}  # fmt: skip
-_BREAKS = (_drop, _swap, _reorder, _retarget, _relabel, _unconditional, _double, _whole)
+_BREAKS = (_drop, _swap, _reorder, _retarget, _relabel, _unconditional, _double, _whole, _recallback,
+           _conditional, _intrude)  # fmt: skip

@@ -1,0 +1,165 @@
+"""The natural bank: one candidate a task, zero demonstrations, no rerolls, and what became of it.
+
+Each task ends as admissible, defective (it improves the harness but cannot be taken back) or inadequate (it
+does not improve it). The defective ones are the cohort of the other experiments. A reply that cannot be read is
+inadequate when its mutation cannot be run, defective when only its witness, recovery or contract is at fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, zip_longest
+from typing import Any, Literal
+
+from takeback.errors import InputError
+from takeback.lab.lock import Lock, make_lock
+from takeback.lab.tasks import FAMILIES, Task, capability, load
+from takeback.language import Program, read_candidate, read_program
+from takeback.runtime import forward
+from takeback.state import SURFACES, Level, Stage, State
+from takeback.synthesize.models import Account, ChatModel, Reply, Request
+from takeback.synthesize.prompting import PromptSet, prompt_set
+from takeback.synthesize.reply import Rejected, read_object
+from takeback.verify import THRESHOLD, Verdict, verify_sampled
+
+Outcome = Literal["admissible", "defective", "inadequate"]
+OUTCOMES: tuple[Outcome, ...] = ("admissible", "defective", "inadequate")
+FIRST_SEED = 7000
+LEVEL = Level.L1
+PROMPT_FILES = ("system.md", "language_L1.md", "propose.md", "candidate_L1.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What became of one task.
+
+    `raw` is the reply's JSON (None if it had none), `gain` how much of the task it achieves, `shortfall` and
+    `detail` why the reply is no candidate, `verdict` what the verifier said where it got that far.
+    """
+
+    task: Task
+    outcome: Outcome
+    raw: dict[str, Any] | None
+    gain: Fraction
+    account: Account
+    shortfall: str = ""
+    detail: str = ""
+    verdict: Verdict | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry as it is frozen in the bank."""
+        reasons = [reason.to_json() for reason in self.verdict.reasons] if self.verdict else []
+        return {
+            "id": self.task.id,
+            "family": self.task.family,
+            "outcome": self.outcome,
+            "gain": str(self.gain),
+            "candidate": self.raw,
+            "shortfall": self.shortfall or None,
+            "detail": self.detail or None,
+            "reasons": reasons,
+            "account": self.account.to_json(),
+        }
+
+
+def round_robin(tasks: Sequence[Task], per_family: int | None = None) -> tuple[Task, ...]:
+    """The first tasks of each family, one family after the other, so that any prefix is balanced."""
+    rows = [[task for task in tasks if task.family == family][:per_family] for family in FAMILIES]
+    return tuple(task for task in chain.from_iterable(zip_longest(*rows)) if task is not None)
+
+
+def task_index(task: Task) -> int:
+    """The task's place in its set, which sets the seed of turn 0."""
+    return load(task.set_name).index(task)
+
+
+def proposal_request(task: Task, model: str, prompts: PromptSet | None = None, level: Level = LEVEL) -> Request:
+    """What is asked for a task at turn 0: the paper's parameters, seed 7000 + the task's index."""
+    chosen = prompts or prompt_set()
+    state = {name: task.state.get(name, SURFACES[name].write(SURFACES[name].empty)) for name in task.surfaces}
+    return Request(
+        model=model,
+        messages=chosen.propose(level, state=state, instruction=task.instruction),
+        schema=chosen.schema(level, mutation=True),
+        temperature=0.2,
+        top_p=0.95,
+        seed=FIRST_SEED + task_index(task),
+        max_tokens=2048,
+    )
+
+
+def judge(task: Task, reply: Reply, level: Level = LEVEL) -> Entry:
+    """What became of a task, given the one reply to it."""
+    account = Account().plus(reply)
+    raw = read_object(reply)
+    if isinstance(raw, Rejected):
+        return Entry(task, "inadequate", None, Fraction(0), account, raw.shortfall, raw.detail)
+    try:
+        mutation = read_program(raw.get("mutation", []), Stage.FORWARD, "candidate.mutation")
+    except InputError as fault:
+        return Entry(task, "inadequate", raw, Fraction(0), account, "wrong_shape", str(fault))
+    gain = improvement(task, mutation)
+    if gain <= 0:
+        return Entry(task, "inadequate", raw, gain, account)
+    try:
+        candidate = read_candidate(raw)
+    except InputError as fault:
+        return Entry(task, "defective", raw, gain, account, "wrong_shape", str(fault))
+    verdict = verify_sampled(candidate, nominal=State.read(task.state, task.id), level=level)
+    return Entry(task, "admissible" if verdict.admitted else "defective", raw, gain, account, verdict=verdict)
+
+
+def improvement(task: Task, mutation: Program) -> Fraction:
+    """How much more of the task's postconditions hold after the mutation than before it."""
+    before = State.read(task.state, task.id)
+    after, _ = forward(mutation, before)
+    return capability(task, after.write()) - capability(task, task.state)
+
+
+def answer(task: Task, model: ChatModel) -> Entry:
+    """Ask the model once and judge what it says."""
+    return judge(task, model.complete(proposal_request(task, model.name)))
+
+
+def tally(entries: Sequence[Entry]) -> dict[str, Any]:
+    """The bank's accounting: outcomes in all and by family, shortfalls, cost."""
+    counts = {outcome: sum(entry.outcome == outcome for entry in entries) for outcome in OUTCOMES}
+    families = {
+        family: {o: sum(e.outcome == o and e.task.family == family for e in entries) for o in OUTCOMES}
+        for family in FAMILIES
+    }
+    short = sorted({entry.shortfall for entry in entries if entry.shortfall})
+    account = Account()
+    for entry in entries:
+        account = account.add(entry.account)
+    return {
+        "tasks": len(entries),
+        **counts,
+        "families": families,
+        "shortfalls": {name: sum(entry.shortfall == name for entry in entries) for name in short},
+        "account": account.to_json(),
+    }
+
+
+def natural_lock(tasks: Sequence[Task], model: str, prompts: PromptSet | None = None) -> Lock:
+    """What the bank rests on, frozen before the first call: tasks in their order, seeds, prompts, settings."""
+    first = proposal_request(tasks[0], model, prompts)
+    return make_lock(
+        "natural",
+        {
+            "tasks": [task.to_json() for task in tasks],
+            "seeds": [FIRST_SEED + task_index(task) for task in tasks],
+            "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
+            "prompts": (prompts or prompt_set()).digest(*PROMPT_FILES),
+            "model": {
+                "name": model,
+                "temperature": first.temperature,
+                "top_p": first.top_p,
+                "max_tokens": first.max_tokens,
+                "reasoning_effort": first.reasoning_effort,
+            },
+            "analysis": {"rule": "split-wald", "threshold": THRESHOLD, "language": LEVEL.value},
+        },
+    )

@@ -1,0 +1,89 @@
+"""Prompts from template files: what a model is asked, and under which version and digest.
+
+A set of prompts is a folder of templates and reply schemas, frozen together: changing one is a new version, so
+that recorded replies stay replayable. What stays the same between calls comes first. Nothing here knows tasks,
+verdicts or models.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from string import Template
+from typing import Any, Final
+
+from takeback.language import candidate_schema
+from takeback.state import SURFACES, Level
+from takeback.synthesize.models import Message
+
+VERSION: Final = "v1"
+MAX_OPERATIONS: Final = 4
+
+
+@dataclass(frozen=True)
+class PromptSet:
+    """The templates and schemas of one version, by file name."""
+
+    version: str
+    files: Mapping[str, str]
+
+    def digest(self, *names: str) -> str:
+        """SHA-256 over names and contents, of the files named or of all, for a lock."""
+        chosen = {name: self.files[name] for name in names or self.files}
+        body = json.dumps([self.version, sorted(chosen.items())], ensure_ascii=False)
+        return hashlib.sha256(body.encode("utf-8")).hexdigest()
+
+    def fill(self, name: str, **values: str) -> str:
+        """A template with its places filled; a place without a value is an error of ours."""
+        return Template(self.files[name]).substitute(values).strip()
+
+    def propose(self, level: Level, *, state: Mapping[str, Any], instruction: str) -> tuple[Message, ...]:
+        """Ask for a whole candidate: `state` holds the surfaces the task concerns."""
+        return self._messages("propose.md", level, state=compact(state), instruction=instruction)
+
+    def repair(self, level: Level, *, mutation: Any, attempt: Any, diagnosis: str) -> tuple[Message, ...]:
+        """Ask for witness, recovery and contract anew, with the mutation locked."""
+        return self._messages(
+            "repair.md", level, mutation=compact(mutation), attempt=compact(attempt), diagnosis=diagnosis
+        )
+
+    def regenerate(self, level: Level, *, mutation: Any) -> tuple[Message, ...]:
+        """Ask for witness, recovery and contract with no word about earlier attempts."""
+        return self._messages("regenerate.md", level, mutation=compact(mutation))
+
+    def schema(self, level: Level, *, mutation: bool) -> dict[str, Any]:
+        """The schema a reply is held to; frozen with the version where it has one for the level."""
+        name = f"{'candidate' if mutation else 'repair'}_{level.value}.json"
+        frozen = self.files.get(name)
+        return json.loads(frozen) if frozen is not None else reply_schema(level, mutation=mutation)
+
+    def _messages(self, name: str, level: Level, **values: str) -> tuple[Message, ...]:
+        language = self.fill(f"language_{level.value}.md")
+        return Message("system", self.fill("system.md")), Message(
+            "user", self.fill(name, language=language, **values)
+        )
+
+
+def reply_schema(level: Level, *, mutation: bool) -> dict[str, Any]:
+    """The language's schema, shorter, and with a contract of surfaces: a small model runs on in lists."""
+    schema = candidate_schema(level, mutation=mutation)
+    properties = {name: {**part, "maxItems": MAX_OPERATIONS} for name, part in schema["properties"].items()}
+    properties["contract"]["items"] = {"enum": list(SURFACES)}
+    return {**schema, "properties": properties}
+
+
+@cache
+def prompt_set(version: str = VERSION) -> PromptSet:
+    """The prompts of a version."""
+    folder = resources.files("takeback.synthesize").joinpath("prompts", version)
+    files = {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir() if item.is_file()}
+    return PromptSet(version, files)
+
+
+def compact(value: Any) -> str:
+    """JSON without spaces: each token is time on a small machine."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
