@@ -63,7 +63,9 @@ class PromptSet:
 
     def _messages(self, name: str, level: Level, **values: str) -> tuple[Message, ...]:
         language = self.fill(f"language_{level.value}.md")
-        return Message("system", self.fill("system.md")), Message("user", self.fill(name, language=language, **values))
+        return Message("system", self.fill("system.md")), Message(
+            "user", self.fill(name, language=language, **values)
+        )
 
 
 def reply_schema(level: Level, *, mutation: bool) -> dict[str, Any]:

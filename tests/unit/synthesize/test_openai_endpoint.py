@@ -25,9 +25,7 @@ def stream(request: pytest.FixtureRequest) -> bool:
 
 
 def model_for(server: FaultServer, waits: list[float] | None = None, **changes: object) -> OpenAIModel:
-    endpoint = Endpoint(
-        base_url=server.base_url, api_key=Secret(CANARY), model="m", timeout_s=5, max_retries=2
-    )
+    endpoint = Endpoint(base_url=server.base_url, api_key=Secret(CANARY), model="m", timeout_s=5, max_retries=2)
     kept = waits if waits is not None else []
     return OpenAIModel(replace(endpoint, **changes), sleep=kept.append)  # type: ignore[arg-type]
 
@@ -130,9 +128,7 @@ def test_no_server_at_all_is_a_service_fault() -> None:
         gone.complete(REQUEST)
 
 
-@pytest.mark.parametrize(
-    "body", ['{"id": "x"}', '{"choices": []}', '{"choices": [{"index"', "[1, 2]", "<html>"]
-)
+@pytest.mark.parametrize("body", ['{"id": "x"}', '{"choices": []}', '{"choices": [{"index"', "[1, 2]", "<html>"])
 def test_an_envelope_that_is_no_chat_completion_is_a_service_fault(body: str) -> None:
     with FaultServer([Act(raw_body=body)]) as server, pytest.raises(ServiceFault):
         model_for(server, stream=False).complete(REQUEST)
@@ -164,9 +160,7 @@ def test_no_more_requests_are_open_at_once_than_allowed() -> None:
 
     with FaultServer([Act(text=text)]) as server:
         model = model_for(server, concurrency=2)
-        threads = [
-            threading.Thread(target=model.complete, args=(replace(REQUEST, seed=n),)) for n in range(8)
-        ]
+        threads = [threading.Thread(target=model.complete, args=(replace(REQUEST, seed=n),)) for n in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:

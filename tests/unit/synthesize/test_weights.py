@@ -26,9 +26,7 @@ PLAN = Weights(
 class FakePip:
     """Writes the asked part, or fails the way pip does."""
 
-    def __init__(
-        self, fails_on: int | None = None, wrong: int | None = None, empty: int | None = None
-    ) -> None:
+    def __init__(self, fails_on: int | None = None, wrong: int | None = None, empty: int | None = None) -> None:
         self.asked: list[int] = []
         self.fails_on, self.wrong, self.empty = fails_on, wrong, empty
 
