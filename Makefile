@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: setup demo test check bench format clean
+.PHONY: setup demo test check bench docs format clean
 
 setup: .venv/.ready
 
@@ -26,6 +26,9 @@ check: setup
 
 bench: setup
 	$(BIN)/takeback bench roundtrip
+
+docs: setup
+	$(BIN)/python -m tests.support.doc_blocks
 
 format: setup
 	$(BIN)/ruff check --fix src tests bench

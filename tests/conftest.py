@@ -1,11 +1,23 @@
-"""What several test packages share: one real PostgreSQL for a whole run."""
+"""What several test packages share: one real PostgreSQL for a whole run, and how Hypothesis runs.
+
+The everyday profile makes the same examples in every run; `HYPOTHESIS_PROFILE=search` looks for new ones.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+_SLOW_MACHINES = (HealthCheck.too_slow, HealthCheck.data_too_large)
+settings.register_profile("everyday", max_examples=100, deadline=None, derandomize=True, database=None,
+                          suppress_health_check=_SLOW_MACHINES)  # fmt: skip
+settings.register_profile("search", max_examples=2000, deadline=None, database=None,
+                          suppress_health_check=_SLOW_MACHINES)  # fmt: skip
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 
 
 @pytest.fixture(scope="session")

@@ -1,3 +1,36 @@
-"""Takeback: an agent may change its own harness only if the change can be taken back."""
+"""Takeback: an agent may change its own harness only if the change can be taken back.
+
+from takeback import State, oracle, read_candidate, verify
+
+verdict = verify(read_candidate({"mutation": [...], "witness": [...], "recovery": [...]}))
+verdict.admitted, verdict.grade, verdict.counterexample
+"""
+
+from takeback.errors import InputError, TakebackError
+from takeback.language import Candidate, candidate_schema, gate, read_candidate
+from takeback.state import Level, State, diff, register
+from takeback.synthesize.oracle import oracle
+from takeback.verify import Counterexample, Grade, Verdict, prove, round_trip, verify
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Candidate",
+    "Counterexample",
+    "Grade",
+    "InputError",
+    "Level",
+    "State",
+    "TakebackError",
+    "Verdict",
+    "__version__",
+    "candidate_schema",
+    "diff",
+    "gate",
+    "oracle",
+    "prove",
+    "read_candidate",
+    "register",
+    "round_trip",
+    "verify",
+]

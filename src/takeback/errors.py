@@ -105,7 +105,7 @@ class MissingExtraError(TakebackError):
     """An optional dependency is not installed."""
 
 
-# The lab: locks, results and progress.
+# lab --------------------------------------------------------------------------------------------------
 
 
 class LockChanged(TakebackError):  # noqa: N818  (says what happened)

@@ -69,9 +69,7 @@ class FaultServer:
                 """Say nothing."""
 
         self._http = _QuietServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-        )
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
         return self
 
@@ -137,9 +135,7 @@ class FaultServer:
             if act.drop_after is not None and number * 512 >= act.drop_after:
                 _cut(handler)
                 return
-            if not _event(
-                handler, {"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
-            ):
+            if not _event(handler, {"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}):
                 return
         _event(handler, {"choices": [{"index": 0, "delta": {}, "finish_reason": act.finish_reason}]})
         _event(
@@ -160,9 +156,7 @@ class FaultServer:
         handler.end_headers()
 
     @staticmethod
-    def _send(
-        handler: BaseHTTPRequestHandler, status: int, body: str, headers: tuple[tuple[str, str], ...]
-    ) -> None:
+    def _send(handler: BaseHTTPRequestHandler, status: int, body: str, headers: tuple[tuple[str, str], ...]) -> None:
         data = body.encode()
         handler.send_response(status)
         handler.send_header("Content-Type", "application/json")

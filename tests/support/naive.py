@@ -1,7 +1,7 @@
 """An independent applier of forward operations, on plain dicts.
 
 Written from docs/formats.md and nothing else, so that the core can be checked against it: it shares no
-code with `takeback`. It covers the eight forward operations of L0 and L1, and it raises `Refused` where
+code with `takeback`. It covers the eight forward operations of L0 and L1, and it raises `RefusedError` where
 the format says an operation fails.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 Json = Any
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """An operation that the format says must fail."""
 
 
@@ -38,7 +38,7 @@ def _set_config(state: Json, op: Json) -> None:
     for key in keys[:-1]:
         node = node.setdefault(key, {})
         if not isinstance(node, dict):
-            raise Refused(f"{key} is not a mapping")
+            raise RefusedError(f"{key} is not a mapping")
     node[keys[-1]] = copy.deepcopy(op["value"])
 
 
@@ -64,7 +64,7 @@ def _add_middleware(state: Json, op: Json) -> None:
     elif "before" in op or "after" in op:
         neighbour = op.get("before", op.get("after"))
         if neighbour not in ids:
-            raise Refused(f"{neighbour} is not in the chain")
+            raise RefusedError(f"{neighbour} is not in the chain")
         place = ids.index(neighbour) + ("after" in op)
     elif "priority" in op:
         record["priority"] = op["priority"]
@@ -90,9 +90,9 @@ def _write_file(state: Json, op: Json) -> None:
     files, path = state.setdefault("files", {}), op["target"]
     parents = [path[:i] for i, char in enumerate(path) if char == "/"]
     if any(p in files and not files[p].get("directory") for p in parents):
-        raise Refused(f"{path} lies below a file")
+        raise RefusedError(f"{path} lies below a file")
     if files.get(path, {}).get("directory") or any(other.startswith(path + "/") for other in files):
-        raise Refused(f"{path} is a directory")
+        raise RefusedError(f"{path} is a directory")
     for parent in parents:
         files.pop(parent, None)
     files[path] = {"mode": "0644", **value}
@@ -103,7 +103,7 @@ def _allocate_socket(state: Json, op: Json) -> None:
     held = state.setdefault("resources", {})
     ephemeral = value["address"].endswith(":0")
     if not ephemeral and any(k != op["target"] and r["address"] == value["address"] for k, r in held.items()):
-        raise Refused(f"{value['address']} is held by another key")
+        raise RefusedError(f"{value['address']} is held by another key")
     held[op["target"]] = {"kind": "socket", "lifecycle": "open", **value}
 
 

@@ -16,7 +16,7 @@ Plain = dict[str, Any]
 
 def round_trip(candidate: Plain, state: Plain) -> bool:
     """Return whether the recovered state equals the state before and the contract covers the effects."""
-    witness = {op["witness_key"]: _capture(op, deepcopy(state)) for op in candidate["witness"]}
+    witness = {op["witness_key"]: deepcopy(_capture(op, state)) for op in candidate["witness"]}
     changed = deepcopy(state)
     for op in candidate["mutation"]:
         _forward(op, changed)

@@ -7,14 +7,12 @@ Every command takes `--json` (one JSON object on stdout, talk on stderr) and exi
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 
 import typer
 
+from takeback.cli.commands import register_all
 from takeback.cli.output import emit_error, wants_json
 from takeback.errors import TakebackError
-
-COMMANDS = ("verify", "prove", "oracle", "schema", "states", "bench", "model")
 
 app = typer.Typer(
     name="takeback",
@@ -31,8 +29,7 @@ def _root() -> None:
     """Let an agent change itself only when the change can be taken back."""
 
 
-for _name in COMMANDS:
-    import_module(f"takeback.cli.{_name}").register(app)
+register_all(__name__, __path__, app)
 
 
 def main() -> None:
@@ -41,4 +38,8 @@ def main() -> None:
         app()
     except TakebackError as fault:
         emit_error(str(fault), as_json=wants_json(sys.argv))
+        sys.exit(2)
+    except Exception as fault:  # noqa: BLE001  (a fault must not look like the answer no)
+        message = f"fault: {type(fault).__name__}: {fault}"
+        emit_error(f"{message}\n  This is a mistake in Takeback: please report it.", as_json=wants_json(sys.argv))
         sys.exit(2)

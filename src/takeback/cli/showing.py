@@ -57,7 +57,8 @@ def _show_splits(verdict: Verdict) -> None:
 
 def show_counterexample(example: Counterexample) -> None:
     """Print the smallest state that breaks a candidate, and how."""
-    out.print("  breaks on this state (nothing in it can be left out):")
+    smallest = "the given state" if example.split == "given" else "this state (nothing in it can be left out)"
+    out.print(f"  breaks on {smallest}:")
     out.print(_indented(example.state), markup=False)
     if example.trip.forward_failure:
         out.print(f"  the mutation fails there: {example.trip.forward_failure}", markup=False)

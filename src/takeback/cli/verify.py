@@ -10,7 +10,7 @@ import typer
 from takeback.cli.output import JsonFlag, emit
 from takeback.cli.reading import CandidateFile, LanguageOption, StateOption, read_level, read_state
 from takeback.cli.showing import show_verdict
-from takeback.errors import InputError
+from takeback.errors import InputError, LimitError
 from takeback.language import load_json
 from takeback.state import Level
 from takeback.verify import RULE_NAMES, Code, Verdict, verify_json
@@ -63,7 +63,8 @@ def _verdict(file: Path, level: Level, rule: str, locked: str | None, *, exact: 
     except InputError as fault:
         if not file.is_file():
             raise
-        return rejected([Reason(Code.MALFORMED, str(fault))], rule, level)
+        code = Code.LIMIT if isinstance(fault, LimitError) else Code.MALFORMED
+        return rejected([Reason(code, str(fault))], rule, level)
     if exact:
         if state is None:
             raise InputError("--exact", found="no --state", expected="the state to run on")

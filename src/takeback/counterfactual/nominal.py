@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from takeback.state import State
+from takeback.state import SURFACES, State
 
 _PLAIN: dict[str, Any] = {
     "config": {
@@ -40,7 +40,12 @@ _PLAIN: dict[str, Any] = {
 }
 
 
-@cache
 def nominal_state() -> State:
-    """Return the default nominal state."""
+    """Return the default nominal state; it has a part for every surface that is registered now."""
+    return _read(tuple(SURFACES))
+
+
+@cache
+def _read(surfaces: tuple[str, ...]) -> State:
+    del surfaces
     return State.read(_PLAIN, "the default state")

@@ -11,11 +11,12 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from takeback.errors import InputError
 from takeback.language import Program
-from takeback.state import ABSENT, SURFACES, Operation, State, diff
+from takeback.state import ABSENT, SURFACES, Operation, State, Surface
+from takeback.state.chain import Chain
 from takeback.state.strategy import EXISTENCE, IID, OOD, Strategy
 from takeback.state.values import encode
 
@@ -46,9 +47,17 @@ def suites(nominal: State, mutation: Program, *, seed: int = 0, dev: str = "Q10"
     """Return the splits for a mutation: a dev suite by name, hidden pools by size."""
     seen: set[str] = set()
     chosen = tuple(_dev(nominal, mutation, seed, dev, seen))
-    hidden = tuple(_take(nominal, mutation, seed, "iid", iid, seen))
-    shifted = tuple(_take(nominal, mutation, seed, "ood", ood, seen))
-    return Suites(chosen, hidden, shifted)
+    return Suites(chosen, *_hidden(nominal, mutation, seed, iid, ood, seen))
+
+
+def _hidden(nominal: State, mutation: Program, seed: int, iid: int, ood: int,
+            seen: set[str]) -> tuple[tuple[State, ...], tuple[State, ...]]:  # fmt: skip
+    """Make the two pools in turns (iid 0, ood 0, iid 1, …), so that the size of one cannot change the other."""
+    for split, count in (("iid", iid), ("ood", ood)):
+        _check_count(split, count)
+    pools = [_distinct(nominal, mutation, split, seed, seen) for split in ("iid", "ood")]
+    pairs = [tuple(next(pool) for pool in pools) for _ in range(max(iid, ood))]
+    return tuple(pair[0] for pair in pairs[:iid]), tuple(pair[1] for pair in pairs[:ood])
 
 
 def dev_states(nominal: State, mutation: Program, suite: str, *, seed: int = 0) -> tuple[State, ...]:
@@ -79,9 +88,13 @@ def _dev(nominal: State, mutation: Program, seed: int, suite: str, seen: set[str
 
 
 def _take(nominal: State, mutation: Program, seed: int, split: str, count: int, seen: set[str]) -> Iterator[State]:
+    _check_count(split, count)
+    yield from islice(_distinct(nominal, mutation, split, seed, seen), count)
+
+
+def _check_count(split: str, count: int) -> None:
     if not 0 <= count <= MAX_STATES:
         raise InputError(f"{split} states", found=count, expected=f"a number from 0 to {MAX_STATES}")
-    yield from islice(_distinct(nominal, mutation, split, seed, seen), count)
 
 
 def generate(nominal: State, mutation: Program, split: str, seed: int, count: int) -> tuple[State, ...]:
@@ -126,17 +139,25 @@ def _one(nominal: State, aims: dict[str, list[Operation]], split: str, at: int, 
 def _perturb(state: State, strategy: Strategy, aims: dict[str, list[Operation]], rng: random.Random,
              only: tuple[str, ...] = ()) -> State:  # fmt: skip
     parts = dict(state.parts)
-    for name, surface in SURFACES.items():
-        if not only or name in only:
-            parts[name] = surface.perturb(strategy, state.part(name), aims.get(name, ()), rng)
+    for name in only or parts:
+        parts[name] = SURFACES[name].perturb(strategy, parts[name], aims.get(name, ()), rng)
     return State.of(parts)
 
 
 def _mark(nominal: State, state: State) -> str:
-    """Return what tells a state from others of the same nominal: its canonical differences."""
-    changes = [
-        [str(change.address), change.after is not ABSENT
-         and SURFACES[change.address.surface].describe(change.after)]
-        for change in diff(nominal, state)
-    ]  # fmt: skip
-    return encode(sorted(changes, key=encode))
+    """Return what tells a state from others of the same nominal: its differences, and a chain's whole order."""
+    found: list[str] = []
+    for name, part in state.parts.items():
+        if part is nominal.parts[name]:
+            continue
+        surface = SURFACES[name]
+        changes = list(surface.diff(nominal.parts[name], part))
+        if changes and isinstance(part, Chain):
+            found.append(f"{name}={encode(surface.canonical(part))}")
+        else:
+            found += (f"{name} {change.address.key}={_shown(surface, change.after)}" for change in changes)
+    return "\n".join(sorted(found))
+
+
+def _shown(surface: Surface, content: Any) -> str:
+    return "absent" if content is ABSENT else encode(surface.describe(content))

@@ -1,1 +1,18 @@
 """Live harnesses: a state bound to real things, changed atomically, with changes made elsewhere noticed."""
+
+from takeback.harness.harness import Harness
+from takeback.harness.memory import open_memory
+from takeback.harness.results import Adopted, Applied, Recovered, Refused, Stale, Status, Undone, Why
+
+__all__ = [
+    "Adopted",
+    "Applied",
+    "Harness",
+    "Recovered",
+    "Refused",
+    "Stale",
+    "Status",
+    "Undone",
+    "Why",
+    "open_memory",
+]

@@ -14,7 +14,7 @@ from takeback.errors import InputError
 from takeback.lab.lock import digest_of, read_json, read_lock
 
 LOCK, RESULT, MANIFEST = "lock.json", "result.json", "MANIFEST.json"
-SUPERSEDED, PROGRESS = "superseded", "progress"
+SUPERSEDED, PROGRESS, REPORT = "superseded", "progress", "report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class Problem:
 
 
 def file_digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of each file of a run by relative name; manifest, superseded runs and progress left out."""
+    """SHA-256 of each file of a run by relative name; manifest, old runs, progress and report left out."""
     names = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    kept = sorted(name.as_posix() for name in names if name.parts[0] not in (MANIFEST, SUPERSEDED, PROGRESS))
+    kept = sorted(name.as_posix() for name in names if name.parts[0] not in (MANIFEST, SUPERSEDED, PROGRESS, REPORT))
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in kept}
 
 

@@ -22,6 +22,7 @@ from takeback.lab.manifest import (
     LOCK,
     MANIFEST,
     PROGRESS,
+    REPORT,
     RESULT,
     SUPERSEDED,
     Problem,
@@ -116,7 +117,11 @@ def _pretty(value: object) -> bytes:
 
 
 def _check_name(folder: Path, name: str) -> None:
-    reserved = name in (LOCK, RESULT, MANIFEST) or Path(name).parts[:1] in ((SUPERSEDED,), (PROGRESS,))
+    reserved = name in (LOCK, RESULT, MANIFEST) or Path(name).parts[:1] in (
+        (SUPERSEDED,),
+        (PROGRESS,),
+        (REPORT,),
+    )
     if reserved or not (folder / name).resolve().is_relative_to(folder.resolve()):
         raise InputError(f"file {name}", found="a reserved name or a path out of the folder", expected="another name")
 

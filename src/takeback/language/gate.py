@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from takeback.language.program import PROGRAMS, Candidate, Program
 from takeback.state import SURFACES, Level, Operation, Stage
+from takeback.state.values import encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def _ordered(name: str, program: Program) -> Iterable[OutOfLanguage]:
 
 
 def _order_matters(one: Operation, two: Operation) -> bool:
-    if one.to_json() == two.to_json():
+    if encode(one.to_json()) == encode(two.to_json()):
         return False
     if one.kind.stage is Stage.CAPTURE:
         return one.witness_key == two.witness_key

@@ -6,7 +6,6 @@ takes the state, the witness and the receipt. Each operation is handed its own s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from takeback.errors import OperationFailed
@@ -27,8 +26,7 @@ class Write(NamedTuple):
     resolved: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(NamedTuple):
     """What a forward run did: its writes in order, and why it failed if it did.
 
     A failed run has no effect on the state, but its writes up to the failure are still on record.

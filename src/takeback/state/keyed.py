@@ -102,7 +102,7 @@ class KeyedSurface(Surface):
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
         """Yield the keys bound to different contents."""
         for key, one, two in before.candidates(after):
-            if not same(one, two):
+            if not self.equivalent(one, two):
                 yield Change(Address(self.name, key), one, two)
 
     def equivalent(self, before: Any, after: Any) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from takeback.state.address import Address
 from takeback.state.pmap import ABSENT
@@ -44,8 +44,7 @@ class Level(StrEnum):
         return self.value >= other.value
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
+class Captured(NamedTuple):
     """What a capture found: the slot's content (ABSENT if none) and what surrounds it.
 
     `kind` is the surface it came from, `target` the key it was taken at, `missing` how many containers

@@ -94,6 +94,10 @@ class PMap(Mapping[str, Any]):
     def __iter__(self) -> Iterator[str]:
         return (key for key, _ in _merged(self._base, self._over))
 
+    def items(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
+        """Iterate over keys and what they are bound to."""
+        return iter(self._base.items()) if not self._over else _merged(self._base, self._over)
+
     def __len__(self) -> int:
         base = self._base
         size = len(base)

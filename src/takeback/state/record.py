@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from takeback.errors import InputError
-from takeback.state.pmap import ABSENT, EMPTY, PMap
-from takeback.state.values import freeze, same, text, thaw
+from takeback.state.pmap import ABSENT, PMap
+from takeback.state.values import encode, freeze, same, text, thaw
 
 MAX_NAME: Final = 200
 VOLATILE: Final = "volatile"
@@ -84,7 +84,4 @@ def equivalent_records(one: Any, two: Any) -> bool:
         return True
     if one is ABSENT or two is ABSENT:
         return False
-    return same(freeze(canonical_record(one), "record"), freeze(canonical_record(two), "record"))
-
-
-NO_OPTIONS: Final = EMPTY
+    return encode(canonical_record(one)) == encode(canonical_record(two))

@@ -11,7 +11,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from takeback.errors import InputError, UnknownSurfaceError
 from takeback.state.address import Address
@@ -21,8 +21,7 @@ Edit = Callable[[Any], Any]
 """A change to one surface's value: value in, value out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One difference between two states: `before` and `after` are contents, ABSENT where nothing was."""
 
     address: Address

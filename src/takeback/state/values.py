@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from typing import Any, Final
 
 from takeback.errors import InputError, LimitError
 from takeback.state.pmap import PMap
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 MAX_DEPTH: Final = 32
 MAX_TEXT: Final = 1_000_000
@@ -39,12 +42,17 @@ def freeze(raw: Any, where: str, *, depth: int = 0) -> Any:
         raise LimitError(where, found="deeper nesting", expected=f"at most {MAX_DEPTH} levels")
     if isinstance(raw, dict | PMap):
         _bounded(len(raw), where)
-        return PMap({text(key, f"{where} key"): freeze(item, f"{where}.{key}", depth=depth + 1)
+        return PMap({text(key, f"{where} key"): freeze(item, f"{where}.{_short(key)}", depth=depth + 1)
                      for key, item in raw.items()})  # fmt: skip
     if isinstance(raw, list | tuple):
         _bounded(len(raw), where)
         return tuple(freeze(item, f"{where}[{at}]", depth=depth + 1) for at, item in enumerate(raw))
     raise InputError(where, found=kind.__name__, expected="a JSON value")
+
+
+def _short(key: str) -> str:
+    """Return a key as it stands in the name of a place: places are made for every item, so they stay short."""
+    return key if len(key) <= 40 else f"{key[:37]}..."  # noqa: PLR2004  (a name at a glance)
 
 
 def _bounded(size: int, where: str) -> None:
@@ -92,7 +100,7 @@ def same(one: Any, two: Any) -> bool:
 
 def encode(plain: Any) -> str:
     """Return the one canonical JSON text of a plain value: sorted keys, no spaces, UTF-8."""
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(plain)
 
 
 def parse(raw: str | bytes, where: str) -> Any:
@@ -107,8 +115,6 @@ def parse(raw: str | bytes, where: str) -> Any:
     except RecursionError:
         raise LimitError(where, found="deeper nesting", expected=f"at most {MAX_DEPTH} levels") from None
     except ValueError as fault:
-        if isinstance(fault, InputError):
-            raise
         raise InputError(where, found=str(fault)[:100], expected="valid JSON") from None
 
 
@@ -119,7 +125,7 @@ def _refuse(constant: str) -> Any:
 def _object(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counted = Counter(name for name, _ in pairs)
+        twice = next(name for name, times in counted.items() if times > 1)
         raise InputError(where, found=f"the key {twice!r} twice in one object", expected="each key once")
     return found

@@ -8,14 +8,14 @@ no known shape is one slot as a whole. Contents carry their place in a chain wit
 from __future__ import annotations
 
 import base64
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from takeback.errors import OperationFailed
-from takeback.state import ABSENT, SURFACES, Level, Operation, PMap, State, Surface
-from takeback.state import tree
+from takeback.journal.encoding import encode
+from takeback.state import ABSENT, SURFACES, Level, Operation, PMap, State, Surface, tree
 from takeback.state.chain import NO_LINKS, Chain, Link
 from takeback.state.keyed import KeyedSurface
 from takeback.state.surfaces.files import File, Files
@@ -23,7 +23,7 @@ from takeback.state.surfaces.listeners import Listeners
 from takeback.state.surfaces.middleware import Middleware
 from takeback.state.surfaces.resources import Resources
 from takeback.state.treed import TreeSurface
-from takeback.state.values import encode, freeze, same, thaw
+from takeback.state.values import freeze, same, thaw
 
 Path = tuple[str, ...]
 Slot = tuple[str, ...]
@@ -34,12 +34,19 @@ def slot_key(slot: Slot) -> str:
     return encode(list(slot))
 
 
+def slot_of_key(key: str) -> Slot:
+    """The slot an index key stands for."""
+    return tuple(json.loads(key))
+
+
 class Shape(ABC):
     """How slots of one surface behave. `nested` slots can lie below one another."""
 
     nested = False
     strict = False
     """Whether a forward operation refuses to write where a container stands."""
+    claims = False
+    """Whether contents may claim something that no other slot may hold."""
 
     def __init__(self, surface: Surface) -> None:
         self.surface = surface
@@ -67,6 +74,14 @@ class Shape(ABC):
     @abstractmethod
     def from_json(self, raw: Any, path: Path) -> Any:
         """The inverse of `to_json`."""
+
+    @abstractmethod
+    def dump(self, part: Any) -> Any:
+        """The whole part as JSON, with places."""
+
+    @abstractmethod
+    def load(self, raw: Any) -> Any:
+        """The inverse of `dump`."""
 
     def claim(self, content: Any) -> str | None:
         """What no other slot may hold at the same time, if anything."""
@@ -103,9 +118,19 @@ class KeyedShape(Shape):
         """Read the content as the surface does."""
         return self.surface.content(path[0], raw, slot_key((self.surface.name, *path)))
 
+    def dump(self, part: PMap) -> Any:
+        """Contents by key."""
+        return {key: self.to_json(content) for key, content in part.items()}
+
+    def load(self, raw: Any) -> PMap:
+        """Contents by key."""
+        return PMap({key: self.from_json(item, (key,)) for key, item in raw.items()})
+
 
 class ClaimingShape(KeyedShape):
     """Resources: no two keys hold one address."""
+
+    claims = True
 
     def claim(self, content: Any) -> str | None:
         """The address, unless it is chosen by the system."""
@@ -151,6 +176,14 @@ class TreeShape(Shape):
         """Frozen JSON."""
         return freeze(raw, slot_key((self.surface.name, *path)))
 
+    def dump(self, part: PMap) -> Any:
+        """The tree as one content."""
+        return self.to_json(part)
+
+    def load(self, raw: Any) -> Any:
+        """The tree from one content."""
+        return self.from_json(raw, ())
+
 
 class FileShape(TreeShape):
     """Files: paths through directories."""
@@ -186,15 +219,15 @@ class ChainShape(Shape):
         """The id, unless the whole chain is meant."""
         return None if op.target == "*" else (op.target,)
 
-    def get(self, part: Chain, path: Path) -> Any:
+    def get(self, part: Any, path: Path) -> Any:
         """The element and its place."""
         return part.find(path[0]) or ABSENT
 
-    def put(self, part: Chain, path: Path, content: Any) -> Chain:
+    def put(self, part: Any, path: Path, content: Any) -> Any:
         """Put the element at its own place, or take it out."""
         return part.drop(path[0]) if content is ABSENT else part.put(content)
 
-    def differing(self, before: Chain, after: Chain) -> Iterator[Path]:
+    def differing(self, before: Any, after: Any) -> Iterator[Path]:
         """Elements that came, went, changed or stand elsewhere."""
         old, new = ({link.id: link for link in chain} for chain in (before, after))
         for name in old | new:
@@ -213,6 +246,15 @@ class ChainShape(Shape):
         place = tuple((number, name) for number, name in raw["place"])
         return Link(place, path[-1], freeze(raw["record"], slot_key((self.surface.name, *path))))
 
+    def dump(self, part: Any) -> Any:
+        """Elements by id, each with its place."""
+        return {link.id: self.to_json(link) for link in part}
+
+    def load(self, raw: Any) -> Any:
+        """Elements in the order of their places."""
+        links = (self.from_json(item, (name,)) for name, item in raw.items())
+        return Chain(tuple(sorted(links, key=lambda link: link.place)))
+
 
 class ChainsShape(ChainShape):
     """Listeners: a chain of callbacks for each event."""
@@ -221,20 +263,28 @@ class ChainsShape(ChainShape):
         """Event and callback, unless the whole event is meant."""
         return (op.path, op.value["id"]) if isinstance(op.value, PMap) else None
 
-    def get(self, part: PMap, path: Path) -> Any:
+    def get(self, part: Any, path: Path) -> Any:
         """The callback and its place."""
         return part.get(path[0], NO_LINKS).find(path[1]) or ABSENT
 
-    def put(self, part: PMap, path: Path, content: Any) -> PMap:
+    def put(self, part: Any, path: Path, content: Any) -> Any:
         """Bind or unbind the callback; an event with no callbacks is no event."""
         chain = super().put(part.get(path[0], NO_LINKS), path[1:], content)
         return part.put(path[0], chain) if len(chain) else part.drop(path[0])
 
-    def differing(self, before: PMap, after: PMap) -> Iterator[Path]:
+    def differing(self, before: Any, after: Any) -> Iterator[Path]:
         """Callbacks of events whose chains differ."""
         for event, one, two in before.candidates(after):
             old, new = (NO_LINKS if chain is ABSENT else chain for chain in (one, two))
             yield from ((event, *path) for path in super().differing(old, new))
+
+    def dump(self, part: Any) -> Any:
+        """Callbacks by event and id."""
+        return {event: super(ChainsShape, self).dump(chain) for event, chain in part.items()}
+
+    def load(self, raw: Any) -> Any:
+        """Chains by event."""
+        return PMap({event: super(ChainsShape, self).load(chain) for event, chain in raw.items()})
 
 
 class WholeShape(Shape):
@@ -269,6 +319,14 @@ class WholeShape(Shape):
         del path
         return self.surface.read(raw, self.surface.name)
 
+    def dump(self, part: Any) -> Any:
+        """As in a state file."""
+        return self.surface.write(part)
+
+    def load(self, raw: Any) -> Any:
+        """As from a state file."""
+        return self.surface.read(raw, self.surface.name)
+
 
 _SHAPES: tuple[tuple[type[Surface], type[Shape]], ...] = (
     (Files, FileShape),
@@ -289,6 +347,17 @@ def _shape(surface: Surface) -> Shape:
 def shape_of(name: str) -> Shape:
     """The shape of the surface called `name`."""
     return _shape(SURFACES[name])
+
+
+def dump_state(state: State) -> dict[str, Any]:
+    """The state as JSON that brings back every place; surfaces that are empty are left out."""
+    return {name: shape_of(name).dump(state.part(name)) for name, surface in SURFACES.items()
+            if surface.size(state.part(name))}  # fmt: skip
+
+
+def load_state(raw: Any) -> State:
+    """The inverse of `dump_state`."""
+    return State({name: shape_of(name).load(part) for name, part in raw.items()})
 
 
 def get_slot(state: State, slot: Slot) -> Any:
@@ -331,7 +400,3 @@ def slots_written(op: Operation, before: Any, after: Any) -> Iterator[Path]:
         yield own
     else:
         yield from shape.differing(before, after)
-
-
-__all__ = ["OperationFailed", "Path", "Shape", "Slot", "differing_slots", "get_slot", "put_slots", "same_content",
-           "shape_of", "slot_key", "slots_written"]  # fmt: skip

@@ -20,14 +20,15 @@ def smallest(state: State, fails: Callable[[State], bool]) -> State:
     shrunk = True
     while shrunk:
         shrunk = False
-        for without in _one_less(state):
+        for without in one_less(state):
             if fails(without):
                 state, shrunk = without, True
                 break
     return state
 
 
-def _one_less(state: State) -> Iterator[State]:
+def one_less(state: State) -> Iterator[State]:
+    """Yield the states that have one entry less."""
     for name, surface in SURFACES.items():
         part = state.part(name)
         for _, edit in surface.entries(part):

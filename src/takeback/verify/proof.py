@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
-from typing import Any
+from itertools import chain, count, product
+from math import prod
+from typing import Any, Final
 
+from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate
 from takeback.runtime import forward
 from takeback.state import SURFACES, Level, Operation, State
@@ -23,7 +25,8 @@ from takeback.verify.selfcheck import self_check
 from takeback.verify.trip import Trial
 from takeback.verify.verdict import Grade, Verdict
 
-RULE = "proof"
+RULE: Final = "proof"
+MAX_JOINT: Final = 50_000
 Choice = dict[int, int]
 
 
@@ -45,7 +48,7 @@ class _Classes:
     def __init__(self, candidate: Candidate) -> None:
         self.candidate = candidate
         text = encode(candidate.to_json())
-        self.salt = next(salt for salt in (f"any{at}" for at in count()) if salt not in text)
+        self.salt = next(salt for salt in (f"prior{at or ''}" for at in count()) if salt not in text)
         named: dict[str, list[Operation]] = {}
         for op in (*candidate.mutation, *candidate.witness, *candidate.recovery):
             named.setdefault(op.kind.surface, []).append(op)
@@ -124,6 +127,52 @@ class _Classes:
                 if varied != at and beside:
                     yield {at: other, **choice}
 
+    def coupled(self, failing: list[tuple[int, int]]) -> Iterator[Choice]:
+        """Yield the joint choices of components that a restore from another path's capture ties together.
+
+        Whether such a restore can run depends on what stood at the captured path and at its own.
+        """
+        for group in self._groups():
+            joint = [range(len(self.parts[at].alternatives)) for at in group]
+            size = prod(map(len, joint))
+            if size > MAX_JOINT:
+                raise ProgramTooLarge(
+                    f"restores from captures of other paths tie {len(group)} places together, with {size} joint "
+                    f"shapes, more than {MAX_JOINT}",
+                    hint="restore each path from its own capture",
+                )
+            outside = next(((at, other) for at, other in failing if at not in group), None)
+            for chosen in product(*joint):
+                choice = dict(zip(group, chosen, strict=True))
+                yield choice
+                if outside is not None:
+                    yield {**choice, outside[0]: outside[1]}
+
+    def _groups(self) -> list[list[int]]:
+        captured = {op.witness_key: op for op in self.candidate.witness}
+        groups: list[set[int]] = []
+        for op in self.candidate.recovery:
+            source = captured.get(op.witness_key)
+            if op.witness_key is None or source is None or source.target == op.target:
+                continue
+            tied = self._around(source) | self._around(op)
+            for group in [one for one in groups if one & tied]:
+                groups.remove(group)
+                tied |= group
+            groups.append(tied)
+        return [sorted(group) for group in groups if len(group) > 1]
+
+    def _around(self, op: Operation) -> set[int]:
+        """Return the components of a tree that lie above, at or below an operation's path."""
+        found = set()
+        for at, part in enumerate(self.parts):
+            path = part.component.path
+            if path and part.surface == op.kind.surface:
+                shared = min(len(path), len(op.path))
+                if path[:shared] == op.path[:shared]:
+                    found.add(at)
+        return found
+
     def _below(self, at: int, varied: int, component: Component) -> bool:
         same = self.parts[at].surface == self.parts[varied].surface
         return same and component.hides(self.parts[varied].component)
@@ -162,7 +211,7 @@ def _search(candidate: Candidate) -> tuple[int, State | None]:
             return looked, state
         if goes_through and trip.forward_failure:
             failing += choice.items()
-    for choice in classes.failures_elsewhere(failing):
+    for choice in chain(classes.failures_elsewhere(failing), classes.coupled(failing)):
         state = classes.state(choice)
         looked += 1
         if not trial.run(state).passed:

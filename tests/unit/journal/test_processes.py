@@ -26,15 +26,12 @@ def test_two_processes_lose_nothing_and_the_chain_is_whole(backend, tmp_path, re
         where = request.getfixturevalue("postgres_url") + "#processes"
     open_journal(where).close()
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, where, name, "150"], stderr=subprocess.PIPE)
-        for name in "ab"
+        subprocess.Popen([sys.executable, "-c", WRITER, where, name, "150"], stderr=subprocess.PIPE) for name in "ab"
     ]
     for writer in writers:
         _, stderr = writer.communicate(timeout=60)
         assert writer.returncode == 0, stderr.decode()
     store = open_journal(where)
-    numbers = {
-        name: [r.payload["n"] for r in store.records() if r.payload["writer"] == name] for name in "ab"
-    }
+    numbers = {name: [r.payload["n"] for r in store.records() if r.payload["writer"] == name] for name in "ab"}
     assert numbers == {"a": list(range(150)), "b": list(range(150))}
     assert store.check().whole

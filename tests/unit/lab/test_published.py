@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from takeback.errors import InputError
-from takeback.lab.published import Paper, Printed, load_paper, recompute
+from takeback.lab.published import Paper, Printed, intervals, load_paper, recompute
 from takeback.lab.published.check import rounds_to, same, within
 from takeback.lab.published.interaction import interaction_scores
 from takeback.lab.published.intervals import agrees
@@ -146,7 +146,7 @@ def numbers_of(entries):
     """Every number in the data: (entry, field, place in a list or None)."""
     for name, entry in entries.items():
         for field, value in entry.items():
-            if field == "where":
+            if field in ("where", "measured"):
                 continue
             places = range(len(value)) if isinstance(value, list) else [None]
             yield from ((name, field, place) for place in places)
@@ -180,7 +180,9 @@ def statuses(group, paper):
         return [type(fault)]
 
 
-def test_every_number_of_the_paper_is_held_by_a_check_that_goes_red_when_it_is_changed(paper):
+def test_every_number_of_the_paper_is_held_by_a_check_that_goes_red_when_it_is_changed(paper, monkeypatch):
+    monkeypatch.setattr("gc.collect", lambda *_: 0)  # statsmodels collects garbage in every Holm adjustment
+    monkeypatch.setattr(intervals, "our_interval", lambda _: [0.0, 0.0])  # shown, decides nothing
     readers = {}
     for group in GROUPS:
         recording = Recording(paper.entries)

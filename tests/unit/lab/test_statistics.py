@@ -104,9 +104,7 @@ def test_bootstrap_by_joint_counts_equals_resampling_the_tasks_one_by_one():
     rng = np.random.default_rng(1)
     means = scores[rng.integers(0, 40, size=(20_000, 40))].mean(axis=1)
     ours = lab.paired_bootstrap(counts, resamples=20_000, seed=2)
-    assert (ours.lower, ours.upper) == pytest.approx(
-        tuple(np.quantile(means, [0.025, 0.975])), abs=1 / 40 + 1e-9
-    )
+    assert (ours.lower, ours.upper) == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])), abs=1 / 40 + 1e-9)
     assert ours.estimate == counts.difference == pytest.approx(scores.mean())
 
 

@@ -32,7 +32,8 @@ class Check:
     """A recomputed figure of the paper.
 
     `printed` is the text in the paper and `where` its place; `published` and `recomputed` are numbers, pairs
-    of numbers (an interval or range) or words; `note` explains everything that is not plainly equal.
+    of numbers (an interval or range) or words; `note` explains everything that is not plainly equal, and
+    `explained` says that the exception is a known one.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Check:
     recomputed: Any
     status: Status
     note: str = ""
+    explained: bool = False
 
     @property
     def equal(self) -> bool:
@@ -58,6 +60,7 @@ class Check:
             "recomputed": self.recomputed,
             "equal": self.equal,
             "status": self.status.value,
+            "explained": self.explained,
             "note": self.note,
         }
 
@@ -86,14 +89,15 @@ def plain(value: Number) -> int | float:
 DIFFERS = "The printed figure does not follow from the printed counts it rests on."
 
 
-def same(name: str, printed: Printed, value: Number, note: str = "", *, if_not: str = DIFFERS) -> Check:
-    """Compare a value that follows exactly from printed counts; `if_not` explains a difference."""
+def same(name: str, printed: Printed, value: Number, note: str = "", *, if_not: str = "") -> Check:
+    """Compare a value that follows exactly from printed counts; `if_not` explains a known difference."""
     status = Status.EQUAL if rounds_to(value, printed) else Status.DIFFERS
     if status is Status.DIFFERS:
-        note = f"{note} {if_not}".strip()
+        note = f"{note} {if_not or DIFFERS}".strip()
     if status is Status.EQUAL and is_tie(value, printed):
         note = f"{note} An exact tie: half-even and half-up are both accepted.".strip()
-    return Check(name, printed.where, printed.text, plain(printed.value), plain(value), status, note)
+    known = status is Status.DIFFERS and bool(if_not)
+    return Check(name, printed.where, printed.text, plain(printed.value), plain(value), status, note, known)
 
 
 def within(name: str, printed: Printed, low: Number, high: Number, note: str) -> Check:
@@ -110,4 +114,5 @@ def holds(name: str, where: str, claim: str, recomputed: object, *, true: bool, 
 
 def not_derivable(name: str, printed: Printed, recomputed: object, note: str) -> Check:
     """A printed figure that the printed counts do not determine."""
-    return Check(name, printed.where, printed.text, plain(printed.value), recomputed, Status.NOT_DERIVABLE, note)
+    published, status = plain(printed.value), Status.NOT_DERIVABLE
+    return Check(name, printed.where, printed.text, published, recomputed, status, note, explained=True)

@@ -21,8 +21,8 @@ def percentages(paper: Paper) -> Iterator[Check]:
                     "0 of 0 has no value: no task of the family was rejected, so there is no share. "
                     "Printing it as 0.0 % is a convention, not a figure that follows from the counts."
                 )
-                text = f"{printed.text} %"
-                yield Check(label, printed.where, text, plain(printed.value), None, Status.DIFFERS, note)
+                text, known = f"{printed.text} %", printed.value == 0
+                yield Check(label, printed.where, text, plain(printed.value), None, Status.DIFFERS, note, known)
             else:
                 yield same(label, printed, Fraction(100 * paper.k(name), paper.n(name)))
 

@@ -43,6 +43,7 @@ def primary(paper: Paper) -> Iterator[Check]:
         yield interval_check(f"{name}: 95 % interval", paper.figures(f"{name}.interval", "interval"), scores)
         yield same(f"{name}: exact McNemar p", paper.figure(f"{name}.p"), test.p_value)
         yield same(f"{name}: Holm p", paper.figure(f"{name}.holm"), p_holm)
+    yield same("contrast.C3: Holm p in the text", paper.figure("contrast.C3.holm_in_text"), adjusted[2])
     only_new, only_old = discordant_counts(paper, "C3")
     change = paper.k("factorial.D1L1.S1") - paper.k("factorial.D0L1.S1")
     yield same("contrast.C3: discordant tasks", paper.figure("contrast.C3.discordant", "count"), only_new + only_old)

@@ -100,4 +100,5 @@ def _undetermined(paper: Paper, contrast: str, claim: str, family: str, column: 
         Status.NOT_DERIVABLE,
         f"Outcomes by family are not printed. Without {family} the printed totals allow any difference in "
         "this range (points).",
+        explained=True,
     )

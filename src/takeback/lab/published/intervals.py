@@ -86,7 +86,8 @@ def ambiguous_interval(name: str, interval: list[Printed], options: list[dict[in
         f"printed interval; `recomputed` holds the range of each endpoint over all of them. {TOLERANCE}"
     )
     status = Status.NOT_DERIVABLE if fitting else Status.DIFFERS
-    return Check(name, interval[0].where, as_text(interval), numbers(interval), ends, status, note)
+    known = bool(fitting)
+    return Check(name, interval[0].where, as_text(interval), numbers(interval), ends, status, note, known)
 
 
 def numbers(interval: list[Printed]) -> list[int | float]:

@@ -1,7 +1,7 @@
 """The printed counts and figures of the paper, one entry each, with the place where it stands.
 
 `paper.json` holds them as printed: counts as whole numbers, figures as text so that the printed digits are
-kept. Nothing here computes; the check modules beside it do.
+kept, measurements (from which nothing follows) under `measured`. Nothing here computes; the check modules do.
 """
 
 from __future__ import annotations

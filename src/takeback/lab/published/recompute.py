@@ -61,11 +61,17 @@ class Recomputation:
         """Whether every derived figure follows from the printed counts."""
         return not self.exceptions
 
+    @property
+    def all_explained(self) -> bool:
+        """Whether every exception is a known one with its explanation."""
+        return all(check.explained for check in self.exceptions)
+
     def to_json(self) -> dict[str, Any]:
         """One JSON object for the command line."""
         statuses = [check.status for check in self.checks]
         return {
             "all_equal": self.all_equal,
+            "all_explained": self.all_explained,
             "count": len(self.checks),
             **{status.value.replace(" ", "_"): statuses.count(status) for status in Status},
             "exceptions": [check.to_json() for check in self.exceptions],

@@ -117,7 +117,7 @@ def _tool_has_parameter(state: State, _: State, fields: Fields) -> bool:
     if "enum" in fields and sorted(found.get("enum", [])) != sorted(fields["enum"]):
         return False
     required = fields["parameter"] in schema.get("required", [])
-    return "required" not in fields or required is fields["required"]
+    return "required" not in fields or required == bool(fields["required"])
 
 
 def _middleware_handler(state: State, _: State, fields: Fields) -> bool:
@@ -145,7 +145,7 @@ def _last(state: State, _: State, fields: Fields) -> bool:
 
 def _position(state: State, _: State, fields: Fields) -> bool:
     order, index = _order(state), fields["index"]
-    return index < len(order) and order[index] == fields["middleware"]
+    return order[index : index + 1] == [fields["middleware"]]
 
 
 def _in_order(order: Sequence[str], first: str, second: str) -> bool:

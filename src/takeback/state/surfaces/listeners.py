@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from takeback.errors import InputError, OperationFailed
+from takeback.errors import InputError
 from takeback.state.address import Address
 from takeback.state.chain import NO_LINKS, Chain, Link, Place
 from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
@@ -25,7 +25,7 @@ def capture(value: PMap, op: Operation) -> Captured:
     """Take down all callbacks of the event, or the one named by `value`."""
     chain: Chain = value.get(op.path, NO_LINKS)
     if op.value is ABSENT:
-        return Captured("listeners", op.target, chain)
+        return Captured("listeners", op.target, chain if len(chain) else ABSENT)
     return Captured("listeners", op.target, chain.find(op.value) or ABSENT, part=op.value)
 
 
@@ -45,7 +45,7 @@ def add(value: PMap, op: Operation) -> tuple[PMap, Place]:
 def restore(value: PMap, op: Operation, captured: Captured) -> PMap:
     """Bind again what was bound: all callbacks of the event, or the captured one at its place."""
     if captured.part is None:
-        return _bound(value, op.path, captured.content)
+        return value.drop(op.path) if captured.content is ABSENT else value.put(op.path, captured.content)
     chain: Chain = value.get(op.path, NO_LINKS)
     link = captured.content
     return _bound(value, op.path, chain.drop(captured.part) if link is ABSENT else chain.put(link))
@@ -61,8 +61,6 @@ def unregister(value: PMap, op: Operation, captured: Captured | None) -> PMap:
 
 
 def _bound(value: PMap, event: str, chain: Chain) -> PMap:
-    if not isinstance(chain, Chain):
-        raise OperationFailed(f"the witness for {event!r} holds no callbacks")
     return value.put(event, chain) if len(chain) else value.drop(event)
 
 
@@ -120,8 +118,8 @@ class Listeners(Surface):
         return {event: [canonical_record(link.record) for link in chain] for event, chain in value.items()}
 
     def describe(self, content: Any) -> Any:
-        """Return the callbacks in order."""
-        return [thaw(link.record) for link in content]
+        """Return the callbacks in order, or the one that was captured."""
+        return thaw(content.record) if isinstance(content, Link) else [thaw(link.record) for link in content]
 
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
         """Yield the events whose callbacks differ."""

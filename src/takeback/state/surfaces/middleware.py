@@ -39,8 +39,11 @@ def capture(value: Chain, op: Operation) -> Captured:
 
 
 def add(value: Chain, op: Operation) -> tuple[Chain, Place]:
-    """Put the element where the operation says, moving it if it is there already."""
-    chain, link = value.insert(_position(value, op), op.target, op.value)
+    """Put the element where the operation says, moving it if it is there already; a priority is also set."""
+    record = op.value
+    if op.spot is not None and op.spot.priority is not None:
+        record = record.put("priority", op.spot.priority)
+    chain, link = value.insert(_position(value, op), op.target, record)
     return chain, link.place
 
 
@@ -121,7 +124,9 @@ class Middleware(Surface):
         return [canonical_record(link.record) for link in value]
 
     def describe(self, content: Any) -> Any:
-        """Return one element, or that it moved."""
+        """Return one element, the whole chain, or that an element moved."""
+        if isinstance(content, Chain):
+            return self.write(content)
         return thaw(content.record) if isinstance(content, Link) else content
 
     def diff(self, before: Chain, after: Chain) -> Iterator[Change]:

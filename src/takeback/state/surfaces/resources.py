@@ -10,7 +10,7 @@ import ipaddress
 import random
 import re
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 from takeback.errors import InputError, OperationFailed, ProgramTooLarge
@@ -22,7 +22,7 @@ from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.surface import Component, Edit
 from takeback.state.values import text
 
-MAX_JOINT = 50_000
+MAX_JOINT = 20_000
 _ADDRESS = re.compile(r"tcp://(\[::1\]|127(?:\.[0-9]{1,3}){3}):(0|[1-9][0-9]{0,4})")
 _MAX_PORT = 65535
 
@@ -139,51 +139,43 @@ class Resources(KeyedSurface):
         return value if record is not ABSENT and _holder(value.drop(key), record["address"]) else varied
 
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
-        """Keys that share addresses are varied together: who holds what, nobody, or something outside."""
-        groups: list[tuple[set[str], set[str]]] = []
-        for op in ops:
-            keys = {op.path}
-            wanted = {op.value["address"]} if op.value is not ABSENT else set()
-            held = {address for address in wanted if not address.endswith(":0")}
-            for group in [one for one in groups if one[0] & keys or one[1] & held]:
-                groups.remove(group)
-                keys |= group[0]
-                held |= group[1]
-            groups.append((keys, held))
-        return tuple(_component(sorted(keys), sorted(held), salt) for keys, held in groups)
+        """Any named key may hold any named address, so all of them are one component (docs/proof.md).
+
+        Two keys at a time hold nothing, an address nobody names or one that is named; the others hold
+        addresses nobody names. Something outside holds the first named address that is free, or nothing.
+        """
+        keys = sorted({op.path for op in ops})
+        wanted = {op.value["address"] for op in ops if op.value is not ABSENT}
+        named = sorted(address for address in wanted if not address.endswith(":0"))
+        pairs = [(keys[0],)] if len(keys) == 1 else list(combinations(keys, 2))
+        count = len(pairs) * (len(named) + 2) ** 2 * 2
+        if count > MAX_JOINT:
+            raise ProgramTooLarge(
+                f"{len(keys)} sockets over {len(named)} addresses have {count} joint shapes, more than {MAX_JOINT}",
+                hint="allocate sockets in several smaller changes",
+            )
+        edits: dict[str, Edit] = {}
+        for pair in pairs:
+            for holding in product([_OTHER, "", *named], repeat=len(pair)):
+                held = [address for address in holding if address in wanted]
+                if len(set(held)) == len(held):
+                    free = [address for address in named if address not in held]
+                    for outside in ("", *free[:1]):
+                        chosen = {**dict.fromkeys(keys, _OTHER), **dict(zip(pair, holding, strict=True))}
+                        edits.setdefault(repr((sorted(chosen.items()), outside)), _arranging(chosen, outside, salt))
+        return (Component("resources", tuple(edits.values())),)
 
 
-def _component(keys: list[str], held: list[str], salt: str) -> Component:
-    outside = ["", "socket", "external"]
-    count = (len(held) + 2) ** len(keys) * len(outside) ** len(held)
-    if count > MAX_JOINT:
-        raise ProgramTooLarge(
-            f"sockets {', '.join(keys[:3])}, … over {len(held)} addresses have {count} joint shapes, "
-            f"more than {MAX_JOINT}",
-            hint="allocate sockets that share addresses in separate changes",
-        )
-    edits: list[Edit] = []
-    for holding in product(["other", "", *held], repeat=len(keys)):
-        named = [address for address in holding if address not in {"other", ""}]
-        if len(set(named)) != len(named):
-            continue
-        rest = [address for address in held if address not in named]
-        held_by = dict(zip(keys, holding, strict=True))
-        edits += (_arranging(held_by, dict(zip(rest, others, strict=True)), salt)
-                  for others in product(outside, repeat=len(rest)))  # fmt: skip
-    return Component(f"resources {', '.join(keys)}", tuple(edits))
+_OTHER = "other"
 
 
-def _arranging(holding: dict[str, str], outside: dict[str, str], salt: str) -> Edit:
+def _arranging(holding: dict[str, str], outside: str, salt: str) -> Edit:
     def edit(value: PMap) -> PMap:
         for key, address in holding.items():
             if address:
-                shown = "tcp://127.0.0.1:0" if address == "other" else address
+                shown = "tcp://127.0.0.1:0" if address == _OTHER else address
                 value = value.put(key, _socket(shown, lifecycle=f"{salt}-{key}"))
-        for at, (address, kind) in enumerate(outside.items()):
-            if kind:
-                value = value.put(f"holder_{at}_{salt}", _socket(address, kind=kind))
-        return value
+        return value.put(f"holder_{salt}", _socket(outside, kind="external")) if outside else value
 
     return edit
 

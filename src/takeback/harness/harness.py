@@ -1,0 +1,256 @@
+"""A live harness: a state bound to real things, changed only through a journal written ahead.
+
+Every change goes the same way: lock, take in what others did, finish what a crash left, look for drift, decide,
+announce in the journal, change the real things, settle in the journal. Undo, redo and restore are changes too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from takeback.errors import HarnessError, InputError, TakebackError
+from takeback.harness.binding import Binding
+from takeback.harness.codec import change_draft, toggle_draft, writes_of
+from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
+from takeback.harness.results import (
+    Adopted,
+    Applied,
+    PlanOutcome,
+    Recovered,
+    Refused,
+    Stale,
+    Status,
+    Undone,
+    UndoOutcome,
+    Why,
+)
+from takeback.journal import Draft, Record, Store
+from takeback.journal.failpoint import failpoint
+from takeback.language import Candidate
+from takeback.state import State
+from takeback.undo import Blocked, Plan, SlotChange, Write, plan_toggle, relied_on
+from takeback.undo.merge import bring_forward
+from takeback.undo.recording import run_recorded, writes_between
+from takeback.verify import Verdict, verify
+
+Verifier = Callable[[Candidate], Verdict]
+LOCK_SECONDS = 60.0
+
+
+class Harness:
+    """One harness, its journal and what it is bound to.
+
+    `verifier` decides about candidates (by proof unless another is given).
+    """
+
+    def __init__(self, binding: Binding, journal: Store, *, verifier: Verifier = verify,
+                 start: State | None = None, about: dict[str, Any] | None = None) -> None:  # fmt: skip
+        self.binding = binding
+        self.journal = journal
+        self._verifier = verifier
+        with journal.lock(LOCK_SECONDS):
+            self._ledger = Ledger(journal)
+            if not self._ledger.begun:
+                self._ledger.begin(binding.read(State()) if start is None else start, about or {})
+            self.recovered = self._finish()
+
+    @property
+    def state(self) -> State:
+        """The state the journal says the harness is in, as of the last look."""
+        return self._ledger.state
+
+    @property
+    def ledger(self) -> Ledger:
+        """The journal as this harness reads it."""
+        return self._ledger
+
+    def close(self) -> None:
+        """Let go of the real things and of the journal."""
+        self.binding.close()
+        self.journal.close()
+
+    def apply(self, candidate: Candidate, *, force: bool = False, note: str = "",
+              allow_ties: bool = True, evidence: Verdict | None = None) -> Applied | Refused:  # fmt: skip
+        """Make a change, if it is admitted; with `force` also if not. `evidence` is a verdict already at hand."""
+        verdict = self._verifier(candidate) if evidence is None else evidence
+        if not verdict.admitted and not force:
+            return Refused(Why.VERDICT, "the candidate is not admitted", verdict)
+        with self._entered() as drift:
+            if drift:
+                return _drifted(drift, verdict)
+            recorded = run_recorded(candidate.mutation, self.state)
+            if not recorded.receipt.succeeded:
+                return Refused(Why.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", verdict)
+            ties = relied_on(self._ledger.history, recorded.writes)
+            if ties and not allow_ties:
+                return Refused(Why.TIED, "earlier entries could be taken back only with this one", verdict, ties=ties)
+            blocker = self.binding.prepare(self.state, recorded.state)
+            if blocker is not None:
+                return Refused(Why.REAL, blocker, verdict)
+            forced = not verdict.admitted
+            about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": _evidence(verdict), "forced": forced, "note": note,
+                     "ties": sorted(ties)}  # fmt: skip
+            entry = self._make(change_draft("apply", recorded.writes, about), recorded.writes, recorded.state)
+            return Applied(entry, verdict, forced, ties)
+
+    def plan(self, request: Callable[[Ledger], Request], *, cascade: bool = False) -> PlanOutcome:
+        """What a request would do, without doing it."""
+        with self._entered() as drift:
+            return _drifted(drift) if drift else self._planned(request(self._ledger), cascade=cascade)
+
+    def plan_undo(self, *names: str, cascade: bool = False) -> PlanOutcome:
+        """What taking entries back would do; the plan's token binds a later `undo` to it."""
+        return self.plan(lambda ledger: undo_request(ledger, names), cascade=cascade)
+
+    def undo(self, *names: str, token: str | None = None, cascade: bool = False) -> UndoOutcome:
+        """Take entries back; taking back an undo brings back what it took."""
+        return self._toggle("undo", lambda ledger: undo_request(ledger, names), token, cascade=cascade)
+
+    def redo(self, *names: str, token: str | None = None, cascade: bool = False) -> UndoOutcome:
+        """Bring back entries that were taken back; without names, those of the last undo in force."""
+        return self._toggle("redo", lambda ledger: redo_request(ledger, names), token, cascade=cascade)
+
+    def restore(self, to: str, *, token: str | None = None) -> UndoOutcome:
+        """Go back, or forward, to how things were right after an entry."""
+        return self._toggle("restore", lambda ledger: restore_request(ledger, to), token, cascade=False)
+
+    def adopt(self, note: str = "") -> Adopted | None:
+        """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
+        with self._entered() as drift:
+            if not drift:
+                return None
+            actual = self.binding.read(self.state)
+            writes = writes_between(self.state, actual)
+            entry = self._ledger.record(change_draft("adopt", writes, {"note": note}), writes)
+            return Adopted(entry, drift)
+
+    def forget(self, *names: str) -> Record:
+        """Delete the contents that entries captured, for good. They stay in the log; some undos end with it."""
+        with self._entered():
+            request = [self._change(name) for name in names]
+            self._ledger.checkpoint()
+            record = self.journal.forget({entry.seq: tuple(entry.attachments) for entry in request})
+            self._ledger = Ledger(self.journal)
+            return record
+
+    def recover(self) -> Recovered:
+        """Finish what a killed process left; called at every start, and harmless at any time."""
+        with self.journal.lock(LOCK_SECONDS):
+            self._ledger.refresh()
+            return self._finish()
+
+    def status(self) -> Status:
+        """How things stand; changes nothing but what recovery must finish."""
+        with self._entered() as drift:
+            changes = sum(record.kind in CHANGES for record in self._ledger.entries())
+            undone = len(self._ledger.history.undone)
+            return Status(self._ledger.head, changes - undone, undone, self._ledger.pending, drift,
+                          self.binding.leftovers(), self.binding.problems())  # fmt: skip
+
+    @contextmanager
+    def _entered(self) -> Iterator[tuple[SlotChange, ...]]:
+        """Hold the lock, up to date and with nothing unfinished; yields the drift."""
+        with self.journal.lock(LOCK_SECONDS):
+            self._ledger.refresh()
+            if self._ledger.pending is not None:
+                self._finish()
+            actual = self.binding.read(self.state)
+            drift = () if actual is self.state else writes_between(self.state, actual)
+            yield tuple(SlotChange(write.slot, write.before, write.after) for write in drift)
+
+    def _planned(self, request: Request, *, cascade: bool) -> PlanOutcome:
+        outcome = plan_toggle(self._ledger.history, self.state, request.off, request.on)
+        if isinstance(outcome, Blocked) and cascade and outcome.together is not None:
+            return outcome.together
+        return outcome
+
+    def _toggle(
+        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool
+    ) -> UndoOutcome:
+        with self._entered() as drift:
+            if drift:
+                return _drifted(drift)
+            request = ask(self._ledger)
+            plan = self._planned(request, cascade=cascade)
+            if not isinstance(plan, Plan):
+                return plan
+            if token is not None and token != plan.token:
+                return Stale(token, plan)
+            blocker = self.binding.prepare(self.state, plan.state)
+            if blocker is not None:
+                return Refused(Why.REAL, blocker)
+            about: dict[str, Any] = {"asked": list(request.asked)}
+            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about)
+            writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
+            return Undone(self._make(draft, writes, plan.state), plan)
+
+    def _make(self, draft: Draft, writes: Sequence[Write], after: State) -> Record:
+        """Announce, change the real things, settle."""
+        if not self.binding.durable:
+            entry = self._ledger.record(draft, writes)
+            self.binding.write(self.state, after)
+        else:
+            before = self.state
+            entry = self._ledger.announce(draft)
+            failpoint("change.announced")
+            try:
+                self.binding.write(before, after)
+            except TakebackError as fault:
+                self._give_up(before, after, fault)
+            failpoint("change.written")
+            self._ledger.commit(writes)
+            failpoint("change.settled")
+        if self._ledger.checkpoint_due():
+            self._ledger.checkpoint()
+        return entry
+
+    def _give_up(self, before: State, after: State, fault: TakebackError) -> None:
+        """Put back what was already changed and say so; if that fails too, recovery will finish the change."""
+        try:
+            actual = self.binding.read(before)
+            self.binding.write(actual, bring_forward(actual, after, before)[0])
+            self._ledger.abort(str(fault))
+        except TakebackError as second:
+            raise HarnessError(
+                f"{fault.message}; putting things back failed as well ({second.message})",
+                hint="the change is announced in the journal: 'takeback recover' finishes it once that is mended",
+            ) from fault
+        raise HarnessError(f"{fault.message}; nothing was changed") from fault
+
+    def _finish(self) -> Recovered:
+        """Roll an announced change forward, leaving alone what someone else changed since."""
+        record = self._ledger.pending
+        swept = self.binding.sweep()
+        if record is None:
+            return Recovered(None, swept=swept)
+        failpoint("recovery.begun")
+        if record.kind == "genesis":
+            self._ledger.commit_genesis()
+            return Recovered(record, swept=swept)
+        writes = writes_of(self.journal, record)
+        new = self._ledger.after(record)
+        actual = self.binding.read(self.state)
+        target, kept = bring_forward(actual, self.state, new)
+        self.binding.write(actual, target)
+        failpoint("recovery.written")
+        self._ledger.commit(writes)
+        return Recovered(record, kept, swept)
+
+    def _change(self, name: str) -> Record:
+        record = named_entry(self._ledger, name)
+        if record.kind not in CHANGES:
+            raise InputError("entry", found=f"{name}, a {record.kind}", expected="a change")
+        return record
+
+
+def _drifted(drift: tuple[SlotChange, ...], verdict: Verdict | None = None) -> Refused:
+    message = f"{len(drift)} thing(s) were changed behind Takeback's back; adopt that first, or put it back"
+    return Refused(Why.DRIFT, message, verdict, drift)
+
+
+def _evidence(verdict: Verdict) -> dict[str, Any]:
+    """The verdict as the entry keeps it; the breaking state of a forced change stays with it."""
+    return verdict.to_json()

@@ -1,0 +1,201 @@
+"""A journal read as the life of one harness: which state it should be in, which entries are live, what is open.
+
+Follows the journal forward, so that changes by other processes are taken in one by one. Opening starts from
+the last checkpoint; the index of slots is fetched from the journal when an undo asks for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from takeback.errors import JournalCorruptError, JournalError
+from takeback.harness.codec import StoredIndex, writes_of
+from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Store
+from takeback.journal.encoding import encode
+from takeback.state import State
+from takeback.undo import GONE, History, Index, Write
+from takeback.undo.slots import dump_state, load_state, put_slots
+
+CHANGES = frozenset({"apply", "adopt"})
+MIN_CHECKPOINT = 64 * 1024
+BYTES_OF_RECORD = 500
+BYTES_OF_WRITE = 100
+
+
+class Ledger:
+    """The journal of one harness, followed."""
+
+    def __init__(self, store: Store, *, from_start: bool = False) -> None:
+        self.store = store
+        self.state = State()
+        """What the journal says the harness should be."""
+        self.pending: Record | None = None
+        """A change that was announced and neither finished nor given up."""
+        self.last = 0
+        self.head = ROOT
+        self.identity = ""
+        self._checkpoint_size = 0
+        self._since_checkpoint = 0
+        self.history = History(self._base(), Index(StoredIndex(store)))
+        if not from_start:
+            self._start_at_checkpoint()
+        self.refresh()
+
+    def begin(self, state: State, about: dict[str, Any]) -> None:
+        """Write the first entry, with the whole state; only in an empty journal."""
+        drafts = [Draft("genesis", about, {"state": dump_state(state)})]
+        (genesis,) = self.store.append(drafts, expect=ROOT)
+        self.store.append([Draft("commit", {"entry": genesis.seq})], expect=genesis.digest)
+        self.refresh()
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a first entry."""
+        return self.last > 0
+
+    def _base(self) -> Any:
+        @cache
+        def base() -> State | None:
+            text = self.store.attachment(1, "state")
+            return None if text is None else load_state(json.loads(text))
+
+        return base
+
+    def _start_at_checkpoint(self) -> None:
+        """Take the state from the last checkpoint, if there is one."""
+        start = next((record for record in self.store.records(reverse=True) if record.kind == "checkpoint"), None)
+        if start is not None:
+            text = self.store.attachment(start.seq, "state")
+            if text is None:
+                raise JournalError(f"the state of checkpoint {start.seq} in {self.store.location} was forgotten")
+            whole = json.loads(text)
+            self.state = load_state(whole["state"])
+            self.history.undone.update(whole["undone"])
+            self.last, self.head = start.seq, start.digest
+            self.identity = whole["identity"]
+            self._checkpoint_size = len(text)
+
+    def refresh(self) -> None:
+        """Take in what was appended since."""
+        for record in self.store.records(self.last + 1):
+            if record.prev != self.head:
+                raise JournalCorruptError(
+                    f"journal record {record.seq} does not follow record {self.last}; run 'takeback doctor'",
+                    seq=record.seq,
+                )
+            self._take(record)
+            self.last, self.head = record.seq, record.digest
+
+    def _take(self, record: Record) -> None:
+        if record.kind in ENTRY_KINDS:
+            self.pending = record
+        elif record.kind == "commit" and self.pending is not None:
+            self._settle(self.pending)
+            self.pending = None
+        elif record.kind == "abort" and self.pending is not None:
+            if self.pending.kind in CHANGES:
+                self.history.undone.add(self.pending.seq)
+                self.history.add(self.pending.seq, writes_of(self.store, self.pending))
+            self.pending = None
+
+    def _settle(self, record: Record) -> None:
+        if record.kind == "genesis":
+            text = self.store.attachment(record.seq, "state")
+            if text is None:
+                raise JournalError(f"the first state in {self.store.location} was forgotten, and no checkpoint")
+            self.state = load_state(json.loads(text))
+            self.identity = str(record.payload.get("identity", ""))
+            self._checkpoint_size = len(text)
+            return
+        writes = writes_of(self.store, record)
+        if any(write.after is GONE for write in writes):
+            raise JournalError(
+                f"what record {record.seq} in {self.store.location} wrote was forgotten, no checkpoint"
+            )
+        self._fold(record, writes)
+
+    def _fold(self, record: Record, writes: Sequence[Write]) -> None:
+        """Let a committed record take effect."""
+        self.state = put_slots(self.state, [(write.slot, write.after) for write in writes])
+        self._since_checkpoint += BYTES_OF_RECORD + BYTES_OF_WRITE * len(writes)
+        if record.kind in CHANGES:
+            self.history.add(record.seq, tuple(writes))
+        else:
+            self.history.toggle(_numbers(record, "off"), _numbers(record, "on"))
+
+    def announce(self, draft: Draft) -> Record:
+        """Write a change down ahead of making it."""
+        (record,) = self.store.append([draft], expect=self.head)
+        self.pending, self.last, self.head = record, record.seq, record.digest
+        return record
+
+    def commit(self, writes: Sequence[Write]) -> Record:
+        """Say that the announced change is made; `writes` is what it did."""
+        record = self._pending()
+        (settled,) = self.store.append([Draft("commit", {"entry": record.seq})], expect=self.head)
+        self.pending, self.last, self.head = None, settled.seq, settled.digest
+        self._fold(record, writes)
+        return record
+
+    def commit_genesis(self) -> None:
+        """Finish a beginning that was cut short."""
+        record = self._pending()
+        self.store.append([Draft("commit", {"entry": record.seq})], expect=self.head)
+        self.refresh()
+
+    def abort(self, reason: str) -> None:
+        """Say that the announced change was given up and nothing of it is left."""
+        record = self._pending()
+        (settled,) = self.store.append([Draft("abort", {"entry": record.seq, "reason": reason})], expect=self.head)
+        self._take(settled)
+        self.last, self.head = settled.seq, settled.digest
+
+    def record(self, draft: Draft, writes: Sequence[Write]) -> Record:
+        """Announce and commit at once, for a change that is made by saying so."""
+        entry = Draft("commit", {"entry": self.last + 1})
+        record, settled = self.store.append([draft, entry], expect=self.head)
+        self.last, self.head = settled.seq, settled.digest
+        self._fold(record, writes)
+        return record
+
+    def _pending(self) -> Record:
+        if self.pending is None:
+            raise JournalError(f"nothing is under way in {self.store.location}")
+        return self.pending
+
+    def after(self, record: Record) -> State:
+        """The state that a pending record leads to."""
+        return put_slots(self.state, [(write.slot, write.after) for write in writes_of(self.store, record)])
+
+    def checkpoint_due(self) -> bool:
+        """Whether following the journal has become dearer than writing the state down once."""
+        return self._since_checkpoint > max(self._checkpoint_size, MIN_CHECKPOINT)
+
+    def checkpoint(self) -> Record:
+        """Write the state down, so that opening does not follow the journal from further back."""
+        whole: dict[str, Any] = {
+            "state": dump_state(self.state),
+            "undone": sorted(self.history.undone),
+            "identity": self.identity,
+        }
+        (record,) = self.store.append([Draft("checkpoint", {"state": self.state.digest()}, {"state": whole})],
+                                      expect=self.head)  # fmt: skip
+        self._checkpoint_size, self._since_checkpoint = len(encode(whole)), 0
+        self.last, self.head = record.seq, record.digest
+        return record
+
+    def replayed(self) -> State:
+        """The state from the very first record on, ignoring checkpoints: for checking."""
+        return Ledger(self.store, from_start=True).state
+
+    def entries(self, *, reverse: bool = True) -> Iterator[Record]:
+        """Records that announce changes."""
+        return (record for record in self.store.records(reverse=reverse) if record.kind in ENTRY_KINDS)
+
+
+def _numbers(record: Record, name: str) -> list[int]:
+    found: Any = record.payload.get(name)
+    return list(found) if isinstance(found, list) else []

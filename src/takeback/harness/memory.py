@@ -1,0 +1,18 @@
+"""The simplest harness: a state in memory. Its journal may be durable all the same, and outlive the process."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from takeback.harness.binding import MemoryBinding
+from takeback.harness.harness import Harness, Verifier
+from takeback.journal import open_journal
+from takeback.state import State
+from takeback.verify import verify
+
+
+def open_memory(state: State | None = None, *, journal: str | PathLike[str] = ":memory:",
+                verifier: Verifier = verify) -> Harness:  # fmt: skip
+    """A harness over `state`, or over what a journal that was begun before says."""
+    store = open_journal(journal)
+    return Harness(MemoryBinding(), store, verifier=verifier, start=State() if state is None else state)

@@ -1,0 +1,127 @@
+"""From the names a person gives to the entries a plan is about.
+
+An entry is named by the beginning of its id, by `#number`, or `HEAD` for the last entry. Undo of an undo,
+redo or restore is the opposite of what that record did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from takeback.errors import InputError
+from takeback.harness.ledger import CHANGES, Ledger
+from takeback.journal import ENTRY_KINDS, Record, resolve
+
+TOGGLES = frozenset({"undo", "redo", "restore"})
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Entries to take back and to bring back; `asked` is how they were named."""
+
+    off: frozenset[int]
+    on: frozenset[int]
+    asked: tuple[str, ...]
+
+
+def named_entry(ledger: Ledger, name: str) -> Record:
+    """The entry a person means."""
+    if name == "HEAD":
+        head = next(ledger.entries(), None)
+        if head is None:
+            raise InputError("entry", found=name, expected="an entry; the journal has none")
+        return head
+    record = resolve(ledger.store, name)
+    if record.kind not in ENTRY_KINDS:
+        raise InputError("entry", found=f"{name}, a {record.kind} record", expected="an entry of 'takeback log'")
+    return record
+
+
+def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
+    """Take entries back."""
+    off: set[int] = set()
+    on: set[int] = set()
+    for name in names:
+        record = named_entry(ledger, name)
+        if record.kind in CHANGES:
+            if record.seq in ledger.history.undone:
+                raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
+            off.add(record.seq)
+        elif record.kind in TOGGLES:
+            more_off, more_on = opposite(ledger, record)
+            off |= more_off
+            on |= more_on
+        else:
+            raise InputError("entry", found=f"{name}, the beginning of the journal", expected="a change")
+    return _request(off, on, names)
+
+
+def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
+    """Bring entries back; without names, those of the last undo that is still in force."""
+    if not names:
+        for record in ledger.entries():
+            if record.kind == "undo" and set(_numbers(record, "off")) <= ledger.history.undone:
+                return _request(*opposite(ledger, record), (record.id,))
+        raise InputError("redo", found="no undo in force", expected="something that was taken back")
+    off: set[int] = set()
+    on: set[int] = set()
+    for name in names:
+        record = named_entry(ledger, name)
+        if record.kind in TOGGLES:
+            more_off, more_on = opposite(ledger, record)
+            off |= more_off
+            on |= more_on
+        elif record.seq in ledger.history.undone and not was_aborted(ledger, record):
+            on.add(record.seq)
+        else:
+            raise InputError("entry", found=f"{name}, which is not undone", expected="an entry that was taken back")
+    return _request(off, on, names)
+
+
+def restore_request(ledger: Ledger, name: str) -> Request:
+    """Everything that has to be taken back and brought back to be where an entry left things."""
+    target = named_entry(ledger, name)
+    undone = set(ledger.history.undone)
+    changes_after: set[int] = set()
+    for record in ledger.entries():
+        if record.seq <= target.seq:
+            break
+        if record.kind in CHANGES:
+            changes_after.add(record.seq)
+        elif not was_aborted(ledger, record):
+            undone = (undone | set(_numbers(record, "on"))) - set(_numbers(record, "off"))
+    now = ledger.history.undone
+    off = (changes_after - now) | {entry for entry in undone - now if entry <= target.seq}
+    on = {entry for entry in now - undone if entry <= target.seq}
+    return _request(off, on, (name,))
+
+
+def opposite(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
+    """What a record took back and is still back, to be brought back; and the other way round."""
+    undone = ledger.history.undone
+    off = {entry for entry in _numbers(record, "on") if entry not in undone}
+    on = {entry for entry in _numbers(record, "off") if entry in undone}
+    if not off and not on:
+        raise InputError("entry", found=f"{record.id[:12]}, of which nothing is in force any more",
+                         expected=f"a {record.kind} in force")  # fmt: skip
+    return off, on
+
+
+def was_aborted(ledger: Ledger, record: Record) -> bool:
+    """Whether a change was announced and given up."""
+    following = next(iter(ledger.store.records(record.seq + 1)), None)
+    return following is not None and following.kind == "abort"
+
+
+def _request(off: set[int], on: set[int], names: Sequence[str]) -> Request:
+    both = off & on
+    if both:
+        raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
+    return Request(frozenset(off), frozenset(on), tuple(names))
+
+
+def _numbers(record: Record, name: str) -> list[int]:
+    found: Any = record.payload.get(name)
+    return list(found) if isinstance(found, list) else []

@@ -1,0 +1,110 @@
+"""What a harness answers. Refused, blocked and stale are answers, not errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from takeback.journal import Record
+from takeback.undo import Blocked, Gone, Plan, SlotChange
+from takeback.undo.slots import Slot
+from takeback.verify import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A change was made and recorded."""
+
+    entry: Record
+    verdict: Verdict
+    forced: bool
+    """Whether a person had it made although it was not admitted; the entry says so for ever."""
+    ties: Mapping[int, str]
+    """Earlier entries that can now be taken back only together with this one, and why."""
+
+
+class Why(StrEnum):
+    """Why a change was not made."""
+
+    VERDICT = "verdict"
+    """It is not admitted."""
+    STATE = "state"
+    """Its mutation cannot run on the present state."""
+    REAL = "real"
+    """Something outside Takeback stands in the way, such as a port that is taken."""
+    DRIFT = "drift"
+    """Someone changed things behind Takeback's back; adopt that first, or put it back."""
+    TIED = "tied"
+    """It would tie earlier entries to itself, and the caller asked for none of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing was changed."""
+
+    why: Why
+    message: str
+    verdict: Verdict | None = None
+    drift: tuple[SlotChange, ...] = ()
+    ties: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Entries were taken back or brought back, and that was recorded."""
+
+    entry: Record
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """The token given is not the token of the plan as it would be now; nothing was changed."""
+
+    given: str
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """Changes made by someone else are now an entry of their own."""
+
+    entry: Record
+    changes: tuple[SlotChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What opening had to finish after a crash."""
+
+    entry: Record | None
+    """The change that was under way, now finished; None if there was none."""
+    kept: tuple[Slot, ...] = ()
+    """Slots that someone else changed in the meantime: left alone, and shown as drift."""
+    swept: tuple[str, ...] = ()
+    """Temporary files removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How a harness stands."""
+
+    head: str
+    entries: int
+    """Changes that are live."""
+    undone: int
+    pending: Record | None
+    drift: tuple[SlotChange, ...]
+    leftovers: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+    """Real things that could not be had, such as sockets."""
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is nothing to see to."""
+        return not (self.pending or self.drift or self.leftovers or self.problems)
+
+
+UndoOutcome = Undone | Blocked | Gone | Stale | Refused
+PlanOutcome = Plan | Blocked | Gone | Refused

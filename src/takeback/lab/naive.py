@@ -1,0 +1,176 @@
+"""The history without some entries, the slow and obvious way: replay the others on plain data.
+
+Shares no code with the undo engine, the state's maps or the interpreter. Works on the JSON of states and
+operations, and on what each operation resolved when it ran (`Resolved`). An operation that cannot run on what
+it finds fails its whole entry.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+Plain = dict[str, Any]
+
+
+class CannotReplayError(Exception):
+    """An operation cannot run here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation as it ran: its JSON, and the place or mode it resolved to.
+
+    Something removed by hand is `{"op_type": "remove", "target": [surface, name, ...]}`.
+    """
+
+    op: Plain
+    place: Any = None
+    mode: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NaiveEntry:
+    """One entry of a history."""
+
+    number: int
+    steps: tuple[Step, ...]
+
+
+def begin(state: Plain, places: dict[tuple[str, ...], Any]) -> Plain:
+    """Plain data to replay on: chains as mappings from id to (place, record), files as nested mappings."""
+    return {
+        "config": deepcopy(state.get("config", {})),
+        "prompts": dict(state.get("prompts", {})),
+        "routing": dict(state.get("routing", {})),
+        "tools": deepcopy(state.get("tools", {})),
+        "middleware": {m["id"]: (places["middleware", m["id"]], m) for m in state.get("middleware", [])},
+        "listeners": {
+            (event, c["id"]): (places["listeners", event, c["id"]], c)
+            for event, callbacks in state.get("listeners", {}).items()
+            for c in callbacks
+        },
+        "files": _nest(state.get("files", {})),
+        "resources": deepcopy(state.get("resources", {})),
+    }
+
+
+def finish(data: Plain) -> Plain:
+    """The state's JSON, empty surfaces left out."""
+    by_place = sorted(data["middleware"].values(), key=lambda item: item[0])
+    listeners: dict[str, list[Any]] = {}
+    for (event, _), (_, record) in sorted(data["listeners"].items(), key=lambda item: item[1][0]):
+        listeners.setdefault(event, []).append(record)
+    whole = {
+        **{name: data[name] for name in ("config", "prompts", "routing", "tools", "resources")},
+        "middleware": [record for _, record in by_place],
+        "listeners": listeners,
+        "files": _flatten(data["files"]),
+    }
+    return {name: part for name, part in whole.items() if part}
+
+
+def replay(start: Plain, entries: list[NaiveEntry]) -> tuple[Plain, list[int]]:
+    """Run entries in order on a copy; returns the data and the numbers of those that could not run."""
+    data = _copy(start)
+    failed: list[int] = []
+    for entry in entries:
+        attempt = _copy(data)
+        try:
+            for step in entry.steps:
+                _run(attempt, step)
+        except CannotReplayError:
+            failed.append(entry.number)
+        else:
+            data = attempt
+    return data, failed
+
+
+def _copy(data: Plain) -> Plain:
+    """A copy that can be changed: mappings are copied to the bottom, contents are never changed in place."""
+    return {key: _copy(item) if isinstance(item, dict) else item for key, item in data.items()}
+
+
+def _run(data: Plain, step: Step) -> None:
+    op, name, target = step.op, step.op["op_type"], step.op["target"]
+    value: Any = op.get("value")
+    if name == "set_config":
+        _put(data["config"], target.split("."), deepcopy(value))
+    elif name == "set_prompt":
+        data["prompts"][target] = value
+    elif name == "set_routing":
+        data["routing"][target] = value
+    elif name == "register_tool":
+        defaults = {"description": "", "parameters": {}, "implementation": ""}
+        data["tools"][target] = {**defaults, **deepcopy(value)}
+    elif name == "add_middleware":
+        priority = op.get("priority", value.get("priority", 100))
+        record = {"id": target, "handler": value["handler"], "priority": priority,
+                  "options": value.get("options", {})}  # fmt: skip
+        data["middleware"][target] = (step.place, record)
+    elif name == "add_listener":
+        record = {"id": value["id"], "handler": value["handler"], "options": value.get("options", {})}
+        data["listeners"][target, value["id"]] = (step.place, record)
+    elif name == "write_file":
+        path = target.split("/")
+        if isinstance(_find(data["files"], path), dict):
+            raise CannotReplayError(target)
+        _put(data["files"], path, (value["content"], step.mode))
+    elif name == "allocate_socket":
+        address = value["address"]
+        if any(key != target and held["address"] == address for key, held in data["resources"].items()):
+            raise CannotReplayError(target)
+        data["resources"][target] = {"kind": "socket", "address": address, "lifecycle": "open"}
+    elif name == "remove":
+        _remove(data[target[0]], target[0], target[1:])
+    else:
+        raise ValueError(f"the naive replay does not know {name}")
+
+
+def _put(node: Plain, path: list[str], value: Any) -> None:
+    for name in path[:-1]:
+        node = node.setdefault(name, {})
+        if not isinstance(node, dict):
+            raise CannotReplayError(".".join(path))
+    node[path[-1]] = value
+
+
+def _remove(node: dict[Any, Any], surface: str, path: list[str]) -> None:
+    """Take one thing out, if it is there; what it stood in stays."""
+    if surface == "listeners":
+        node.pop(tuple(path), None)
+        return
+    for name in path[:-1]:
+        node = node.get(name, {})
+        if not isinstance(node, dict):
+            return
+    node.pop(path[-1], None)
+
+
+def _find(node: Any, path: list[str]) -> Any:
+    for name in path:
+        if not isinstance(node, dict) or name not in node:
+            return None
+        node = node[name]
+    return node
+
+
+def _nest(files: Plain) -> Plain:
+    root: Plain = {}
+    for path, item in files.items():
+        _put(root, path.split("/"), {} if "directory" in item else (item["content"], item["mode"]))
+    return root
+
+
+def _flatten(node: Plain, above: str = "") -> Plain:
+    flat: Plain = {}
+    for name, item in node.items():
+        path = f"{above}{name}"
+        if not isinstance(item, dict):
+            flat[path] = {"content": item[0], "mode": item[1]}
+        elif item:
+            flat.update(_flatten(item, f"{path}/"))
+        else:
+            flat[path] = {"directory": True}
+    return flat

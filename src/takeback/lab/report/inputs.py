@@ -1,0 +1,247 @@
+"""What each experiment must deliver: the JSON under `data` in its `result.json`, checked field by field.
+
+Outcomes are delivered task by task; every count, bound, test and plot is computed from them here, so an
+experiment never adds up anything itself. Extra fields are errors. The name of the experiment decides which
+model reads it (`EXPERIMENTS`). `label` says what is special about a run (synthesizer, rule, feedback mode).
+
+A turn is the number of the repair turn at which a task was admitted, from 1, or null if it never was.
+Passes are text with one character for each state: `1` passed, `0` failed, and in a matrix `-` not run.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from takeback.errors import InputError
+from takeback.lab.lock import canonical
+
+Stratum = Literal["S0", "S1", "residual"]
+Count = Annotated[int, Field(ge=0)]
+Turn = Annotated[int, Field(ge=1)] | None
+Passes = Annotated[str, Field(pattern=r"^[01-]+$")]
+
+
+class Input(BaseModel):
+    """Base: frozen, strict about types, no extra fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Labelled(Input):
+    """A run's data; `label` is shown beside the title."""
+
+    label: str = ""
+
+
+class Matrix(Input):
+    """Round trips of many tasks: `splits` names each state's split in order; each row has as many passes."""
+
+    splits: tuple[str, ...]
+    rows: Annotated[tuple[MatrixRow, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _same_width(self) -> Matrix:
+        for row in self.rows:
+            if len(row.passes) != len(self.splits):
+                raise ValueError(f"{row.id} has {len(row.passes)} passes for {len(self.splits)} states")
+        return self
+
+
+class MatrixRow(Input):
+    """One task of the round-trip matrix."""
+
+    id: str
+    family: str
+    passes: Passes
+
+
+class FactorialTask(Input):
+    """A task of the frozen cohort: `turns` and `calls` by cell (`D0L0`, `D1L0`, `D0L1`, `D1L1`)."""
+
+    id: str
+    family: str
+    stratum: Stratum
+    turns: dict[str, Turn]
+    calls: dict[str, Count] = {}
+
+
+class GateCount(Input):
+    """Responses of a cell on a stratum, and how many of them the language gate rejected."""
+
+    cell: str
+    stratum: Stratum
+    rejected: Count
+    responses: Count
+
+
+class Factorial(Labelled):
+    """Experiments `factorial` and `replication`."""
+
+    model: str
+    budget: Annotated[int, Field(ge=1)]
+    tasks: Annotated[tuple[FactorialTask, ...], Field(min_length=1)]
+    gate: tuple[GateCount, ...] = ()
+
+    @model_validator(mode="after")
+    def _same_cells(self) -> Factorial:
+        cells = {frozenset(task.turns) for task in self.tasks}
+        if len(cells) != 1:
+            raise ValueError("every task needs a turn for the same cells; leave out tasks that one cell did not run")
+        return self
+
+
+class ControlledCandidate(Input):
+    """A candidate with an injected defect: `turns` by feedback mode."""
+
+    id: str
+    defect: str
+    turns: dict[str, Turn]
+
+
+class Controlled(Labelled):
+    """Experiment `controlled`."""
+
+    budget: Annotated[int, Field(ge=1)]
+    candidates: Annotated[tuple[ControlledCandidate, ...], Field(min_length=1)]
+
+
+class NaturalTask(Input):
+    """What became of a task at turn 0; defective ones may carry their oracle stratum."""
+
+    id: str
+    family: str
+    outcome: Literal["admissible", "inadequate", "defective"]
+    stratum: Stratum | None = None
+
+
+class Natural(Labelled):
+    """Experiment `natural`: the accounting of all tasks; `matrix` is optional."""
+
+    tasks: Annotated[tuple[NaturalTask, ...], Field(min_length=1)]
+    matrix: Matrix | None = None
+
+
+class OracleTask(Input):
+    """Whether the oracle recovers a task under each language."""
+
+    id: str
+    family: str
+    L0: bool
+    L1: bool
+
+
+class Oracle(Labelled):
+    """Experiment `oracle`; `matrix` is optional."""
+
+    tasks: Annotated[tuple[OracleTask, ...], Field(min_length=1)]
+    matrix: Matrix | None = None
+
+
+class StabilityTask(Input):
+    """The stratum of a task under each seed, in the order of the seeds."""
+
+    id: str
+    strata: tuple[Stratum, ...]
+
+
+class Stability(Labelled):
+    """Experiment `stability`."""
+
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)]
+    tasks: Annotated[tuple[StabilityTask, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _one_stratum_a_seed(self) -> Stability:
+        for task in self.tasks:
+            if len(task.strata) != len(self.seeds):
+                raise ValueError(f"{task.id} has {len(task.strata)} strata for {len(self.seeds)} seeds")
+        return self
+
+
+class SnapshotMethod(Input):
+    """A way to undo: successes and trials of each protocol (null: not run), mean bytes, mean microseconds."""
+
+    name: str
+    different: tuple[Count, Count] | None
+    same: tuple[Count, Count] | None
+    front: tuple[Count, Count] | None
+    mean_bytes: Annotated[float, Field(gt=0)]
+    median_bytes: Annotated[float, Field(gt=0)]
+    latency_us: Annotated[float, Field(gt=0)]
+
+
+class Snapshots(Labelled):
+    """Experiment `snapshots`."""
+
+    methods: Annotated[tuple[SnapshotMethod, ...], Field(min_length=1)]
+
+
+class ContractAudit(Labelled):
+    """Experiment `contract-audit`: (detected or false alarms, trials)."""
+
+    incomplete: tuple[Count, Count]
+    complete: tuple[Count, Count]
+    nondeterminism: tuple[Count, Count]
+
+
+class FreshTask(Input):
+    """A fresh task under one suite: development verdict, passes on the hidden states in order, cost."""
+
+    id: str
+    family: str
+    dev: bool
+    hidden: Annotated[str, Field(pattern=r"^[01]+$")]
+    calls: Count
+    tokens: Count | None = None
+    latency_s: float | None = None
+
+
+class FreshSuite(Input):
+    """All tasks under one development suite (`Q2`, `Q5`, `Q10`, `Q20`, `Q10-narrow`)."""
+
+    name: str
+    tasks: Annotated[tuple[FreshTask, ...], Field(min_length=1)]
+
+
+class Fresh(Labelled):
+    """Experiment `fresh`; `threshold` is that of the hidden criterion."""
+
+    budget: Annotated[int, Field(ge=1)]
+    threshold: Annotated[float, Field(gt=0, lt=1)]
+    suites: Annotated[tuple[FreshSuite, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _one_pool(self) -> Fresh:
+        tasks = {tuple(task.id for task in suite.tasks) for suite in self.suites}
+        states = {len(task.hidden) for suite in self.suites for task in suite.tasks}
+        if len(tasks) != 1 or len(states) != 1:
+            raise ValueError("every suite needs the same tasks in the same order, each on the same hidden states")
+        return self
+
+
+EXPERIMENTS: dict[str, type[Labelled]] = {
+    "contract-audit": ContractAudit,
+    "controlled": Controlled,
+    "factorial": Factorial,
+    "fresh": Fresh,
+    "natural": Natural,
+    "oracle": Oracle,
+    "replication": Factorial,
+    "snapshots": Snapshots,
+    "stability": Stability,
+}
+
+
+def read_input(experiment: str, data: object, where: str) -> Labelled:
+    """Check the data of an experiment; a wrong field is named with its place, what was found and expected."""
+    if experiment not in EXPERIMENTS:
+        raise InputError(where, found=experiment, expected="one of " + ", ".join(EXPERIMENTS))
+    try:
+        return EXPERIMENTS[experiment].model_validate_json(canonical(data, where))
+    except ValidationError as fault:
+        first = fault.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        found = first["input"]
+        raise InputError(f"{where}: data.{place}", found=found, expected=first["msg"]) from None

@@ -1,0 +1,192 @@
+"""Random candidates: correct ones, and ones broken by dropping, swapping, retargeting, reordering and relabelling.
+
+Names come from small pools so that operations meet each other: the same key twice, a path and a path below
+it, an anchor that is also a target, two sockets that want one address.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, Final
+
+from takeback.language import read_program
+from takeback.state import KINDS, Stage
+from takeback.synthesize import invert
+
+Plain = dict[str, Any]
+
+PATHS: Final = ("a", "a.b", "a.b.c", "a.d", "e", "e.f")
+FLAT: Final = ("a", "b", "e")
+NAMES: Final = ("p", "q", "r")
+EVENTS: Final = ("on_x", "on_y")
+FILES: Final = ("u", "u/v", "u/v/w.txt", "u/t.txt", "z.txt")
+PORTS: Final = ("tcp://127.0.0.1:9401", "tcp://127.0.0.1:9402", "tcp://127.0.0.1:0")
+LITERALS: Final[tuple[Any, ...]] = (1, 1.0, True, None, "x", [1], {"b": 2}, {})
+
+
+def mutation(rng: random.Random, *, keyed: bool) -> list[Plain]:
+    """Return a forward program of one to four operations; `keyed`: on flat keyed surfaces only."""
+    makers = _KEYED if keyed else _ALL
+    return [rng.choice(makers)(rng) for _ in range(rng.choice((1, 1, 2, 2, 3, 4)))]
+
+
+def candidate(rng: random.Random, *, keyed: bool) -> Plain:
+    """Return a candidate as JSON: the oracle's, or with probability 3/4 a broken or rearranged one."""
+    program = read_program(mutation(rng, keyed=keyed), Stage.FORWARD, "soundness")
+    plain = invert(program).to_json()
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        rng.choice(_BREAKS)(plain, rng)
+    return plain
+
+
+def _set_config(rng: random.Random) -> Plain:
+    return {"op_type": "set_config", "target": rng.choice(PATHS), "value": rng.choice(LITERALS)}
+
+
+def _set_flat(rng: random.Random) -> Plain:
+    return {"op_type": "set_config", "target": rng.choice(FLAT), "value": rng.choice((1, "x", None))}
+
+
+def _set_prompt(rng: random.Random) -> Plain:
+    return {"op_type": "set_prompt", "target": rng.choice(NAMES), "value": rng.choice(("x", "y"))}
+
+
+def _set_routing(rng: random.Random) -> Plain:
+    return {"op_type": "set_routing", "target": rng.choice(NAMES), "value": rng.choice(("x", None))}
+
+
+def _register_tool(rng: random.Random) -> Plain:
+    return {"op_type": "register_tool", "target": rng.choice(NAMES), "value": {"id": rng.choice(NAMES)}}
+
+
+def _add_middleware(rng: random.Random) -> Plain:
+    target = rng.choice(NAMES)
+    op: Plain = {"op_type": "add_middleware", "target": target, "value": {"handler": rng.choice(("h", "k"))}}
+    others = [name for name in NAMES if name != target]
+    place = rng.choice(("", "index", "before", "after", "priority"))
+    if place in {"before", "after"}:
+        op[place] = rng.choice(others)
+    elif place:
+        op[place] = rng.choice((0, 1, 3) if place == "index" else (1, 100, 200))
+    return op
+
+
+def _add_listener(rng: random.Random) -> Plain:
+    value = {"id": rng.choice(NAMES), "handler": rng.choice(("h", "k"))}
+    return {"op_type": "add_listener", "target": rng.choice(EVENTS), "value": value}
+
+
+def _write_file(rng: random.Random) -> Plain:
+    content: Any = rng.choice(("x", {"content": "y", "mode": "0755"}))
+    return {"op_type": "write_file", "target": rng.choice(FILES), "value": content}
+
+
+def _allocate(rng: random.Random) -> Plain:
+    return {"op_type": "allocate_socket", "target": rng.choice(NAMES), "value": rng.choice(PORTS)}
+
+
+_KEYED: tuple[Callable[[random.Random], Plain], ...] = (_set_flat, _set_prompt, _set_routing, _register_tool)
+_ALL: tuple[Callable[[random.Random], Plain], ...] = (
+    _set_config, _set_config, _set_prompt, _set_routing, _register_tool, _add_middleware, _add_middleware,
+    _add_listener, _write_file, _write_file, _allocate, _allocate,
+)  # fmt: skip
+
+
+def _drop(plain: Plain, rng: random.Random) -> None:
+    program = plain[rng.choice(("witness", "recovery", "contract"))]
+    if program:
+        del program[rng.randrange(len(program))]
+
+
+def _swap(plain: Plain, rng: random.Random) -> None:
+    program = plain["recovery"]
+    if len(program) > 1:
+        one, two = rng.sample(range(len(program)), 2)
+        program[one], program[two] = program[two], program[one]
+
+
+def _reorder(plain: Plain, rng: random.Random) -> None:
+    rng.shuffle(plain[rng.choice(("witness", "recovery"))])
+
+
+def _retarget(plain: Plain, rng: random.Random) -> None:
+    program = plain[rng.choice(("witness", "recovery"))]
+    if program:
+        op = rng.choice(program)
+        surface = KINDS[op["op_type"]].surface
+        if surface == "config":
+            flat = all("." not in other["target"] for other in plain["mutation"])
+            op["target"] = rng.choice(FLAT if flat else PATHS)
+        else:
+            op["target"] = rng.choice(_POOLS.get(surface, NAMES))
+
+
+def _relabel(plain: Plain, rng: random.Random) -> None:
+    program = plain[rng.choice(("witness", "recovery"))]
+    keyed = [op for op in program if "witness_key" in op]
+    if keyed:
+        rng.choice(keyed)["witness_key"] = f"w{rng.randrange(3)}"
+
+
+def _unconditional(plain: Plain, rng: random.Random) -> None:
+    program = plain["recovery"]
+    if program:
+        at = rng.randrange(len(program))
+        surface = KINDS[program[at]["op_type"]].surface
+        if surface in _REMOVALS:
+            program[at] = {"op_type": _REMOVALS[surface], "target": program[at]["target"]}
+
+
+def _double(plain: Plain, rng: random.Random) -> None:
+    program = plain["recovery"]
+    if program:
+        program.insert(rng.randrange(len(program) + 1), dict(rng.choice(program)))
+
+
+def _whole(plain: Plain, rng: random.Random) -> None:
+    """Take the whole chain, or the whole event, in place of one element."""
+    for op in plain["witness"]:
+        if op["op_type"] == "capture_listener":
+            op.pop("value", None)
+        elif op["op_type"] == "capture_middleware":
+            op["target"] = "*"
+    for op in plain["recovery"]:
+        if op["op_type"] == "restore_middleware" and rng.random() < 0.7:  # noqa: PLR2004  (mostly)
+            op["target"] = "*"
+
+
+def _recallback(plain: Plain, rng: random.Random) -> None:
+    """Name another callback in a capture, or narrow a removal to one."""
+    ops = [op for op in (*plain["witness"], *plain["recovery"])
+           if op["op_type"] in {"capture_listener", "unregister_listener"}]  # fmt: skip
+    if ops:
+        rng.choice(ops)["value"] = rng.choice(NAMES)
+
+
+def _conditional(plain: Plain, rng: random.Random) -> None:
+    """Turn a restore into a removal with the same witness, which means the same."""
+    program = plain["recovery"]
+    if program:
+        op = rng.choice(program)
+        surface = KINDS[op["op_type"]].surface
+        if surface in _REMOVALS and "witness_key" in op:
+            op["op_type"] = _REMOVALS[surface]
+
+
+def _intrude(plain: Plain, rng: random.Random) -> None:
+    """Remove something, somewhere in the recovery, that may have nothing to do with the mutation."""
+    surface = rng.choice(sorted(_REMOVALS))
+    if plain["mutation"] and all("." not in op["target"] for op in plain["mutation"]):
+        target = rng.choice(_POOLS.get(surface, FLAT if surface == "config" else NAMES))
+    else:
+        target = rng.choice(_POOLS.get(surface, PATHS if surface == "config" else NAMES))
+    program = plain["recovery"]
+    program.insert(rng.randrange(len(program) + 1), {"op_type": _REMOVALS[surface], "target": target})
+
+
+_POOLS = {"listeners": EVENTS, "files": FILES}
+_REMOVALS = {"config": "delete_config", "tools": "unregister_tool", "listeners": "unregister_listener",
+             "files": "delete_file", "resources": "release_socket"}  # fmt: skip
+_BREAKS = (_drop, _swap, _reorder, _retarget, _relabel, _unconditional, _double, _whole, _recallback,
+           _conditional, _intrude)  # fmt: skip

@@ -1,0 +1,22 @@
+"""Undo of any entry in any order: slots, the index of their versions, plans."""
+
+from takeback.undo.history import History
+from takeback.undo.index import GONE, Index, Version, Write
+from takeback.undo.plan import Blocked, Gone, Outcome, Plan, SlotChange, plan_redo, plan_toggle, plan_undo, relied_on
+
+__all__ = [
+    "GONE",
+    "Blocked",
+    "Gone",
+    "History",
+    "Index",
+    "Outcome",
+    "Plan",
+    "SlotChange",
+    "Version",
+    "Write",
+    "plan_redo",
+    "plan_toggle",
+    "plan_undo",
+    "relied_on",
+]

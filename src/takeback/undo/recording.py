@@ -1,0 +1,50 @@
+"""Runs a mutation and takes down what it wrote, slot by slot.
+
+What an operation resolved when it ran (a place in a chain, the mode of a file it kept) is part of the content
+taken down, so later plans need not run it again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from takeback.language import Program
+from takeback.runtime import forward
+from takeback.runtime.interpreter import Receipt
+from takeback.state import ABSENT, State
+from takeback.undo.index import Write
+from takeback.undo.slots import differing_slots, get_slot, shape_of, slots_written
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A mutation that was run: the state after it, its receipt, and its writes (none if it failed)."""
+
+    state: State
+    receipt: Receipt
+    writes: tuple[Write, ...]
+
+
+def run_recorded(mutation: Program, state: State) -> Recorded:
+    """Run a mutation on a state; on failure the state is as before."""
+    after, receipt = forward(mutation, state)
+    if not receipt.succeeded:
+        return Recorded(state, receipt, ())
+    writes: list[Write] = []
+    now = state
+    for op in mutation:
+        then, now = now, forward((op,), now)[0]
+        surface = op.kind.surface
+        strict = shape_of(surface).strict
+        for path in slots_written(op, then.part(surface), now.part(surface)):
+            slot = (surface, *path)
+            content = get_slot(now, slot)
+            writes.append(Write(slot, get_slot(then, slot), content, strict and content is not ABSENT))
+    return Recorded(after, receipt, tuple(writes))
+
+
+def writes_between(before: State, after: State) -> tuple[Write, ...]:
+    """What turns one state into another, as writes: for changes made by someone else."""
+    return tuple(
+        Write(slot, get_slot(before, slot), get_slot(after, slot)) for slot in sorted(differing_slots(before, after))
+    )

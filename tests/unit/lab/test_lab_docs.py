@@ -1,0 +1,32 @@
+"""What docs/lab.md shows is what the code takes and gives."""
+
+import json
+import re
+from pathlib import Path
+
+from takeback.lab.published import recompute
+from takeback.lab.report import plots_of, read_input, tables_of, to_latex
+from takeback.lab.report.inputs import EXPERIMENTS
+
+TEXT = (Path(__file__).parents[3] / "docs" / "lab.md").read_text(encoding="utf-8")
+INPUT = re.compile(r"### Input of ([^\n]+)\n.*?```json\n(.*?)```", re.DOTALL)
+
+
+def test_every_experiment_has_an_example_in_the_docs_that_makes_tables_and_plots():
+    shown = set()
+    for names, block in INPUT.findall(TEXT):
+        for name in re.findall(r"`([^`]+)`", names):
+            data = read_input(name, json.loads(block), name)
+            assert all(to_latex(table) for table in tables_of(name, data))
+            assert all(figure.axes for _, figure in plots_of(name, data))
+            shown.add(name)
+    assert shown == set(EXPERIMENTS)
+
+
+def test_the_docs_state_the_counts_and_every_exception_of_the_published_figures():
+    result = recompute().to_json()
+    for field in ("count", "equal", "differs", "not_derivable"):
+        assert f'"{field}": {result[field]}' in TEXT
+    for check in recompute().exceptions:
+        numbers = re.findall(r"[\d.]+(?:e-\d+)?", check.printed)
+        assert all(number in TEXT for number in numbers), check.name

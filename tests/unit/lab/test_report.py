@@ -1,0 +1,256 @@
+"""Reports: what is counted, what is shown beside it, and that a picture shows the numbers it was given."""
+
+import csv
+import io
+import itertools
+
+import lab_samples
+import pytest
+
+from takeback.errors import InputError
+from takeback.lab.lock import make_lock
+from takeback.lab.report import build_report, plots, published, read_input, tables_of, to_csv, to_latex, to_markdown
+from takeback.lab.report.counting import sensitivity
+from takeback.lab.report.inputs import EXPERIMENTS, FreshTask
+from takeback.lab.report.table import Figure, Share, Span, Table
+from takeback.lab.results import RunStatus, record_absence, verify_results, write_results
+
+LOCK = make_lock("sample", {"tasks": []})
+
+
+@pytest.fixture(scope="module")
+def data():
+    return {name: read_input(name, make(), name) for name, make in lab_samples.ALL.items()}
+
+
+@pytest.fixture(scope="module")
+def tables(data):
+    return {name: {t.slug: t for t in tables_of(name, value)} for name, value in data.items()}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("results")
+    for name, make in lab_samples.ALL.items():
+        write_results(root / name, name, LOCK, make())
+    record_absence(root / "replication", "replication", LOCK, RunStatus.NOT_RUN, "no second model")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("experiment", "slug"),
+    [
+        ("factorial", "factorial-rescue"),
+        ("factorial", "factorial-gate"),
+        ("fresh", "fresh-sensitivity"),
+        ("fresh", "fresh-families"),
+        ("natural", "natural-accounting"),
+        ("contract-audit", "contract-audit"),
+    ],
+)
+def test_outcomes_with_the_papers_totals_show_the_papers_figures(experiment, slug, tables):
+    table = tables[experiment][slug]
+    beside = [i for i, column in enumerate(table.columns) if column == "published"]
+    assert beside
+    for row in table.rows:
+        for i in beside:
+            ours, theirs = row[i - 1], row[i]
+            assert ours == theirs or (ours is None and theirs.n == 0)
+
+
+def test_contrasts_and_efficiency_of_the_papers_totals_are_the_papers(tables):
+    for row in tables["factorial"]["factorial-contrasts"].rows:
+        difference, interval, _, p, *printed = row[1:]
+        assert [str(difference), str(interval), str(p)] == [str(cell) for cell in printed]
+    efficiency = tables["factorial"]["factorial-efficiency"]
+    for _, ours, printed in efficiency.rows[:-1]:
+        assert f"{100 * ours.k / ours.n:.1f}" == str(printed)
+    assert efficiency.rows[-1][1].startswith("-25.89 [")
+
+
+def test_rescue_by_budget_counts_tasks_admitted_at_or_before_each_turn(tables):
+    rows = {row[0]: row[1:] for row in tables["factorial"]["factorial-budget"].rows}
+    grounded = next(cells for name, cells in rows.items() if name.startswith("D1L0 ("))
+    assert grounded == rows["D1L0, published"] == tuple(Share(k, 197) for k in (24, 35, 37, 38))
+
+
+def test_stability_counts_migrations_and_jaccard_against_the_first_seed(tables):
+    table = tables["stability"]["stability"]
+    assert [row[4] for row in table.rows] == ["0", "1", "0"]
+    assert table.rows[1][5] == Figure(47 / 48, 4)
+    assert table.rows[1][6] == Figure(143 / 144, 4)
+
+
+def test_sensitivity_equals_a_count_task_by_task():
+    kinds = list(itertools.product((True, False), (100, 92, 91, 0)))
+    tasks = [
+        FreshTask(id=f"{i}", family="tools", dev=dev, hidden="1" * k + "0" * (100 - k), calls=1)
+        for i, (dev, k) in enumerate(kinds * 2 + kinds[:3])
+    ]
+    good = [task.hidden.count("1") >= 92 for task in tasks]
+    found = sensitivity(tasks, 0.85)
+    pairs = list(zip(tasks, good, strict=True))
+    assert found.rescue == Share(sum(t.dev and g for t, g in pairs), len(tasks))
+    assert found.false_positive == Share(sum(t.dev and not g for t, g in pairs), sum(t.dev for t in tasks))
+    assert found.gap == Share(sum(g and not t.dev for t, g in pairs), sum(not t.dev for t in tasks))
+    assert found.hidden == Share(sum(good), len(tasks))
+
+
+def test_a_cell_that_was_not_run_is_a_dash_in_every_format():
+    raw = lab_samples.factorial()
+    for task in raw["tasks"]:
+        del task["turns"]["D1L1"]
+    shown = {t.slug: t for t in tables_of("factorial", read_input("factorial", raw, "x"))}
+    third = shown["factorial-contrasts"].rows[2]
+    assert third[1:5] == (None,) * 4
+    assert "| – | – | – | – | -6.29 |" in to_markdown(shown["factorial-contrasts"])
+    assert "& -- & -- & -- & -- & -6.29 &" in to_latex(shown["factorial-contrasts"])
+    assert ",,,,,-6.29," in to_csv(shown["factorial-contrasts"])
+    assert all("Interaction" not in str(row[0]) for row in shown["factorial-efficiency"].rows)
+
+
+def test_csv_has_one_named_column_a_number_and_reads_back(tables):
+    for table in (t for group in tables.values() for t in group.values()):
+        rows = list(csv.reader(io.StringIO(to_csv(table))))
+        assert {len(row) for row in rows} == {len(rows[0])}
+        assert len(set(rows[0])) == len(rows[0])
+    rows = list(csv.DictReader(io.StringIO(to_csv(tables["fresh"]["fresh-sensitivity"]))))
+    assert (rows[0]["Conservatism gap k"], rows[0]["Conservatism gap published n"]) == ("8", "121")
+
+
+def test_latex_has_the_papers_frame_and_escapes_what_would_break_it(tables):
+    table = Table("t", "50% of a_b & c", ("x", "Δ"), (("#1 {}", Share(1, 2)), ("y", Span(-1, 2))), "", frozenset({1}))
+    text = to_latex(table)
+    assert r"\caption{50\% of a\_b \& c}" in text
+    assert r"\#1 \{\} & 1/2 (50.0\%) \\" in text
+    assert text.index(r"\midrule", text.index("1/2")) < text.index("y & [-1.00, +2.00]")
+    for shown in (t for group in tables.values() for t in group.values()):
+        lines = [line for line in to_latex(shown).splitlines() if line.endswith(r" \\")]
+        assert {line.count(" & ") for line in lines} == {len(shown.columns) - 1}
+        assert len(lines) == len(shown.rows) + 1
+
+
+def test_a_table_of_ragged_rows_cannot_be_made():
+    with pytest.raises(ValueError, match="1 cells"):
+        Table("t", "t", ("a", "b"), (("only",),))
+
+
+@pytest.mark.parametrize(
+    ("experiment", "change", "place"),
+    [
+        ("factorial", lambda d: d["tasks"][3].update(stratum="S2"), r"data\.tasks\.3\.stratum"),
+        ("factorial", lambda d: d["tasks"][0]["turns"].pop("D0L0"), "the same cells"),
+        ("fresh", lambda d: d["suites"][0]["tasks"][0].update(hidden="10-"), "hidden"),
+        ("fresh", lambda d: d["suites"][0]["tasks"][0].update(hidden="101"), "same hidden states"),
+        ("natural", lambda d: d.update(extra=1), r"data\.extra"),
+        ("natural", lambda d: d.update(tasks=[]), r"data\.tasks"),
+        ("oracle", lambda d: d["matrix"]["rows"][0].update(passes="1"), "1 passes for 50 states"),
+        ("stability", lambda d: d.update(seeds=[1]), "3 strata for 1 seeds"),
+        ("snapshots", lambda d: d["methods"][0].update(mean_bytes=0.0), "mean_bytes"),
+        ("controlled", lambda d: d["candidates"][1]["turns"].update(typed=0), r"candidates\.1\.turns\.typed"),
+    ],
+)
+def test_a_wrong_field_is_refused_with_its_place(experiment, change, place):
+    raw = lab_samples.ALL[experiment]()
+    change(raw)
+    with pytest.raises(InputError, match=place):
+        read_input(experiment, raw, "result.json")
+
+
+def test_an_unknown_experiment_is_refused_and_every_known_one_has_a_sample():
+    with pytest.raises(InputError, match="one of contract-audit"):
+        read_input("magic", {}, "x")
+    assert set(EXPERIMENTS) == {*lab_samples.ALL, "replication"}
+
+
+def test_a_report_has_every_table_in_three_formats_and_every_plot_in_two(folder, tables):
+    report = build_report(folder)
+    names = set(report.files)
+    assert {n.rsplit(".", 1)[1] for n in names if n.startswith("tables/")} == {"md", "csv", "tex"}
+    for experiment, group in tables.items():
+        for slug in group:
+            assert {f"tables/{experiment}/{slug}.{end}" for end in ("md", "csv", "tex")} <= names
+    drawn = {name.split("/", 1)[1].rsplit(".", 1)[0] for name in names if name.startswith("plots/")}
+    assert drawn == {
+        "factorial/rescue-by-budget",
+        "fresh/precision-coverage",
+        "fresh/round-trips",
+        "natural/strata",
+        "oracle/round-trips",
+        "oracle/strata",
+        "snapshots/storage-latency",
+    }
+    text = (report.folder / "report.md").read_text()
+    assert report.absent == (("replication", "not_run", "no second model"),)
+    assert "**not_run**: no second model" in text
+    assert all((report.folder / name).stat().st_size for name in names)
+    assert verify_results(folder) == []
+
+
+def test_a_report_of_one_run_leaves_it_verifiable(tmp_path):
+    write_results(tmp_path, "contract-audit", LOCK, lab_samples.audit())
+    report = build_report(tmp_path)
+    assert "tables/contract-audit/contract-audit.tex" in report.files
+    assert verify_results(tmp_path) == []
+
+
+def test_an_altered_run_is_not_reported_and_an_empty_folder_is_refused(tmp_path):
+    write_results(tmp_path / "a", "contract-audit", LOCK, lab_samples.audit())
+    (tmp_path / "a" / "result.json").write_text("{}")
+    with pytest.raises(InputError, match="as it was written"):
+        build_report(tmp_path, tmp_path / "out")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="no run"):
+        build_report(tmp_path / "empty")
+
+
+def test_the_budget_plot_shows_the_counts_of_the_table_and_the_printed_points(data, tables):
+    printed = published.rescue_by_budget("factorial")
+    axes = plots.rescue_by_budget(data["factorial"], "t", printed).axes[0]
+    table = tables["factorial"]["factorial-budget"]
+    for index, cell in enumerate(("D0L0", "D1L0", "D0L1", "D1L1")):
+        ours, theirs = axes.lines[2 * index], axes.lines[2 * index + 1]
+        assert list(ours.get_ydata()) == pytest.approx([100 * s.k / s.n for s in table.rows[index][1:]])
+        assert dict(zip(theirs.get_xdata(), theirs.get_ydata(), strict=True)) == printed[cell]
+    assert sorted(published.rescue_by_budget("replication")["D1L1"].items()) == [(4, pytest.approx(100 * 64 / 96))]
+
+
+def test_the_matrix_plot_shows_each_round_trip_once(data):
+    matrix = data["oracle"].matrix
+    axes = plots.round_trip_matrix(matrix, "t").axes[0]
+    values = axes.images[0].get_array()
+    assert values.shape == (len(matrix.rows), 50)
+    for mark, code in (("1", 0), ("0", 1), ("-", 2)):
+        assert int((values == code).sum()) == sum(row.passes.count(mark) for row in matrix.rows)
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["dev", "iid", "ood"]
+
+
+def test_the_strata_plot_shows_each_count_as_the_length_of_its_part():
+    counts = {"tools": {"S0": 45, "residual": 2}, "listeners": {"S1": 9}}
+    axes = plots.stacked_families(counts, "t").axes[0]
+    assert sorted(bar.get_width() for bar in axes.patches if bar.get_width()) == [2, 9, 45]
+    assert sorted(text.get_text() for text in axes.texts) == ["2", "45", "9"]
+
+
+def test_the_precision_plot_has_ours_and_the_printed_point_of_each_suite(data):
+    axes = plots.precision_coverage(data["fresh"], "t").axes[0]
+    points = [(line.get_xdata()[0], line.get_ydata()[0]) for line in axes.lines]
+    assert len(points) == 10
+    assert points[0] == pytest.approx((100 * 8 / 121, 100 * 30 / 179))
+    assert points[::2] == [pytest.approx(point) for point in points[1::2]]
+
+
+def test_names_in_the_storage_plot_do_not_overlap(data):
+    figure = plots.storage_latency(data["snapshots"], "t")
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert len(boxes) == len(data["snapshots"].methods) + 3
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+
+
+def test_pictures_are_the_same_bytes_every_time():
+    counts = {"tools": {"S0": 45, "residual": 2}, "listeners": {"S1": 9}}
+    first, second = (plots.render(plots.stacked_families(counts, "t")) for _ in range(2))
+    assert first == second
+    assert first["png"].startswith(b"\x89PNG")
+    assert b"<svg" in first["svg"]

@@ -1,0 +1,165 @@
+"""Proof: proved for every state, or refuted with a smallest concrete one."""
+
+from itertools import product
+
+import pytest
+
+from takeback.errors import ProgramTooLarge
+from takeback.language import Candidate, read_candidate, read_program
+from takeback.state import KINDS, Level, Stage, State
+from takeback.synthesize import invert
+from takeback.verify import Grade, prove, round_trip, verify_sampled
+from takeback.verify.minimal import one_less
+
+FORMS = [
+    {"op_type": "set_config", "target": "a", "value": 1},
+    {"op_type": "set_config", "target": "a.b", "value": {"c": 1}},
+    {"op_type": "set_config", "target": "a.b.c", "value": None},
+    {"op_type": "set_prompt", "target": "system", "value": "x"},
+    {"op_type": "set_routing", "target": "default_model", "value": None},
+    {"op_type": "register_tool", "target": "key", "value": {"id": "other_id"}},
+    {"op_type": "add_middleware", "target": "m", "value": {"handler": "h"}},
+    {"op_type": "add_middleware", "target": "m", "value": {"handler": "h"}, "index": 3},
+    {"op_type": "add_middleware", "target": "n", "value": {"handler": "h"}, "before": "m"},
+    {"op_type": "add_middleware", "target": "n", "value": {"handler": "h"}, "after": "o"},
+    {"op_type": "add_middleware", "target": "o", "value": {"handler": "h"}, "priority": 5},
+    {"op_type": "add_listener", "target": "on_x", "value": {"id": "p"}},
+    {"op_type": "add_listener", "target": "on_x", "value": {"id": "q"}},
+    {"op_type": "write_file", "target": "d/e/f.txt", "value": "x"},
+    {"op_type": "write_file", "target": "d/e", "value": {"content": "x", "mode": "0755"}},
+    {"op_type": "allocate_socket", "target": "k", "value": "tcp://127.0.0.1:9501"},
+    {"op_type": "allocate_socket", "target": "k", "value": "tcp://127.0.0.1:9502"},
+    {"op_type": "allocate_socket", "target": "l", "value": "tcp://127.0.0.1:9501"},
+    {"op_type": "allocate_socket", "target": "l", "value": "tcp://127.0.0.1:0"},
+]
+
+
+def inverted(*mutation):
+    return invert(read_program(list(mutation), Stage.FORWARD, "test"))
+
+
+def without_recovery(candidate, at):
+    left = candidate.recovery[:at] + candidate.recovery[at + 1 :]
+    return Candidate(candidate.mutation, candidate.witness, left, candidate.contract)
+
+
+def test_every_forward_operation_is_among_the_forms():
+    named = {form["op_type"] for form in FORMS}
+    assert named == {kind.name for kind in KINDS.values() if kind.stage is Stage.FORWARD}
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{form['op_type']}-{form['target']}")
+def test_the_oracle_of_one_operation_is_proved_and_doing_nothing_is_refuted(form):
+    candidate = inverted(form)
+    assert prove(candidate).grade is Grade.PROVED
+    assert prove(without_recovery(candidate, 0)).grade is Grade.REFUTED
+
+
+def test_the_oracle_of_every_pair_of_operations_is_proved():
+    refuted = [
+        (one, two) for one, two in product(FORMS, FORMS) if prove(inverted(one, two)).grade is not Grade.PROVED
+    ]
+    assert refuted == []
+
+
+def test_sockets_that_swap_addresses_are_taken_back():
+    swap = [
+        {"op_type": "allocate_socket", "target": "k", "value": "tcp://127.0.0.1:9503"},
+        {"op_type": "allocate_socket", "target": "l", "value": "tcp://127.0.0.1:9501"},
+        {"op_type": "allocate_socket", "target": "k", "value": "tcp://127.0.0.1:9502"},
+    ]
+    assert prove(inverted(*swap)).grade is Grade.PROVED
+
+
+def test_a_recovery_that_passes_every_sample_is_refuted_by_proof():
+    mutation = [
+        {"op_type": "allocate_socket", "target": "metrics", "value": "tcp://127.0.0.1:9210"},
+        {"op_type": "allocate_socket", "target": "debug", "value": "tcp://127.0.0.1:9211"},
+    ]
+    witness = [{"op_type": "capture_socket", "target": key, "witness_key": key} for key in ("metrics", "debug")]
+    recovery = [{"op_type": "release_socket", "target": key, "witness_key": key} for key in ("metrics", "debug")]
+    candidate = read_candidate({"mutation": mutation, "witness": witness, "recovery": recovery})
+    assert all(verify_sampled(candidate, seed=seed).admitted for seed in range(3))
+    verdict = prove(candidate)
+    assert verdict.grade is Grade.REFUTED
+    held = verdict.counterexample.state.write()["resources"]
+    assert [record["address"] for record in held.values()] == ["tcp://127.0.0.1:9211"]
+
+
+def test_a_restore_from_another_paths_capture_that_cannot_run_is_refuted():
+    candidate = read_candidate(
+        {
+            "mutation": [
+                {"op_type": "write_file", "target": "u", "value": "x"},
+                {"op_type": "write_file", "target": "u/t.txt", "value": "x"},
+            ],
+            "witness": [
+                {"op_type": "capture_file", "target": "u", "witness_key": "w1"},
+                {"op_type": "capture_file", "target": "u/v/w.txt", "witness_key": "w2"},
+            ],
+            "recovery": [
+                {"op_type": "restore_file", "target": "u/t.txt", "witness_key": "w2"},
+                {"op_type": "restore_file", "target": "u", "witness_key": "w1"},
+            ],
+        }
+    )
+    breaking = State.read({"files": {"u/t.txt": {"directory": True}}})
+    assert not round_trip(candidate, breaking).passed
+    assert prove(candidate).grade is Grade.REFUTED
+
+
+def test_a_literal_that_looks_like_a_generic_value_does_not_fool_the_proof():
+    mutation = [{"op_type": "set_prompt", "target": "system", "value": "prior: system"}]
+    assert prove(read_candidate({"mutation": mutation})).grade is Grade.REFUTED
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_counterexamples_are_minimal(at):
+    candidate = without_recovery(inverted(FORMS[2], FORMS[8], FORMS[13], FORMS[15]), at)
+    example = prove(candidate).counterexample
+    assert not round_trip(candidate, State.read(example.state.write())).passed
+    assert all(round_trip(candidate, less).passed for less in one_less(example.state))
+
+
+def test_a_contract_that_omits_an_effect_is_refuted_on_the_empty_state():
+    good = inverted(FORMS[3])
+    narrow = read_candidate({**good.to_json(), "contract": ["config"]})
+    verdict = prove(narrow)
+    assert verdict.grade is Grade.REFUTED
+    assert [str(address) for address in verdict.counterexample.trip.uncovered] == ['prompts["system"]']
+
+
+def test_a_mutation_that_always_fails_needs_a_recovery_that_does_nothing():
+    mutation = [
+        {"op_type": "set_config", "target": "a", "value": 1},
+        {"op_type": "set_config", "target": "a.b", "value": 2},
+    ]
+    assert prove(read_candidate({"mutation": mutation, "recovery": []})).grade is Grade.PROVED
+    deleting = [{"op_type": "delete_config", "target": "a"}]
+    assert prove(read_candidate({"mutation": mutation, "recovery": deleting})).grade is Grade.REFUTED
+
+
+def test_recovery_must_not_damage_what_a_failed_mutation_did_not_make():
+    mutation = [
+        {"op_type": "add_listener", "target": "on_x", "value": {"id": "p"}},
+        {"op_type": "add_middleware", "target": "n", "value": {"handler": "h"}, "before": "gone"},
+    ]
+    recovery = [{"op_type": "unregister_listener", "target": "on_x", "value": "p"}]
+    assert prove(read_candidate({"mutation": mutation, "recovery": recovery})).grade is Grade.REFUTED
+
+
+def test_too_many_sockets_end_in_an_error_that_says_what_to_split():
+    mutation = [
+        {"op_type": "allocate_socket", "target": f"k{at}", "value": f"tcp://127.0.0.1:{9600 + at}"}
+        for at in range(20)
+    ]
+    with pytest.raises(ProgramTooLarge, match="20 sockets over 20 addresses") as fault:
+        prove(inverted(*mutation))
+    assert "smaller changes" in str(fault.value)
+
+
+def test_proof_knows_the_language():
+    verdict = prove(inverted(FORMS[6]), level=Level.L0)
+    assert not verdict.admitted
+    assert verdict.grade is Grade.DECLARED
+    assert {reason.code.value for reason in verdict.reasons} == {"OUT_OF_LANGUAGE"}
