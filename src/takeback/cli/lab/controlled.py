@@ -56,16 +56,15 @@ def _counts(data: dict[str, Any]) -> dict[str, Any]:
     rows = data["candidates"]
     modes = list(rows[0]["turns"]) if rows else []
     classes = list(dict.fromkeys(row["defect"] for row in rows))
+
+    def repaired(some: list[dict[str, Any]]) -> dict[str, int]:
+        return {mode: sum(row["turns"][mode] is not None for row in some) for mode in modes}
+
     return {
         "candidates": len(rows),
         "budget": data["budget"],
-        "repaired": {mode: sum(row["turns"][mode] is not None for row in rows) for mode in modes},
-        "by_defect": {
-            name: {
-                mode: sum(row["turns"][mode] is not None for row in rows if row["defect"] == name) for mode in modes
-            }
-            for name in classes
-        },
+        "repaired": repaired(rows),
+        "by_defect": {name: repaired([row for row in rows if row["defect"] == name]) for name in classes},
         "outcomes": rows,
     }
 

@@ -27,9 +27,7 @@ def register(lab_app: typer.Typer) -> None:
 def factorial(
     synthesizer: str = OracleOption,
     tasks: int | None = typer.Option(None, "--tasks", min=1, help="The first tasks of the cohort only."),
-    per_stratum: int | None = typer.Option(
-        None, "--per-stratum", min=1, help="The first tasks of each stratum only."
-    ),
+    per_stratum: int | None = typer.Option(None, "--per-stratum", min=1, help="The first of each stratum only."),
     budget: int = BudgetOption,
     rule: str = RuleOption,
     bank: Path | None = BankOption,

@@ -25,9 +25,7 @@ def register(lab_app: typer.Typer) -> None:
 
 def fresh(
     synthesizer: str = OracleOption,
-    tasks: int | None = typer.Option(
-        None, "--tasks", min=1, help="How many tasks, families in turn; all if left out."
-    ),
+    tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many tasks, families in turn."),
     suites: str = typer.Option(",".join(SUITES), "--suites", help="Development suites, separated by commas."),
     feedback: str = typer.Option("D0", "--feedback", help="What a failed turn is told."),
     budget: int = BudgetOption,

@@ -26,15 +26,11 @@ def register(lab_app: typer.Typer) -> None:
 
 def natural(
     synthesizer: str = typer.Option("replay", "--synthesizer", help="A model: replay[:DIR], local, openai:MODEL."),
-    tasks: int | None = typer.Option(
-        None, "--tasks", min=1, help="How many tasks, families in turn; all if left out."
-    ),
+    tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many tasks, families in turn."),
     per_family: int | None = typer.Option(None, "--per-family", min=1, help="Lock only the first of each family."),
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
-    freeze_to: Path | None = typer.Option(
-        None, "--freeze", metavar="DIR", help="Freeze the bank there, with its lock."
-    ),
+    freeze_to: Path | None = typer.Option(None, "--freeze", metavar="DIR", help="Freeze the bank there."),
     out_dir: Path | None = OutOption,
     threads: int = ThreadsOption,
     as_json: bool = JsonFlag,
@@ -47,9 +43,7 @@ def natural(
     """
     with opened(synthesizer, record, threads) as found:
         if found.model is None:
-            raise InputError(
-                "--synthesizer", found=synthesizer, expected="a model: replay[:DIR], local, openai:MODEL"
-            )
+            raise InputError("--synthesizer", found=synthesizer, expected="replay[:DIR], local or openai:MODEL")
         replayed = isinstance(found.model, ReplayModel) and tasks is None and per_family is None
         chosen = _recorded_tasks(found.spec.argument) if replayed else round_robin(load("natural"), per_family)
         locked = chosen
