@@ -100,7 +100,7 @@ class KeyedSurface(Surface):
         return thaw(content)
 
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
-        """Yield the keys bound to different contents."""
+        """Yield the keys whose contents do not mean the same."""
         for key, one, two in before.candidates(after):
             if not self.equivalent(one, two):
                 yield Change(Address(self.name, key), one, two)

@@ -1,1 +1,1 @@
-"""Experiments that ask a model: the natural bank, the factorial, the controlled benchmark, the fresh holdout."""
+"""The experiments of the lab, one module each; a module's `protocol` says what its lock freezes."""

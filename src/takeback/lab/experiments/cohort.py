@@ -1,0 +1,84 @@
+"""Which mutations an experiment runs on: the tasks' reference mutations, or a frozen bank's defective ones.
+
+A case is plain data, so that it can be sent to a worker process. Recoveries are never taken along: whoever
+runs a case has to find one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any, TypeVar
+
+from takeback.errors import InputError
+from takeback.lab.lock import read_json
+from takeback.lab.tasks import FAMILIES, Task, get, load
+from takeback.language import Program, read_program
+from takeback.state import Stage, State
+
+DEFECTIVE = "defective"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A mutation and the nominal state it was made for, as JSON."""
+
+    id: str
+    family: str
+    state: Any
+    mutation: tuple[Any, ...]
+
+    def nominal(self) -> State:
+        """The nominal state."""
+        return State.read(self.state, self.id)
+
+    def program(self) -> Program:
+        """The mutation, read."""
+        return read_program(list(self.mutation), Stage.FORWARD, f"{self.id}.mutation")
+
+    def to_json(self) -> dict[str, Any]:
+        """The case as a lock freezes it."""
+        return {"id": self.id, "family": self.family, "state": self.state, "mutation": list(self.mutation)}
+
+
+Item = TypeVar("Item", Task, Case)
+
+
+def reference_cases(sets: Iterable[str], limit: int | None = None) -> tuple[Case, ...]:
+    """The reference mutations of task sets, recoveries removed; `limit` takes as many of each family."""
+    tasks = [task for name in sets for task in load(name)]
+    return tuple(_case(task, task.reference) for task in balanced(tasks, limit))
+
+
+def bank_cases(file: Path, limit: int | None = None) -> tuple[Case, ...]:
+    """The recovery-defective candidates of a frozen bank: `entries`, each with id, outcome and candidate."""
+    raw = read_json(file)
+    entries = raw.get("entries") if isinstance(raw, dict) else raw
+    if not isinstance(entries, list):
+        raise InputError(str(file), found=type(raw).__name__, expected="a bank: a list of entries")
+    cases = []
+    for at, entry in enumerate(entries):
+        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or "outcome" not in entry:
+            raise InputError(f"{file}: entries[{at}]", found=entry, expected="id, outcome and candidate")
+        if entry["outcome"] == DEFECTIVE:
+            mutation: Any = (entry.get("candidate") or {}).get("mutation")
+            read_program(mutation, Stage.FORWARD, f"{file}: entries[{at}].candidate.mutation")
+            cases.append(_case(get(entry["id"]), tuple(mutation)))
+    if not cases:
+        raise InputError(str(file), found="no defective entry", expected="at least one")
+    return tuple(balanced(cases, limit))
+
+
+def _case(task: Task, mutation: tuple[Any, ...]) -> Case:
+    return Case(task.id, task.family, task.state, mutation)
+
+
+def balanced(items: Sequence[Item], limit: int | None) -> list[Item]:
+    """The first `limit` items, families taking turns; all of them in their order without a limit."""
+    if limit is None or limit >= len(items):
+        return list(items)
+    rows = [[item for item in items if item.family == family] for family in FAMILIES]
+    turns = (item for item in chain.from_iterable(zip_longest(*rows)) if item is not None)
+    return [item for item, _ in zip(turns, range(limit), strict=False)]

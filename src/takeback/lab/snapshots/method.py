@@ -1,0 +1,61 @@
+"""What a way to take a change back must do to take part, and how an attempt is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Protocol, TypeVar
+
+from takeback.lab.snapshots.situations import Json, Situation
+from takeback.state.values import encode
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How one trial went: the state as plain JSON (None: it gave up), bytes kept for the change, seconds to undo."""
+
+    recovered: Json | None
+    stored: int
+    seconds: float
+
+
+class Method(Protocol):
+    """A way to take a change back. `attempt` sees the states in their order, as they would come."""
+
+    def attempt(self, trial: Situation) -> Attempt:
+        """Keep what is needed when the change is made, let the later change happen, take the first back."""
+
+    def close(self) -> None:
+        """Give up what was opened."""
+
+
+class Plain:
+    """Base of methods that open nothing."""
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+def right(attempt: Attempt, trial: Situation) -> bool:
+    """Whether the state is, by type and value, what the later change alone would have made."""
+    return attempt.recovered is not None and encode(tidy(attempt.recovered)) == encode(trial.expected)
+
+
+def tidy(state: Json) -> Json:
+    """The state without empty surfaces, which mean the same as none."""
+    return {name: part for name, part in state.items() if part}
+
+
+def packed(value: Any) -> bytes:
+    """What is kept, as UTF-8 JSON: compact, as it is counted for every method that keeps JSON."""
+    return encode(value).encode()
+
+
+def timed(undo: Callable[[], Found]) -> tuple[Found, float]:
+    """What an undo gives, and the seconds it took."""
+    begin = perf_counter()
+    found = undo()
+    return found, perf_counter() - begin
