@@ -7,13 +7,19 @@ JOBS ?= 2
 
 setup: .venv/.ready
 
-.venv/.ready: requirements/dev.txt pyproject.toml
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.venv/.core: requirements/core.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(PIP) -r requirements/core.txt
+	$(PIP) --no-deps --editable .
 	touch $@
 
-demo: setup
+.venv/.ready: .venv/.core requirements/dev.txt
+	$(PIP) -r requirements/dev.txt
+	touch $@
+
+demo: .venv/.core
 	$(BIN)/takeback demo
 
 test: setup
@@ -28,6 +34,7 @@ bench: setup
 	$(BIN)/takeback bench roundtrip
 
 docs: setup
+	$(BIN)/python -m tests.support.reference
 	$(BIN)/python -m tests.support.doc_blocks
 
 format: setup

@@ -1,7 +1,6 @@
 """What the docs show is what the commands print."""
 
 import pytest
-
 from tests.support.doc_blocks import BLOCK, documents, output_of
 
 BLOCKS = [(path.name, match["command"], match["output"]) for path in documents()
@@ -12,6 +11,8 @@ def test_the_readme_has_blocks_that_are_run():
     assert any(name == "README.md" for name, _, _ in BLOCKS)
 
 
-@pytest.mark.parametrize(("name", "command", "shown"), BLOCKS, ids=[f"{name}: {command}" for name, command, _ in BLOCKS])
+@pytest.mark.parametrize(
+    ("name", "command", "shown"), BLOCKS, ids=[f"{name}: {command}" for name, command, _ in BLOCKS]
+)
 def test_an_output_block_is_what_its_command_prints(name, command, shown):
     assert output_of(command) == shown, f"{name} is out of date: run `make docs`"

@@ -94,7 +94,9 @@ def test_the_locked_digest_is_that_of_the_original_mutation():
     assert program_digest(original) == expected["options"]["locked"]
     raw = _load(EXAMPLES / "repair-changed-mutation" / "candidate.json")
     assert not verify_json(raw, locked=expected["options"]["locked"]).admitted
-    assert verify_json({**raw, "mutation": expected["locked_mutation"]}, locked=expected["options"]["locked"]).admitted
+    assert verify_json(
+        {**raw, "mutation": expected["locked_mutation"]}, locked=expected["options"]["locked"]
+    ).admitted
 
 
 def test_the_wrong_order_is_right_again_when_it_is_turned_round():

@@ -185,7 +185,9 @@ def tampered(draw: st.DrawFn) -> Candidate:
     plain = draw(oracles).to_json()
     witness, recovery = plain["witness"], plain["recovery"]
     for _ in range(draw(st.integers(1, 2))):
-        change = draw(st.sampled_from(["drop", "swap", "turn", "add", "capture", "retarget", "unwitness", "contract"]))
+        change = draw(
+            st.sampled_from(["drop", "swap", "turn", "add", "capture", "retarget", "unwitness", "contract"])
+        )
         if change == "drop" and recovery:
             recovery.pop(draw(st.integers(0, len(recovery) - 1)))
         elif change == "swap" and len(recovery) > 1:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, count, product
 from math import prod
+from time import monotonic
 from typing import Any, Final
 
 from takeback.errors import ProgramTooLarge
@@ -20,13 +21,15 @@ from takeback.runtime import forward
 from takeback.state import SURFACES, Level, Operation, State
 from takeback.state.surface import Component, Edit
 from takeback.state.values import encode
-from takeback.verify.sampled import counterexample, refusals, rejected, trip_reasons
+from takeback.verify.sampled import MAX_SECONDS, counterexample, refusals, rejected, trip_reasons
 from takeback.verify.selfcheck import self_check
 from takeback.verify.trip import Trial
-from takeback.verify.verdict import Grade, Verdict
+from takeback.verify.verdict import Code, Grade, Reason, Verdict
 
 RULE: Final = "proof"
 MAX_JOINT: Final = 50_000
+MAX_WORK: Final = 5_000_000
+"""Classes of states times the parts and operations each of them has to go through: some twenty seconds."""
 Choice = dict[int, int]
 
 
@@ -45,8 +48,9 @@ class _Part:
 class _Classes:
     """The generic states of a candidate: a choice of one alternative for each component makes a state."""
 
-    def __init__(self, candidate: Candidate) -> None:
+    def __init__(self, candidate: Candidate, deadline: float) -> None:
         self.candidate = candidate
+        self.deadline = deadline
         text = encode(candidate.to_json())
         self.salt = next(salt for salt in (f"prior{at or ''}" for at in count()) if salt not in text)
         named: dict[str, list[Operation]] = {}
@@ -71,6 +75,8 @@ class _Classes:
 
     def state(self, changed: Choice) -> State:
         """Return the base state with other alternatives for the components in `changed`."""
+        if monotonic() > self.deadline:
+            raise TimeoutError
         parts = {**self.blank.parts, **self.built}
         choice = {**self.base, **changed}
         for surface in {self.parts[at].surface for at in changed}:
@@ -104,6 +110,20 @@ class _Classes:
                         return tried, then
         return None
 
+    def check_work(self, choices: list[Choice]) -> list[Choice]:
+        """Return the choices, or refuse a candidate for which they are too many, on any machine alike."""
+        candidate = self.candidate
+        depths = sum(len(part.component.path) or 1 for part in self.parts)
+        each = depths + len(candidate.mutation) + len(candidate.witness) + len(candidate.recovery)
+        work = len(choices) * each
+        if work > MAX_WORK:
+            raise ProgramTooLarge(
+                f"a proof would go through {len(choices)} classes of states with {len(self.parts)} parts "
+                f"each, {work} steps, more than {MAX_WORK}",
+                hint="make several smaller changes, or decide on a sample",
+            )
+        return choices
+
     def variations(self) -> Iterator[Choice]:
         """Yield every choice that departs from the base in one component."""
         for at, part in enumerate(self.parts):
@@ -114,18 +134,21 @@ class _Classes:
     def failures_elsewhere(self, failing: list[tuple[int, int]]) -> Iterator[Choice]:
         """Yield choices in which one component makes the mutation fail and another departs from the base.
 
-        How it fails cannot matter to another component, so one way is enough, unless the failing one lies
-        above the other in a tree: turned into a leaf it hides the other, so there every way is tried.
+        How it fails cannot matter to another component, so one way is enough, unless one of the two lies
+        above the other in a tree and may hide it: there every way is tried.
         """
-        first: set[int] = set()
-        for at, other in failing:
-            again, component = at in first, self.parts[at].component
-            first.add(at)
-            for choice in self.variations():
-                (varied,) = choice
-                beside = not again or self._below(at, varied, component)
-                if varied != at and beside:
-                    yield {at: other, **choice}
+        for choice in self.variations():
+            (varied,) = choice
+            others = [pair for pair in failing if pair[0] != varied]
+            apart = [pair for pair in others if not self._related(pair[0], varied)]
+            for at, other in (*apart[:1], *(pair for pair in others if pair not in apart)):
+                yield {at: other, **choice}
+
+    def _related(self, one: int, two: int) -> bool:
+        mine, theirs = self.parts[one], self.parts[two]
+        if mine.surface != theirs.surface:
+            return False
+        return mine.component.hides(theirs.component) or theirs.component.hides(mine.component)
 
     def coupled(self, failing: list[tuple[int, int]]) -> Iterator[Choice]:
         """Yield the joint choices of components that a restore from another path's capture ties together.
@@ -173,18 +196,24 @@ class _Classes:
                     found.add(at)
         return found
 
-    def _below(self, at: int, varied: int, component: Component) -> bool:
-        same = self.parts[at].surface == self.parts[varied].surface
-        return same and component.hides(self.parts[varied].component)
 
+def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None = None,
+          max_seconds: float = MAX_SECONDS) -> Verdict:  # fmt: skip
+    """Return the verdict: proved for every state, or refuted with a smallest concrete state.
 
-def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None = None) -> Verdict:
-    """Return the verdict: proved for every state, or refuted with a smallest concrete state."""
+    A candidate that is too large to prove, or takes too long, is rejected with that reason.
+    """
     refused = refusals(candidate, level, locked)
     if refused:
         return rejected(refused, RULE, level, candidate)
     self_check()
-    looked, broken = _search(candidate)
+    try:
+        looked, broken = _search(candidate, monotonic() + max_seconds)
+    except ProgramTooLarge as fault:
+        return rejected([Reason(Code.LIMIT, str(fault))], RULE, level, candidate)
+    except TimeoutError:
+        late = Reason(Code.TIMEOUT, f"the proof took more than {max_seconds} seconds")
+        return rejected([late], RULE, level, candidate)
     if broken is None:
         return Verdict(True, Grade.PROVED, RULE, level.value, classes=looked,
                        mutation_digest=candidate.mutation_digest())  # fmt: skip
@@ -193,9 +222,9 @@ def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None =
                    counterexample=example, mutation_digest=candidate.mutation_digest())  # fmt: skip
 
 
-def _search(candidate: Candidate) -> tuple[int, State | None]:
+def _search(candidate: Candidate, deadline: float) -> tuple[int, State | None]:
     """Return how many classes were looked at, and a state that breaks the candidate if one does."""
-    classes, trial = _Classes(candidate), Trial(candidate)
+    classes, trial = _Classes(candidate, deadline), Trial(candidate)
     classes.settle()
     base = classes.state({})
     trip = trial.run(base)
@@ -203,7 +232,7 @@ def _search(candidate: Candidate) -> tuple[int, State | None]:
         return 1, base
     looked, goes_through = 1, not trip.forward_failure
     failing: list[tuple[int, int]] = []
-    for choice in classes.variations():
+    for choice in classes.check_work(list(classes.variations())):
         state = classes.state(choice)
         trip = trial.run(state)
         looked += 1
@@ -211,7 +240,8 @@ def _search(candidate: Candidate) -> tuple[int, State | None]:
             return looked, state
         if goes_through and trip.forward_failure:
             failing += choice.items()
-    for choice in chain(classes.failures_elsewhere(failing), classes.coupled(failing)):
+    elsewhere = classes.check_work(list(classes.failures_elsewhere(failing)))
+    for choice in chain(elsewhere, classes.coupled(failing)):
         state = classes.state(choice)
         looked += 1
         if not trial.run(state).passed:

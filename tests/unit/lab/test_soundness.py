@@ -4,7 +4,7 @@ import pytest
 
 from takeback.lab.soundness import experiment, keyed_z3, run_soundness
 from takeback.language import read_candidate
-from takeback.verify import Grade, Verdict
+from takeback.verify import Code, Grade, Reason, Verdict
 
 GOOD = {
     "mutation": [{"op_type": "set_prompt", "target": "p", "value": "x"}],
@@ -31,6 +31,13 @@ def test_a_proof_that_proves_everything_is_found_out(monkeypatch):
     tally = run_soundness(150, seed=5)
     assert tally.disagreements > 20
     assert tally.z3_disagreements > 5
+
+
+def test_a_proof_that_gives_no_answer_is_counted(monkeypatch):
+    late = Reason(Code.TIMEOUT, "too slow")
+    given = Verdict(False, Grade.DECLARED, "proof", "L1", (late,))
+    monkeypatch.setattr(experiment, "prove", lambda candidate: given)
+    assert run_soundness(20, seed=5).undecided == 20
 
 
 def test_a_proof_that_refutes_without_a_state_is_found_out(monkeypatch):

@@ -13,15 +13,14 @@ from fractions import Fraction
 from itertools import chain, zip_longest
 from typing import Any, Literal
 
-from takeback.errors import InputError
 from takeback.lab.lock import Lock, make_lock
 from takeback.lab.tasks import FAMILIES, Task, capability, load
-from takeback.language import Program, read_candidate, read_program
+from takeback.language import Program
 from takeback.runtime import forward
-from takeback.state import SURFACES, Level, Stage, State
+from takeback.state import SURFACES, Level, State
+from takeback.synthesize.attempt import read_proposal
 from takeback.synthesize.models import Account, ChatModel, Reply, Request
 from takeback.synthesize.prompting import PromptSet, prompt_set
-from takeback.synthesize.reply import Rejected, read_object
 from takeback.verify import THRESHOLD, Verdict, verify_sampled
 
 Outcome = Literal["admissible", "defective", "inadequate"]
@@ -93,22 +92,17 @@ def proposal_request(task: Task, model: str, prompts: PromptSet | None = None, l
 def judge(task: Task, reply: Reply, level: Level = LEVEL) -> Entry:
     """What became of a task, given the one reply to it."""
     account = Account().plus(reply)
-    raw = read_object(reply)
-    if isinstance(raw, Rejected):
-        return Entry(task, "inadequate", None, Fraction(0), account, raw.shortfall, raw.detail)
-    try:
-        mutation = read_program(raw.get("mutation", []), Stage.FORWARD, "candidate.mutation")
-    except InputError as fault:
-        return Entry(task, "inadequate", raw, Fraction(0), account, "wrong_shape", str(fault))
-    gain = improvement(task, mutation)
+    attempt = read_proposal(reply)
+    short = attempt.rejected.shortfall if attempt.rejected is not None else ""
+    detail = attempt.rejected.detail if attempt.rejected is not None else ""
+    gain = improvement(task, attempt.mutation) if attempt.mutation is not None else Fraction(0)
     if gain <= 0:
-        return Entry(task, "inadequate", raw, gain, account)
-    try:
-        candidate = read_candidate(raw)
-    except InputError as fault:
-        return Entry(task, "defective", raw, gain, account, "wrong_shape", str(fault))
-    verdict = verify_sampled(candidate, nominal=State.read(task.state, task.id), level=level)
-    return Entry(task, "admissible" if verdict.admitted else "defective", raw, gain, account, verdict=verdict)
+        return Entry(task, "inadequate", attempt.raw, gain, account, short, detail)
+    if attempt.candidate is None:
+        return Entry(task, "defective", attempt.raw, gain, account, short, detail)
+    verdict = verify_sampled(attempt.candidate, nominal=State.read(task.state, task.id), level=level)
+    outcome: Outcome = "admissible" if verdict.admitted else "defective"
+    return Entry(task, outcome, attempt.raw, gain, account, verdict=verdict)
 
 
 def improvement(task: Task, mutation: Program) -> Fraction:
@@ -125,7 +119,7 @@ def answer(task: Task, model: ChatModel) -> Entry:
 
 def tally(entries: Sequence[Entry]) -> dict[str, Any]:
     """The bank's accounting: outcomes in all and by family, shortfalls, cost."""
-    counts = {outcome: sum(entry.outcome == outcome for entry in entries) for outcome in OUTCOMES}
+    counts: dict[str, Any] = {outcome: sum(entry.outcome == outcome for entry in entries) for outcome in OUTCOMES}
     families = {
         family: {o: sum(e.outcome == o and e.task.family == family for e in entries) for o in OUTCOMES}
         for family in FAMILIES

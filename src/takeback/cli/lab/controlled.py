@@ -1,0 +1,77 @@
+"""`takeback lab controlled`: injected defects, repaired in every feedback mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from takeback.cli.lab.experimenting import OutOption, RuleOption, WorkersOption, bar, deliver
+from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.synthesizing import BudgetOption, OracleOption, RecordOption, ThreadsOption, opened, read_mode
+from takeback.lab.experiments.bank import shipped
+from takeback.lab.experiments.controlled import MODES, Plan, by_defect, run_controlled
+
+
+def register(lab_app: typer.Typer) -> None:
+    """Add the command."""
+    lab_app.command("controlled")(controlled)
+
+
+def controlled(
+    synthesizer: str = OracleOption,
+    tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many candidates, defect classes in turn."),
+    per_defect: int | None = typer.Option(None, "--per-defect", min=1, help="The first of each defect class only."),
+    feedback: str = typer.Option(",".join(MODES), "--feedback", help="Feedback modes, separated by commas."),
+    budget: int = BudgetOption,
+    rule: str = RuleOption,
+    workers: int = WorkersOption,
+    record: Path | None = RecordOption,
+    out_dir: Path | None = OutOption,
+    threads: int = ThreadsOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Repair candidates with one injected defect each; how many each feedback mode brings through.
+
+    Example: `takeback lab controlled --synthesizer oracle --json`
+    """
+    modes = tuple(read_mode(name.strip()) for name in feedback.split(","))
+    plan = Plan(by_defect(per_defect)[:tasks], modes=modes, budget=budget, rule=rule)
+    recording = shipped().with_name("controlled")
+    units = len(plan.tasks) * len(modes)
+    with opened(synthesizer, record, threads, recording) as found, bar("repairs", units) as tick:
+        data = run_controlled(plan, found.method, label=str(found.spec), workers=workers, tick=tick)
+        model = found.model_name
+    summary = {"model": model, **_counts(data), **deliver(out_dir, "controlled", plan.lock(model), data)}
+    if as_json:
+        emit(summary)
+    else:
+        _show(summary)
+    finish(yes=True)
+
+
+def _counts(data: dict[str, Any]) -> dict[str, Any]:
+    rows = data["candidates"]
+    modes = list(rows[0]["turns"]) if rows else []
+    classes = list(dict.fromkeys(row["defect"] for row in rows))
+
+    def repaired(some: list[dict[str, Any]]) -> dict[str, int]:
+        return {mode: sum(row["turns"][mode] is not None for row in some) for mode in modes}
+
+    return {
+        "candidates": len(rows),
+        "budget": data["budget"],
+        "repaired": repaired(rows),
+        "by_defect": {name: repaired([row for row in rows if row["defect"] == name]) for name in classes},
+        "outcomes": rows,
+    }
+
+
+def _show(summary: dict[str, Any]) -> None:
+    out.print(f"{summary['candidates']} candidates, {summary['model']}, B = {summary['budget']}")
+    table = Table("feedback", "repaired", box=None, pad_edge=False)
+    for mode, count in summary["repaired"].items():
+        table.add_row(mode, f"{count}/{summary['candidates']}")
+    out.print(table)

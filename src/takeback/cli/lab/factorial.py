@@ -1,0 +1,130 @@
+"""`takeback lab factorial` and `takeback lab replication`: {D0, D1} × {L0, L1} on the frozen failures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from takeback.cli.lab import lab_extra
+from takeback.cli.lab.experimenting import BankOption, OutOption, RuleOption, WorkersOption, bar, deliver
+from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.synthesizing import BudgetOption, OracleOption, RecordOption, ThreadsOption, opened
+from takeback.lab.experiments.bank import cohort, load_bank, shipped, stratified
+from takeback.lab.experiments.factorial import CELLS, Plan, run_factorial
+
+REPLICATION = 48
+
+
+def register(lab_app: typer.Typer) -> None:
+    """Add the commands."""
+    lab_app.command("factorial")(factorial)
+    lab_app.command("replication")(replication)
+
+
+def factorial(
+    synthesizer: str = OracleOption,
+    tasks: int | None = typer.Option(None, "--tasks", min=1, help="The first tasks of the cohort only."),
+    per_stratum: int | None = typer.Option(None, "--per-stratum", min=1, help="The first of each stratum only."),
+    budget: int = BudgetOption,
+    rule: str = RuleOption,
+    bank: Path | None = BankOption,
+    workers: int = WorkersOption,
+    record: Path | None = RecordOption,
+    out_dir: Path | None = OutOption,
+    threads: int = ThreadsOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Cross diagnosis (D0, D1) with language (L0, L1) on the defective cohort; contrasts, p-values, gate.
+
+    Example: `takeback lab factorial --synthesizer replay --json`
+    """
+    cases = stratified(cohort(load_bank(bank)), per_stratum)[:tasks]
+    plan = Plan(cases, budget=budget, rule=rule)
+    _run("factorial", plan, synthesizer, workers, record, out_dir, threads, as_json=as_json)
+
+
+def replication(
+    synthesizer: str = OracleOption,
+    per_stratum: int = typer.Option(REPLICATION, "--per-stratum", min=1, help="The first tasks of each stratum."),
+    budget: int = BudgetOption,
+    bank: Path | None = BankOption,
+    workers: int = WorkersOption,
+    record: Path | None = RecordOption,
+    out_dir: Path | None = OutOption,
+    threads: int = ThreadsOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Repeat the factorial with another model on a frozen subset: the first tasks of S0 and of S1.
+
+    Example: `takeback lab replication --synthesizer openai:MODEL --per-stratum 48 --record DIR`
+    """
+    cases = tuple(case for case in stratified(cohort(load_bank(bank)), per_stratum) if case.stratum != "residual")
+    _run("replication", Plan(cases, budget=budget), synthesizer, workers, record, out_dir, threads, as_json=as_json)
+
+
+def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | None, out_dir: Path | None,
+         threads: int, *, as_json: bool) -> None:  # fmt: skip
+    with lab_extra():
+        from takeback.lab.report.counting import contrasts, factorial_interaction, rescue  # noqa: PLC0415
+        from takeback.lab.report.inputs import Factorial, read_input  # noqa: PLC0415
+    shipped_cells = shipped().with_name(name)
+    units = len(plan.cases) * len(CELLS)
+    with opened(synthesizer, record, threads, shipped_cells) as found, bar("cells", units) as tick:
+        model = found.model_name
+        data = run_factorial(plan, found.method, model, label=str(found.spec), workers=workers, tick=tick)
+    extra = deliver(out_dir, name, plan.lock(name, model), data)
+    if not plan.cases:
+        _say({"model": model, "tasks": 0, **extra}, as_json=as_json)
+        return
+    read = read_input(name, data, name)
+    assert isinstance(read, Factorial)  # noqa: S101  (both names are read by this model)
+    cells = {
+        cell: {part: [rescue(read, cell, part, plan.budget).k, rescue(read, cell, part, plan.budget).n]
+               for part in ("all", "S0", "S1")}
+        for cell in CELLS
+    }  # fmt: skip
+    compared = {
+        c.name: {
+            "difference": c.counts.difference,
+            "interval": [c.interval.lower, c.interval.upper],
+            "only_new": c.counts.only_new,
+            "only_old": c.counts.only_old,
+            "p": c.p_value,
+            "p_holm": c.p_holm,
+        }
+        for c in contrasts(read)
+    }
+    both = factorial_interaction(read)
+    _say(
+        {
+            "model": model,
+            "tasks": len(plan.cases),
+            "budget": plan.budget,
+            "cells": cells,
+            "contrasts": compared,
+            "interaction": None if both is None else both.estimate,
+            "gate": data["gate"],
+            "outcomes": data["tasks"],
+            **extra,
+        },
+        as_json=as_json,
+    )
+
+
+def _say(summary: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        emit(summary)
+        finish(yes=True)
+    out.print(f"{summary['tasks']} tasks, {summary['model']}")
+    if summary["tasks"]:
+        table = Table("cell", "all", "S0", "S1", box=None, pad_edge=False)
+        for cell, parts in summary["cells"].items():
+            table.add_row(cell, *(f"{k}/{n}" for k, n in parts.values()))
+        out.print(table)
+        for name, found in summary["contrasts"].items():
+            difference, p, adjusted = found["difference"], found["p"], found["p_holm"]
+            out.print(f"{name}: {difference * 100:+.2f} pp, p = {p:.4g}, Holm p = {adjusted:.4g}")
+    finish(yes=True)

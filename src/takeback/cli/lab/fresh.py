@@ -1,0 +1,81 @@
+"""`takeback lab fresh`: development suites against 100 hidden states, on tasks no other experiment uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from takeback.cli.lab import lab_extra
+from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, deliver
+from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.synthesizing import BudgetOption, OracleOption, RecordOption, ThreadsOption, opened, read_mode
+from takeback.counterfactual import SUITES
+from takeback.errors import InputError
+from takeback.lab.experiments.bank import shipped
+from takeback.lab.experiments.fresh import HIDDEN, Plan, fresh_tasks, run_fresh
+
+
+def register(lab_app: typer.Typer) -> None:
+    """Add the command."""
+    lab_app.command("fresh")(fresh)
+
+
+def fresh(
+    synthesizer: str = OracleOption,
+    tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many tasks, families in turn."),
+    suites: str = typer.Option(",".join(SUITES), "--suites", help="Development suites, separated by commas."),
+    feedback: str = typer.Option("D0", "--feedback", help="What a failed turn is told."),
+    budget: int = BudgetOption,
+    workers: int = WorkersOption,
+    record: Path | None = RecordOption,
+    out_dir: Path | None = OutOption,
+    threads: int = ThreadsOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Measure dev passes, false positives, rescues and the conservatism gap of each development suite.
+
+    Example: `takeback lab fresh --synthesizer oracle --tasks 60 --json`
+    """
+    with lab_extra():
+        from takeback.lab.report.counting import sensitivity  # noqa: PLC0415  (statistics come with the extra)
+        from takeback.lab.report.inputs import Fresh, read_input  # noqa: PLC0415
+    names = tuple(name.strip() for name in suites.split(","))
+    for name in names:
+        if name not in SUITES:
+            raise InputError("--suites", found=name, expected=f"some of {', '.join(SUITES)}")
+    plan = Plan(fresh_tasks()[:tasks], suites=names, budget=budget, mode=read_mode(feedback))
+    recording = shipped().with_name("fresh")
+    units = len(plan.tasks) * len(names)
+    with opened(synthesizer, record, threads, recording) as found, bar("repairs", units) as tick:
+        data = run_fresh(plan, found.method, label=str(found.spec), workers=workers, tick=tick)
+        model = found.model_name
+    read = read_input("fresh", data, "fresh")
+    assert isinstance(read, Fresh)  # noqa: S101  (the name decides the model)
+    rows: dict[str, Any] = {}
+    for suite in read.suites:
+        seen = sensitivity(suite.tasks, read.threshold)
+        fields = ("dev", "false_positive", "rescue", "hidden", "gap")
+        rows[suite.name] = {field: [getattr(seen, field).k, getattr(seen, field).n] for field in fields}
+    summary = {
+        "model": model,
+        "tasks": len(plan.tasks),
+        "hidden_states": HIDDEN,
+        "suites": rows,
+        **deliver(out_dir, "fresh", plan.lock(model), data),
+    }
+    if as_json:
+        emit(summary)
+    else:
+        _show(summary)
+    finish(yes=True)
+
+
+def _show(summary: dict[str, Any]) -> None:
+    out.print(f"{summary['tasks']} tasks, {summary['model']}, {summary['hidden_states']} hidden states each")
+    table = Table("suite", "dev pass", "false positive", "rescue", "hidden", "gap", box=None, pad_edge=False)
+    for name, row in summary["suites"].items():
+        table.add_row(name, *(f"{k}/{n}" for k, n in row.values()))
+    out.print(table)

@@ -1,0 +1,94 @@
+"""`takeback lab natural`: one candidate a task from a model, and what became of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, deliver
+from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.synthesizing import RecordOption, ThreadsOption, opened
+from takeback.errors import InputError
+from takeback.lab.experiments.bank import Bank, cohort, freeze, load_bank
+from takeback.lab.experiments.natural import OUTCOMES, Entry, answer, natural_lock, round_robin, tally
+from takeback.lab.experiments.units import run_units
+from takeback.lab.tasks import FAMILIES, Task, get, load
+from takeback.synthesize.models import ChatModel, ReplayModel
+
+
+def register(lab_app: typer.Typer) -> None:
+    """Add the command."""
+    lab_app.command("natural")(natural)
+
+
+def natural(
+    synthesizer: str = typer.Option("replay", "--synthesizer", help="A model: replay[:DIR], local, openai:MODEL."),
+    tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many tasks, families in turn."),
+    per_family: int | None = typer.Option(None, "--per-family", min=1, help="Lock only the first of each family."),
+    workers: int = WorkersOption,
+    record: Path | None = RecordOption,
+    freeze_to: Path | None = typer.Option(None, "--freeze", metavar="DIR", help="Freeze the bank there."),
+    out_dir: Path | None = OutOption,
+    threads: int = ThreadsOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Ask for one candidate a task, no rerolls: admissible, defective or inadequate, by family.
+
+    With `replay` and no number of tasks, the tasks are those of the recording's bank.
+
+    Example: `takeback lab natural --synthesizer replay --json`
+    """
+    with opened(synthesizer, record, threads) as found:
+        if found.model is None:
+            raise InputError("--synthesizer", found=synthesizer, expected="replay[:DIR], local or openai:MODEL")
+        replayed = isinstance(found.model, ReplayModel) and tasks is None and per_family is None
+        chosen = _recorded_tasks(found.spec.argument) if replayed else round_robin(load("natural"), per_family)
+        locked = chosen
+        chosen = chosen[:tasks]
+        entries = _ask(chosen, found.model, workers)
+        name = found.model.name
+    if freeze_to is not None:
+        freeze(freeze_to, name, locked, entries)
+    summary = {"model": name, **tally(entries)}
+    strata = _strata(entries)
+    data = {"label": name, "tasks": [_row(entry, strata) for entry in entries]}
+    summary |= deliver(out_dir, "natural", natural_lock(locked, name), data)
+    if as_json:
+        emit(summary)
+    else:
+        _show(summary)
+    finish(yes=True)
+
+
+def _recorded_tasks(folder: str) -> tuple[Task, ...]:
+    bank = load_bank(Path(folder) if folder else None)
+    return tuple(get(entry["id"]) for entry in bank.entries)
+
+
+def _ask(chosen: tuple[Task, ...], model: ChatModel, workers: int) -> list[Entry]:
+    with bar("tasks", len(chosen)) as tick:
+        return run_units(chosen, lambda task: answer(task, model), workers=workers, tick=tick)
+
+
+def _strata(entries: list[Entry]) -> dict[str, str]:
+    bank = Bank("", 0, "", tuple(entry.to_json() for entry in entries))
+    return {case.task.id: case.stratum for case in cohort(bank)}
+
+
+def _row(entry: Entry, strata: dict[str, str]) -> dict[str, Any]:
+    plain = {"id": entry.task.id, "family": entry.task.family, "outcome": entry.outcome}
+    return {**plain, "stratum": strata[entry.task.id]} if entry.task.id in strata else plain
+
+
+def _show(summary: dict[str, Any]) -> None:
+    table = Table("family", *OUTCOMES, box=None, pad_edge=False)
+    for family in FAMILIES:
+        table.add_row(family, *(str(summary["families"][family][outcome]) for outcome in OUTCOMES))
+    table.add_row("all", *(str(summary[outcome]) for outcome in OUTCOMES), style="bold")
+    out.print(f"{summary['tasks']} tasks, {summary['model']}")
+    out.print(table)
+    spent = summary["account"]
+    out.print(f"{spent['calls']} calls, {spent['completion_tokens']} tokens written, {spent['latency_s']:.0f} s")

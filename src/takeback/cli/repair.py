@@ -1,0 +1,95 @@
+"""`takeback repair FILE`: find a witness, a recovery and a contract for a locked mutation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.reading import CandidateFile, LanguageOption, StateOption, read_level, read_state
+from takeback.cli.showing import show_verdict
+from takeback.cli.synthesizing import (
+    BudgetOption,
+    FeedbackOption,
+    RecordOption,
+    SynthesizerOption,
+    ThreadsOption,
+    opened,
+    read_mode,
+)
+from takeback.errors import InputError
+from takeback.lab.experiments.judging import judge_for
+from takeback.language import load_json
+from takeback.synthesize.attempt import attempt_from
+from takeback.synthesize.loop import Repair, Settings, Turn
+from takeback.synthesize.prompting import compact
+from takeback.verify import RULE_NAMES
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("repair")(repair)
+
+
+def repair(
+    file: Path = CandidateFile,
+    synthesizer: str = SynthesizerOption,
+    feedback: str = FeedbackOption,
+    budget: int = BudgetOption,
+    language: str = LanguageOption,
+    rule: str = typer.Option("proof", "--rule", help=f"Who judges: {', '.join(RULE_NAMES)}."),
+    state: Path | None = StateOption,
+    seed: int = typer.Option(7000, "--seed", help="Seed of the first call, less one."),
+    record: Path | None = RecordOption,
+    threads: int = ThreadsOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Repair a candidate with its mutation locked, and show each turn: what was wrong, asked, answered, decided.
+
+    Example: `takeback repair examples/candidates/unconditional-delete/candidate.json --synthesizer local`
+    """
+    if rule not in RULE_NAMES:
+        raise InputError("--rule", found=rule, expected=f"one of {', '.join(RULE_NAMES)}")
+    raw = load_json(file)
+    if not isinstance(raw, dict):
+        raise InputError(str(file), found=raw, expected="a candidate as a JSON object")
+    start = attempt_from(raw)
+    if start.mutation is None and start.rejected is not None:
+        raise InputError(str(file), found=start.rejected.detail, expected="a mutation that can be read")
+    level, nominal = read_level(language), read_state(state)
+    settings = Settings(mode=read_mode(feedback), budget=budget, level=level, seed=seed)
+    with opened(synthesizer, record, threads) as found:
+        done = found.method(start, judge_for(rule, level, nominal), settings, nominal)
+    if as_json:
+        emit(done.to_json())
+    else:
+        show_repair(done, str(file))
+    finish(yes=done.admitted is not None)
+
+
+def show_repair(done: Repair, name: str) -> None:
+    """Print a repair turn by turn, then its verdict and the admitted candidate."""
+    for turn in done.turns:
+        show_turn(turn)
+    for out_of in done.unsayable:
+        out.print(f"  the language cannot say {out_of}", markup=False)
+    show_verdict(done.verdict, f"{name} ({done.source})")
+    if done.admitted is not None:
+        out.print(compact(done.admitted.to_json()), markup=False)
+    if done.account.calls:
+        spent = done.account
+        out.print(
+            f"{spent.calls} calls, {spent.prompt_tokens} + {spent.completion_tokens} tokens, {spent.latency_s:.1f} s"
+        )
+
+
+def show_turn(turn: Turn) -> None:
+    """Print one turn."""
+    out.print(f"turn {turn.number}", style="bold")
+    out.print("  what was wrong:")
+    for line in (turn.told.text or "(nothing is told in this mode)").splitlines():
+        out.print(f"    {line}", markup=False)
+    out.print(f"  asked: {turn.request.model}, request {turn.request.digest()[:16]}", markup=False)
+    out.print(f"  came back: {turn.reply.text.strip() or '(nothing)'}", markup=False)
+    out.print(f"  verdict: {turn.outcome}", markup=False)

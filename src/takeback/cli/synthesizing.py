@@ -1,0 +1,73 @@
+"""What commands that ask a model share: the synthesizer's options, opening it, recording it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from takeback.cli.endpoint import open_model, recorded
+from takeback.diagnose import Mode
+from takeback.errors import InputError
+from takeback.lab.experiments.bank import shipped
+from takeback.synthesize.method import Method, method_of
+from takeback.synthesize.models import ChatModel, weights
+from takeback.synthesize.spec import MODEL_KINDS, Spec, parse_spec
+
+SYNTHESIZERS = "oracle, portfolio[:MODEL], replay[:DIR], openai:MODEL or local[:FILE.gguf]"
+SynthesizerOption = typer.Option("portfolio", "--synthesizer", help=f"Who looks for a recovery: {SYNTHESIZERS}.")
+OracleOption = typer.Option("oracle", "--synthesizer", help=f"Who looks for a recovery: {SYNTHESIZERS}.")
+FeedbackOption = typer.Option("D1", "--feedback", help=f"What a failed turn is told: {', '.join(Mode)}.")
+BudgetOption = typer.Option(4, "--budget", min=1, max=64, help="Turns at most.")
+RecordOption = typer.Option(None, "--record", metavar="DIR", help="Write every reply down there; resumes from it.")
+ThreadsOption = typer.Option(1, "--threads", min=1, max=256, help="Threads of the local model.")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A synthesizer ready to use: its specification, the model behind it if any, and its method."""
+
+    spec: Spec
+    model: ChatModel | None
+    method: Method
+
+    @property
+    def model_name(self) -> str:
+        """The model's name, or the synthesizer's where it has no model."""
+        return self.model.name if self.model is not None else str(self.spec)
+
+
+@contextmanager
+def opened(text: str, record: Path | None = None, threads: int = 1, replay: Path | None = None) -> Iterator[Opened]:
+    """Open the synthesizer that `text` names; `replay` is the recording that plain `replay` means."""
+    spec = parse_spec(text)
+    behind = spec if spec.kind in MODEL_KINDS else spec.behind
+    if behind is None:
+        if record is not None:
+            raise InputError("--record", found=str(spec), expected="a synthesizer that asks a model")
+        yield Opened(spec, None, method_of(spec, None))
+        return
+    cache = weights.cache_directory(os.environ, sys.platform, Path.home())
+    model = open_model(
+        behind,
+        environment=os.environ,
+        home=Path.home(),
+        cache=cache,
+        shipped=replay or shipped(),
+        threads=threads,
+    )
+    with recorded(model, record) as kept:
+        yield Opened(spec, kept, method_of(spec, kept))
+
+
+def read_mode(name: str) -> Mode:
+    """The feedback mode called `name`."""
+    try:
+        return Mode(name)
+    except ValueError:
+        raise InputError("--feedback", found=name, expected=f"one of {', '.join(Mode)}") from None

@@ -1,0 +1,19 @@
+"""Diagnosis: what went wrong with a rejected candidate, told in each feedback mode."""
+
+from takeback.diagnose.defects import MEANING, Defect, DefectKind, defects
+from takeback.diagnose.feedback import LADDER, Feedback, Mode, feedback, templates_digest
+from takeback.diagnose.visible import Visible, visible
+
+__all__ = [
+    "LADDER",
+    "MEANING",
+    "Defect",
+    "DefectKind",
+    "Feedback",
+    "Mode",
+    "Visible",
+    "defects",
+    "feedback",
+    "templates_digest",
+    "visible",
+]

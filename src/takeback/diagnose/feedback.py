@@ -1,0 +1,202 @@
+"""Feedback in each mode: from a verdict to the words a model, or a person, is given.
+
+Modes differ in how much they tell. Labels and literal identifiers of D0 and D1 are the paper's; sentences are
+ours and live in template files. What may be told is decided in `visible`, nowhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from string import Template
+from typing import Final
+
+from takeback.diagnose.defects import MEANING, Defect, defects, operations_for
+from takeback.diagnose.visible import Visible, visible
+from takeback.language import Candidate, Program
+from takeback.state import Stage
+from takeback.verify import THRESHOLD, Trip, Verdict
+
+VERSION: Final = "v1"
+MAX_LINES: Final = 12
+MAX_STATE_CHARS: Final = 1500
+
+
+class Mode(StrEnum):
+    """How much a failed attempt is told about its failure."""
+
+    NONE = "none"
+    GENERIC = "generic"
+    RAW = "raw"
+    TYPED = "typed"
+    PRESCRIPTIVE = "prescriptive"
+    D0 = "D0"
+    D1 = "D1"
+    COUNTEREXAMPLE = "counterexample"
+    ADAPTIVE = "adaptive"
+
+
+_UNSEEN: Final = "- UNSEEN_STATES: every development state passes, others do not"
+LADDER: Final = (Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE)
+"""What `adaptive` tells after the first failure, the second, and all further ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What is told: the mode asked for, the mode actually used, and the text (empty in mode `none`)."""
+
+    mode: Mode
+    used: Mode
+    text: str
+
+
+def feedback(
+    mode: Mode,
+    mutation: Program,
+    attempt: Candidate | None,
+    verdict: Verdict,
+    *,
+    failures: int = 1,
+    isolated: bool = False,
+) -> Feedback:
+    """What to tell about a rejected attempt; `attempt` is None where it could not be read as a candidate.
+
+    `failures` counts the rejected attempts so far, this one included; `isolated` withholds hidden bounds.
+    """
+    used = LADDER[min(failures, len(LADDER)) - 1] if mode is Mode.ADAPTIVE else mode
+    if used is Mode.NONE:
+        return Feedback(mode, used, "")
+    seen = visible(verdict, isolated=isolated)
+    if seen.refusals and used is not Mode.GENERIC:
+        return Feedback(mode, used, _fill("refused", result=seen.result, reasons=_lines(seen.refusals)))
+    if used is Mode.COUNTEREXAMPLE and seen.example is None:
+        used = Mode.D0
+    wrong = defects(attempt, seen) if attempt is not None else ()
+    return Feedback(mode, used, _TELL[used](mutation, wrong, seen))
+
+
+def _generic(_: Program, __: tuple[Defect, ...], ___: Visible) -> str:
+    return _fill("generic")
+
+
+def _raw(_: Program, __: tuple[Defect, ...], seen: Visible) -> str:
+    lines = [f"dev[{at}] {_trace(trip)}" for at, trip in enumerate(seen.trips)]
+    if seen.example is not None and not seen.trips:
+        lines.append(f"counterexample {_trace(seen.example.trip)}")
+    return _fill("raw", trace=_lines(lines))
+
+
+def _typed(_: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+    lines = [f"{defect.kind.value}: {defect.place} ({MEANING[defect.kind]})" for defect in wrong]
+    return _fill(
+        "typed",
+        result=seen.result,
+        defects=_lines(lines) or "UNSEEN_STATES: every dev state passes, hidden ones do not",
+    )
+
+
+def _prescriptive(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+    surfaces = dict.fromkeys(op.kind.surface for op in mutation)
+    steps = []
+    for surface in surfaces:
+        targets = ", ".join(dict.fromkeys(op.target for op in mutation if op.kind.surface == surface))
+        captures = " or ".join(operations_for(surface, Stage.CAPTURE))
+        recoveries = " or ".join(operations_for(surface, Stage.RECOVERY))
+        steps.append(f"{targets}: use {captures} in witness, {recoveries} with the same witness_key in recovery")
+    return _fill("prescriptive", typed=_typed(mutation, wrong, seen), steps=_lines(steps))
+
+
+def _d0(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+    surfaces = ", ".join(dict.fromkeys(op.kind.surface for op in mutation))
+    kinds = ", ".join(dict.fromkeys(defect.kind.value for defect in wrong))
+    return _fill(
+        "d0",
+        result=seen.result,
+        surfaces=surfaces,
+        kinds=kinds or "UNSEEN_STATES",
+        rates="\n".join(_rates(seen)),
+    )
+
+
+def _d1(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+    observed = [*seen.faults, *(f"the contract omits {address}" for address in seen.uncovered)]
+    return _fill(
+        "d1",
+        coarse=_d0(mutation, wrong, seen),
+        order=" -> ".join(str(op.address) for op in mutation),
+        residuals="; ".join(map(str, seen.residuals[:MAX_LINES])) or "none on dev states",
+        count=str(len(seen.residuals)),
+        observation="; ".join(observed) or _observation(seen),
+    )
+
+
+def _counterexample(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+    if seen.example is None:
+        return _d0(mutation, wrong, seen)
+    state = json.dumps(seen.example.state.write(), ensure_ascii=False, separators=(",", ":"))
+    shown = state if len(state) <= MAX_STATE_CHARS else state[:MAX_STATE_CHARS] + "…"
+    return _fill("counterexample", state=shown, difference=_trace(seen.example.trip))
+
+
+_TELL: Final = {
+    Mode.GENERIC: _generic,
+    Mode.RAW: _raw,
+    Mode.TYPED: _typed,
+    Mode.PRESCRIPTIVE: _prescriptive,
+    Mode.D0: _d0,
+    Mode.D1: _d1,
+    Mode.COUNTEREXAMPLE: _counterexample,
+}
+
+
+def _rates(seen: Visible) -> list[str]:
+    rate = seen.dev_rate
+    lines = [f"Dev Recovery Rate: {rate * 100:.1f}% (Required: 100.0%)"] if rate is not None else []
+    for label, bound in (("Hidden IID LCB", seen.iid_bound), ("Hidden OOD LCB", seen.ood_bound)):
+        if bound is not None:
+            lines.append(f"{label}: {bound:.4f} (Required: >= {THRESHOLD})")
+    return lines
+
+
+def _observation(seen: Visible) -> str:
+    failing = sum(not trip.passed for trip in seen.trips)
+    return f"{failing} of {len(seen.trips)} dev states are not as before"
+
+
+def _trace(trip: Trip) -> str:
+    if trip.passed:
+        return "passed"
+    parts = [f"the mutation itself fails: {trip.forward_failure}"] if trip.forward_failure else []
+    parts += [f"recovery fails: {trip.failure}"] if trip.failure else []
+    parts += [str(residual) for residual in trip.residuals]
+    parts += [f"contract omits {address}" for address in trip.uncovered]
+    return "; ".join(parts)
+
+
+def _lines(items: list[str] | tuple[str, ...]) -> str:
+    shown = [f"- {item}" for item in items[:MAX_LINES]]
+    if len(items) > MAX_LINES:
+        shown.append(f"- and {len(items) - MAX_LINES} more")
+    return "\n".join(shown)
+
+
+def _fill(name: str, **values: str) -> str:
+    return Template(templates()[f"{name}.md"]).substitute(values).strip()
+
+
+@cache
+def templates(version: str = VERSION) -> Mapping[str, str]:
+    """The template files of a version, by name."""
+    folder = resources.files("takeback.diagnose").joinpath("templates", version)
+    return {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir() if item.is_file()}
+
+
+def templates_digest(version: str = VERSION) -> str:
+    """SHA-256 over the names and contents of the templates, for a lock."""
+    body = json.dumps([version, sorted(templates(version).items())], ensure_ascii=False)
+    return hashlib.sha256(body.encode("utf-8")).hexdigest()

@@ -1,0 +1,87 @@
+"""What of a verdict may be told: the one door between the verifier and a prompt.
+
+Dev states may be shown state by state. Of hidden states only the lower bound of each split passes, and not even
+that where `isolated` is asked for. A counterexample passes if it is a dev state or was made by a proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from takeback.verify import Code, Counterexample, Residual, Trip, Verdict
+
+SHOWN_SPLITS = frozenset({"dev", "given", "proof"})
+_BEFORE_RUNNING = frozenset({Code.MALFORMED, Code.LIMIT, Code.OUT_OF_LANGUAGE, Code.MUTATION_CHANGED})
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """What may be told about a verdict.
+
+    `result` is the verdict's first code, `refusals` what was said against the candidate before it ran, `trips`
+    how each dev state fared, `iid_bound` and `ood_bound` the hidden splits' lower bounds (None if withheld or
+    not sampled), `example` the smallest breaking state.
+    """
+
+    result: str
+    refusals: tuple[str, ...] = ()
+    trips: tuple[Trip, ...] = ()
+    iid_bound: float | None = None
+    ood_bound: float | None = None
+    example: Counterexample | None = None
+
+    @property
+    def dev_rate(self) -> float | None:
+        """The share of dev states that pass, None where none ran."""
+        return sum(trip.passed for trip in self.trips) / len(self.trips) if self.trips else None
+
+    @property
+    def residuals(self) -> tuple[Residual, ...]:
+        """One residual for each address that any dev state, or the example, was left with."""
+        found: dict[str, Residual] = {}
+        for trip in self._seen():
+            for residual in trip.residuals:
+                found.setdefault(str(residual.address), residual)
+        return tuple(found[address] for address in sorted(found))
+
+    @property
+    def uncovered(self) -> tuple[str, ...]:
+        """The addresses that the mutation affects and the contract omits."""
+        return tuple(sorted({str(address) for trip in self._seen() for address in trip.uncovered}))
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why recovery could not run, each reason once."""
+        return tuple(dict.fromkeys(trip.failure for trip in self._seen() if trip.failure))
+
+    def _seen(self) -> tuple[Trip, ...]:
+        return (*self.trips, self.example.trip) if self.example is not None else self.trips
+
+
+def visible(verdict: Verdict, *, isolated: bool = False) -> Visible:
+    """What may be told about `verdict`; `isolated` withholds the hidden splits' bounds as well."""
+    dev = verdict.splits.get("dev")
+    example = verdict.counterexample
+    if example is not None and example.split not in SHOWN_SPLITS:
+        example = None
+    return Visible(
+        result=_result(verdict, has_example=example is not None),
+        refusals=tuple(reason.message for reason in verdict.reasons if reason.code in _BEFORE_RUNNING),
+        trips=dev.trips if dev is not None else (),
+        iid_bound=None if isolated else _bound(verdict, "iid"),
+        ood_bound=None if isolated else _bound(verdict, "ood"),
+        example=example,
+    )
+
+
+def _result(verdict: Verdict, *, has_example: bool) -> str:
+    """The first code that does not give away how a hidden state failed."""
+    for reason in verdict.reasons:
+        if has_example or reason.code in _BEFORE_RUNNING or reason.code is Code.TIMEOUT:
+            return reason.code.value
+    return Code.RECOVERY_EQUIVALENCE_FAILED.value
+
+
+def _bound(verdict: Verdict, split: str) -> float | None:
+    found = verdict.splits.get(split)
+    return None if found is None else found.bound

@@ -1,0 +1,115 @@
+"""The frozen natural bank: what became of each task at turn 0, kept as data with the lock it was made under.
+
+The defective entries are the cohort that other experiments take by default. The shipped bank comes from the
+recording beside it; freezing another one is `takeback lab natural --freeze DIR`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from takeback.errors import InputError
+from takeback.lab.experiments.judging import judge_for
+from takeback.lab.experiments.natural import Entry, Outcome, natural_lock
+from takeback.lab.lock import read_json, write_lock, write_whole
+from takeback.lab.tasks import Task, get
+from takeback.state import Level, State
+from takeback.synthesize.attempt import Attempt, attempt_from
+from takeback.synthesize.loop import Settings
+from takeback.synthesize.portfolio import repair_with_oracle
+
+Stratum = Literal["S0", "S1", "residual"]
+BANK = "bank.json"
+LOCK = "lock.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One defective task of the bank: its task, the attempt to repair, and the oracle's stratum."""
+
+    task: Task
+    attempt: Attempt
+    stratum: Stratum
+
+    @property
+    def nominal(self) -> State:
+        """The task's nominal state."""
+        return State.read(self.task.state, self.task.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """A frozen bank: the model that made it, how many tasks were locked, and the entries that ran."""
+
+    model: str
+    locked: int
+    lock: str
+    entries: tuple[dict[str, Any], ...]
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """The outcome of each task that ran."""
+        return {entry["id"]: entry["outcome"] for entry in self.entries}
+
+
+def shipped() -> Path:
+    """The folder of the bank and recordings that come with Takeback."""
+    return Path(str(resources.files("takeback.lab").joinpath("recorded", "natural")))
+
+
+def freeze(folder: Path, model: str, tasks: Sequence[Task], entries: Sequence[Entry]) -> Bank:
+    """Write a bank and its lock: `tasks` are all that were locked, `entries` those that ran."""
+    lock = natural_lock(tasks, model)
+    bank = Bank(model, len(tasks), lock.digest, tuple(entry.to_json() for entry in entries))
+    body = {"model": model, "locked": bank.locked, "lock": lock.digest, "entries": list(bank.entries)}
+    write_whole(folder / BANK, (json.dumps(body, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
+    write_lock(lock, folder / LOCK)
+    return bank
+
+
+def load_bank(folder: Path | None = None) -> Bank:
+    """Read a frozen bank, the shipped one by default."""
+    path = (folder or shipped()) / BANK
+    raw = read_json(path)
+    try:
+        return Bank(raw["model"], raw["locked"], raw["lock"], tuple(raw["entries"]))
+    except (KeyError, TypeError):
+        raise InputError(str(path), found="another form", expected="a bank: model, locked, lock, entries") from None
+
+
+def cohort(bank: Bank) -> tuple[Case, ...]:
+    """The defective tasks of a bank with their strata, in the bank's order."""
+    cases = []
+    for entry in bank.entries:
+        if entry["outcome"] == "defective" and Fraction(entry["gain"]) > 0:
+            task = get(entry["id"])
+            attempt = attempt_from(entry["candidate"])
+            cases.append(Case(task, attempt, stratum_of(task, attempt)))
+    return tuple(cases)
+
+
+def stratum_of(task: Task, attempt: Attempt) -> Stratum:
+    """S0 if the oracle recovers the mutation in L0, S1 if only in L1, else residual."""
+    nominal = State.read(task.state, task.id)
+    found = {
+        level: repair_with_oracle(attempt, judge_for("split-wald", level, nominal), Settings(level=level), nominal)
+        for level in (Level.L0, Level.L1)
+    }
+    if found[Level.L0].admitted is not None:
+        return "S0"
+    return "S1" if found[Level.L1].admitted is not None else "residual"
+
+
+def stratified(cases: Sequence[Case], per_stratum: int | None) -> tuple[Case, ...]:
+    """The first cases of each stratum, in the bank's order; all of them without a number."""
+    if per_stratum is None:
+        return tuple(cases)
+    kept: list[Case] = []
+    for stratum in ("S0", "S1", "residual"):
+        kept += [case for case in cases if case.stratum == stratum][:per_stratum]
+    return tuple(case for case in cases if case in kept)

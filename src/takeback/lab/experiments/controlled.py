@@ -1,0 +1,96 @@
+"""The controlled benchmark: candidates with one injected defect each, repaired in every feedback mode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from takeback.diagnose import Mode, templates_digest
+from takeback.errors import InputError
+from takeback.lab.experiments.factorial import turn_of
+from takeback.lab.experiments.judging import judge_for
+from takeback.lab.experiments.natural import FIRST_SEED, task_index
+from takeback.lab.experiments.units import Tick, run_units
+from takeback.lab.lock import Lock, make_lock
+from takeback.lab.tasks import DEFECTS, Task, load
+from takeback.state import Level, State
+from takeback.synthesize.attempt import attempt_from
+from takeback.synthesize.loop import Repair, Settings
+from takeback.synthesize.method import Method
+from takeback.synthesize.prompting import prompt_set
+
+PAPER_MODES: Final = (Mode.NONE, Mode.GENERIC, Mode.RAW, Mode.TYPED, Mode.PRESCRIPTIVE)
+MODES: Final = (*PAPER_MODES, Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE, Mode.ADAPTIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a controlled run is asked to do."""
+
+    tasks: tuple[Task, ...]
+    modes: tuple[Mode, ...] = MODES
+    budget: int = 4
+    rule: str = "split-wald"
+    level: Level = Level.L1
+    max_tokens: int = 2048
+
+    def lock(self, model: str) -> Lock:
+        """What the run rests on, by digest."""
+        return make_lock(
+            "controlled",
+            {
+                "tasks": [task.to_json() for task in self.tasks],
+                "seeds": [FIRST_SEED + task_index(task) for task in self.tasks],
+                "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
+                "prompts": [prompt_set().digest(), templates_digest()],
+                "model": {"name": model, "temperature": 0.2, "top_p": 0.95, "max_tokens": self.max_tokens},
+                "analysis": {"rule": self.rule, "budget": self.budget, "modes": [mode.value for mode in self.modes]},
+            },
+        )
+
+
+def by_defect(per_defect: int | None = None) -> tuple[Task, ...]:
+    """The first tasks of each defect class, class by class in turn so that any prefix is balanced."""
+    rows = [
+        [task for task in load("controlled") if task.controlled is not None and task.controlled.defect == defect]
+        for defect in DEFECTS
+    ]
+    longest = max(len(row) for row in rows) if per_defect is None else per_defect
+    return tuple(row[at] for at in range(longest) for row in rows if at < len(row))
+
+
+def run_one(task: Task, mode: Mode, method: Method, plan: Plan) -> Repair:
+    """One candidate in one feedback mode."""
+    if task.controlled is None:
+        raise InputError(task.id, found=task.set_name, expected="a task of the controlled set")
+    nominal = State.read(task.state, task.id)
+    settings = Settings(
+        mode=mode,
+        budget=plan.budget,
+        level=plan.level,
+        seed=FIRST_SEED + task_index(task),
+        max_tokens=plan.max_tokens,
+    )
+    return method(
+        attempt_from(task.controlled.candidate), judge_for(plan.rule, plan.level, nominal), settings, nominal
+    )
+
+
+def run_controlled(
+    plan: Plan, method: Method, *, label: str = "", workers: int = 1, tick: Tick | None = None
+) -> dict[str, Any]:
+    """All candidates in all modes, in the form the report reads."""
+    units = [(task, mode) for task in plan.tasks for mode in plan.modes]
+    done = run_units(units, lambda unit: run_one(unit[0], unit[1], method, plan), workers=workers, tick=tick)
+    turns = {(task.id, mode): turn_of(found) for (task, mode), found in zip(units, done, strict=True)}
+    return {
+        "label": label,
+        "budget": plan.budget,
+        "candidates": [_candidate(task, plan.modes, turns) for task in plan.tasks],
+    }
+
+
+def _candidate(task: Task, modes: Sequence[Mode], turns: dict[tuple[str, Mode], int | None]) -> dict[str, Any]:
+    defect = task.controlled.defect if task.controlled is not None else ""
+    return {"id": task.id, "defect": defect, "turns": {mode.value: turns[task.id, mode] for mode in modes}}

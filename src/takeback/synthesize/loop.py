@@ -1,0 +1,174 @@
+"""The repair loop: tell, ask, read, judge, up to a budget of turns; stop at the first admitted candidate.
+
+The mutation is locked by its digest. A reply that is no candidate, or leaves the language, uses up its turn and
+is classified. A `ServiceFault` passes through: the run stops, and with a recording it goes on later without
+asking anything twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from takeback.diagnose import Feedback, Mode, feedback
+from takeback.errors import InputError
+from takeback.language import Candidate, OutOfLanguage, Program, gate
+from takeback.state import Contract, Level
+from takeback.synthesize.attempt import Attempt, read_repair, reason_of
+from takeback.synthesize.models import Account, ChatModel, Reply, Request
+from takeback.synthesize.prompting import PromptSet, prompt_set
+from takeback.verify import Code, Verdict
+from takeback.verify.sampled import rejected as turned_away
+
+MAX_BUDGET: Final = 64
+
+Judge = Callable[[Candidate], Verdict]
+"""Decides on a candidate; the loop passes its verdict on to the diagnosis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a repair is run: feedback mode, turns, language, sampling. `seed` + turn is each call's seed."""
+
+    mode: Mode = Mode.D1
+    budget: int = 4
+    level: Level = Level.L1
+    seed: int = 7000
+    temperature: float = 0.2
+    top_p: float = 0.95
+    max_tokens: int = 2048
+    reasoning_effort: str | None = None
+    isolated: bool = False
+    prompts: PromptSet | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.budget <= MAX_BUDGET:
+            raise InputError("budget", found=self.budget, expected=f"a number of turns from 1 to {MAX_BUDGET}")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn: what was wrong, what was asked, what came back, what the verdict was."""
+
+    number: int
+    told: Feedback
+    request: Request
+    reply: Reply
+    attempt: Attempt
+    verdict: Verdict
+
+    @property
+    def outcome(self) -> str:
+        """`admitted`, a shortfall of the reply, or the verdict's first code."""
+        if self.verdict.admitted:
+            return "admitted"
+        if self.attempt.rejected is not None:
+            return self.attempt.rejected.shortfall
+        code = self.verdict.reasons[0].code
+        return "out_of_language" if code is Code.OUT_OF_LANGUAGE else code.value
+
+    def to_json(self) -> dict[str, Any]:
+        """The turn as JSON, with the request by its digest."""
+        return {
+            "turn": self.number,
+            "told": self.told.text,
+            "mode": self.told.used.value,
+            "request": self.request.digest(),
+            "reply": self.reply.text,
+            "finish_reason": self.reply.finish_reason,
+            "outcome": self.outcome,
+            "verdict": self.verdict.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """How a repair went.
+
+    `admitted` is the candidate that was, or None. `unsayable` names what of the locked mutation the language
+    does not have: then no recovery can be admitted, and no model is asked.
+    """
+
+    admitted: Candidate | None
+    verdict: Verdict
+    turns: tuple[Turn, ...] = ()
+    account: Account = field(default_factory=Account)
+    unsayable: tuple[OutOfLanguage, ...] = ()
+    source: str = "model"
+
+    def to_json(self) -> dict[str, Any]:
+        """The repair as JSON."""
+        return {
+            "admitted": self.admitted is not None,
+            "source": self.source,
+            "candidate": self.admitted.to_json() if self.admitted is not None else None,
+            "verdict": self.verdict.to_json(),
+            "turns": [turn.to_json() for turn in self.turns],
+            "unsayable": [str(out) for out in self.unsayable],
+            "account": self.account.to_json(),
+        }
+
+
+def repair(start: Attempt, model: ChatModel, judge: Judge, settings: Settings) -> Repair:
+    """Repair an attempt whose mutation can be read; the starting attempt is judged first."""
+    locked = start.mutation
+    if locked is None:
+        raise InputError("candidate", found="no readable mutation", expected="a mutation to find a recovery for")
+    verdict = assess(start, judge, settings.level)
+    if verdict.admitted:
+        return Repair(start.candidate, verdict, source="start")
+    unsayable = not_in_language(locked, settings.level)
+    if unsayable:
+        return Repair(None, verdict, unsayable=unsayable)
+    turns: list[Turn] = []
+    account, attempt, shown = Account(), start, start.recovery
+    for number in range(1, settings.budget + 1):
+        told = feedback(
+            settings.mode, locked, attempt.candidate, verdict, failures=number, isolated=settings.isolated
+        )
+        request = _request(model.name, locked, shown, told, number, settings)
+        reply = model.complete(request)
+        account = account.plus(reply)
+        attempt = read_repair(reply, locked)
+        verdict = assess(attempt, judge, settings.level)
+        turns.append(Turn(number, told, request, reply, attempt, verdict))
+        if verdict.admitted:
+            return Repair(attempt.candidate, verdict, tuple(turns), account)
+        shown = attempt.recovery or shown
+    return Repair(None, verdict, tuple(turns), account)
+
+
+def assess(attempt: Attempt, judge: Judge, level: Level) -> Verdict:
+    """The verdict on an attempt; one that holds no candidate is turned away with its shortfall."""
+    if attempt.candidate is None:
+        why = attempt.rejected
+        reasons = [reason_of(why)] if why is not None else []
+        return turned_away(reasons, "reply", level)
+    return judge(attempt.candidate)
+
+
+def not_in_language(mutation: Program, level: Level) -> tuple[OutOfLanguage, ...]:
+    """What of a mutation a language does not have; if anything, no recovery in it can be admitted."""
+    return gate(Candidate(mutation, (), (), Contract()), level, ("mutation",))
+
+
+def _request(
+    model: str, locked: Program, shown: dict[str, Any], told: Feedback, number: int, settings: Settings
+) -> Request:
+    prompts = settings.prompts or prompt_set()
+    mutation = [op.to_json() for op in locked]
+    if told.used is Mode.NONE:
+        messages = prompts.regenerate(settings.level, mutation=mutation)
+    else:
+        messages = prompts.repair(settings.level, mutation=mutation, attempt=shown, diagnosis=told.text)
+    return Request(
+        model=model,
+        messages=messages,
+        schema=prompts.schema(settings.level, mutation=False),
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        seed=settings.seed + number,
+        max_tokens=settings.max_tokens,
+        reasoning_effort=settings.reasoning_effort,
+    )

@@ -1,0 +1,154 @@
+"""Commands that ask a model: exit codes, one JSON object, every turn shown, no key anywhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.fault_server import Act, FaultServer
+from typer.testing import CliRunner, Result
+
+from takeback.cli import app
+from takeback.errors import RecordingError, ServiceFault, TakebackError, WeightsError
+
+CANARY = "sk-canary-command"
+MUTATION = [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}]
+CAPTURE = {"op_type": "capture_config", "target": "agent.timeout_sec", "witness_key": "w0"}
+RESTORE = {"op_type": "restore_config", "target": "agent.timeout_sec", "witness_key": "w0"}
+GOOD = {"witness": [CAPTURE], "recovery": [RESTORE], "contract": ["config"]}
+BAD: dict[str, Any] = {"witness": [], "recovery": [], "contract": ["config"]}
+
+
+@pytest.fixture
+def candidate(tmp_path: Path) -> Path:
+    path = tmp_path / "candidate.json"
+    path.write_text(json.dumps({"mutation": MUTATION, **BAD}))
+    return path
+
+
+def run(*words: object, home: Path, server: FaultServer | None = None) -> Result:
+    environment = {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "TAKEBACK_CACHE": str(home), "COLUMNS": "200"}
+    if server is not None:
+        environment |= {"TAKEBACK_BASE_URL": server.base_url, "TAKEBACK_API_KEY": CANARY}
+    return CliRunner(env=environment).invoke(app, [str(word) for word in words])
+
+
+def test_repair_with_the_portfolio_needs_no_model(candidate: Path, tmp_path: Path) -> None:
+    result = run("repair", candidate, "--json", home=tmp_path)
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert (found["admitted"], found["source"], found["verdict"]["grade"]) == (True, "oracle", "proved")
+
+
+def test_repair_shows_for_each_turn_what_was_wrong_asked_answered_and_decided(
+    candidate: Path, tmp_path: Path
+) -> None:
+    with FaultServer([Act(text="Sure!"), Act(text=json.dumps(BAD)), Act(text=json.dumps(GOOD))]) as server:
+        result = run(
+            "repair", candidate, "--synthesizer", "openai:m", "--feedback", "D1", home=tmp_path, server=server
+        )
+    assert result.exit_code == 0
+    for shown in ("turn 1", "turn 3", "D1_EXACT_ADDRESS", "asked: m, request ", "came back: Sure!", "verdict: prose"):
+        assert shown in result.stdout
+    assert "verdict: admitted" in result.stdout
+    assert "3 calls" in result.stdout
+
+
+def test_repair_that_does_not_succeed_exits_1(candidate: Path, tmp_path: Path) -> None:
+    with FaultServer([Act(text=json.dumps(BAD))]) as server:
+        words = ("repair", candidate, "--synthesizer", "openai:m", "--budget", 2, "--json")
+        result = run(*words, home=tmp_path, server=server)
+    found = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert (found["admitted"], len(found["turns"])) == (False, 2)
+
+
+def test_a_recorded_repair_replays_to_the_same_bytes(candidate: Path, tmp_path: Path) -> None:
+    words = ("repair", candidate, "--json", "--synthesizer")
+    with FaultServer([Act(text=json.dumps(BAD)), Act(text=json.dumps(GOOD))]) as server:
+        first = run(*words, "openai:m", "--record", tmp_path / "rec", home=tmp_path, server=server)
+    assert run(*words, f"replay:{tmp_path / 'rec'}", home=tmp_path).stdout == first.stdout
+
+
+def test_an_outage_is_a_fault_and_the_key_is_nowhere(candidate: Path, tmp_path: Path) -> None:
+    with FaultServer([Act(status=401, echo_key=True)]) as server:
+        words = ("repair", candidate, "--synthesizer", "openai:m", "--record", tmp_path / "rec")
+        result = run(*words, home=tmp_path, server=server)
+    assert isinstance(result.exception, ServiceFault)
+    heard = result.output + str(result.exception) + "".join(p.read_text() for p in (tmp_path / "rec").iterdir())
+    assert CANARY not in heard
+    assert "[redacted]" in str(result.exception)
+
+
+def test_a_replay_without_the_request_names_it(candidate: Path, tmp_path: Path) -> None:
+    words = ("repair", candidate, "--synthesizer")
+    with FaultServer([Act(text=json.dumps(GOOD))]) as server:
+        run(*words, "openai:m", "--record", tmp_path / "rec", home=tmp_path, server=server)
+    result = run(*words, f"replay:{tmp_path / 'rec'}", "--feedback", "generic", home=tmp_path)
+    assert isinstance(result.exception, RecordingError)
+    assert "request " in str(result.exception)
+
+
+def test_the_local_model_without_weights_says_how_to_get_them(candidate: Path, tmp_path: Path) -> None:
+    result = run("repair", candidate, "--synthesizer", "local", home=tmp_path)
+    assert isinstance(result.exception, WeightsError)
+    assert "takeback model fetch" in str(result.exception)
+    status = run("model", "status", "--json", home=tmp_path)
+    assert status.exit_code == 1
+    assert not any(row["present"] for row in json.loads(status.stdout)["models"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--synthesizer", "gpt"),
+        ("--feedback", "loud"),
+        ("--rule", "mood"),
+        ("--language", "L9"),
+        ("--record", "somewhere"),
+    ],
+)
+def test_a_wrong_option_names_itself(candidate: Path, tmp_path: Path, words: tuple[str, str]) -> None:
+    result = run("repair", candidate, *words, home=tmp_path)
+    assert isinstance(result.exception, TakebackError)
+    assert words[0] in str(result.exception)
+
+
+@pytest.mark.parametrize("text", ["[1]", '{"mutation": "x"}', "{"])
+def test_a_file_that_holds_no_mutation_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(text)
+    result = run("repair", path, home=tmp_path)
+    assert isinstance(result.exception, TakebackError)
+    assert "odd.json" in str(result.exception)
+
+
+def test_propose_asks_judges_mends_and_chooses(tmp_path: Path) -> None:
+    broken = {"mutation": [{**MUTATION[0], "value": 240}], **BAD}
+    with FaultServer([Act(text="no"), Act(text=json.dumps(broken))]) as server:
+        words = ("propose", "--task", "nat_cfg_001", "--synthesizer", "openai:m", "--joint", 2, "--json")
+        result = run(*words, home=tmp_path, server=server)
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert (found["chosen"], found["proposals"][0]["shortfall"]) == (1, "prose")
+    assert [seen.body["seed"] for seen in server.seen] == [7000, 107000]
+
+
+def test_lab_natural_freezes_a_bank_that_replays_and_feeds_the_factorial(tmp_path: Path) -> None:
+    folder = tmp_path / "bank"
+    reply = json.dumps({"mutation": [{**MUTATION[0], "value": 240}], **BAD})
+    with FaultServer([Act(text=reply)]) as server:
+        words = ("lab", "natural", "--synthesizer", "openai:m", "--tasks", 6, "--record", folder, "--freeze", folder)
+        first = run(*words, "--json", home=tmp_path, server=server)
+    counted = json.loads(first.stdout)
+    assert (counted["tasks"], counted["admissible"], counted["defective"], counted["inadequate"]) == (6, 0, 1, 5)
+    again = run("lab", "natural", "--synthesizer", f"replay:{folder}", "--json", home=tmp_path)
+    replayed = json.loads(again.stdout)
+    assert {k: replayed[k] for k in ("tasks", "defective", "families")} == {
+        k: counted[k] for k in ("tasks", "defective", "families")
+    }
+    cells = run("lab", "factorial", "--bank", folder, "--json", "--out", tmp_path / "out", home=tmp_path)
+    assert json.loads(cells.stdout)["cells"]["D0L0"] == {"all": [1, 1], "S0": [1, 1], "S1": [0, 0]}
+    assert run("lab", "verify", tmp_path / "out", home=tmp_path).exit_code == 0

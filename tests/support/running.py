@@ -1,0 +1,45 @@
+"""Short ways to run plain JSON through the real core."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from takeback.language import read_candidate, read_program
+from takeback.runtime import Receipt, Witness, capture, forward, recover
+from takeback.state import Stage, State
+from takeback.verify import Trip, round_trip
+
+Plain = dict[str, Any]
+
+
+def op(op_type: str, target: str, **fields: Any) -> Plain:
+    """One operation."""
+    return {"op_type": op_type, "target": target, **fields}
+
+
+def change(state: Plain, *mutation: Plain) -> Plain:
+    """The state after a mutation that goes through."""
+    after, receipt = attempt(state, *mutation)
+    assert receipt.succeeded, receipt.reason
+    return after.write()
+
+
+def attempt(state: Plain, *mutation: Plain) -> tuple[State, Receipt]:
+    """The state after a mutation, and its receipt."""
+    return forward(read_program(list(mutation), Stage.FORWARD, "mutation"), State.read(state))
+
+
+def witness(state: Plain, *captures: Plain) -> Witness:
+    """What captures take down on a state."""
+    return capture(read_program(list(captures), Stage.CAPTURE, "witness"), State.read(state))
+
+
+def undo(state: Plain, held: Witness, *recovery: Plain) -> Plain:
+    """The state after a recovery program."""
+    program = read_program(list(recovery), Stage.RECOVERY, "recovery")
+    return recover(program, State.read(state), held, Receipt(())).write()
+
+
+def trip(state: Plain, **candidate: Any) -> Trip:
+    """One round trip of a candidate given as `mutation=`, `witness=`, `recovery=`, `contract=`."""
+    return round_trip(read_candidate(candidate), State.read(state))

@@ -1,0 +1,183 @@
+"""Feedback: each mode tells what it should, in the paper's labels, and nothing of hidden states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from takeback.counterfactual import Suites, suites
+from takeback.diagnose import DefectKind, Mode, defects, feedback, visible
+from takeback.language import Candidate, read_candidate
+from takeback.state import Level, State
+from takeback.verify import Code, prove, verify_json, verify_on, verify_sampled
+
+NOMINAL: dict[str, Any] = {
+    "config": {"agent": {"timeout_sec": 30}},
+    "tools": {"grep": {"id": "grep", "description": "", "parameters": {}, "implementation": "a:b"}},
+    "resources": {"metrics": {"kind": "socket", "address": "tcp://127.0.0.1:9101", "lifecycle": "open"}},
+}
+SET = {"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}
+CAPTURE = {"op_type": "capture_config", "target": "agent.timeout_sec", "witness_key": "w0"}
+RESTORE = {"op_type": "restore_config", "target": "agent.timeout_sec", "witness_key": "w0"}
+DELETE = {"op_type": "delete_config", "target": "agent.timeout_sec"}
+ALLOCATE = {"op_type": "allocate_socket", "target": "probe", "value": "tcp://127.0.0.1:9333"}
+
+
+def candidate(mutation: list[Any], witness: list[Any], recovery: list[Any], *contract: str) -> Candidate:
+    raw = {"mutation": mutation, "witness": witness, "recovery": recovery}
+    return read_candidate({**raw, "contract": list(contract)} if contract else raw)
+
+
+DELETES = candidate([SET], [], [DELETE])
+
+
+def told(mode: Mode, tried: Candidate = DELETES, **options: Any) -> str:
+    verdict = verify_sampled(tried, nominal=State.read(NOMINAL, "nominal"))
+    return feedback(mode, tried.mutation, tried, verdict, **options).text
+
+
+def test_mode_none_tells_nothing_and_generic_tells_no_place() -> None:
+    assert told(Mode.NONE) == ""
+    assert "timeout_sec" not in told(Mode.GENERIC)
+    assert "config" not in told(Mode.GENERIC)
+
+
+def test_d0_has_the_papers_fields_and_no_address() -> None:
+    text = told(Mode.D0)
+    first = ["Verification Result: RECOVERY_EQUIVALENCE_FAILED", "Affected Subsystems: config"]
+    assert text.splitlines()[:2] == first
+    assert text.splitlines()[2].startswith("Defect Summary: ")
+    assert "(Required: 100.0%)" in text
+    assert "Hidden IID LCB: " in text
+    assert "Hidden OOD LCB: " in text
+    assert "(Required: >= 0.85)" in text
+    assert "timeout_sec" not in text
+
+
+def test_d1_is_d0_with_the_grounded_bundle_after_it() -> None:
+    coarse, fine = told(Mode.D0), told(Mode.D1)
+    assert fine.startswith(coarse)
+    rest = fine[len(coarse) :]
+    for label in (
+        "Diagnostic Mode: D1_EXACT_ADDRESS",
+        'Forward Effect Order: config["agent.timeout_sec"]',
+        "Observed State Residuals: ",
+        'config["agent.timeout_sec"]: expected 30, found absent',
+        "Residual Count: ",
+        "Verifier Observation: ",
+    ):
+        assert label in rest
+
+
+def test_typed_names_the_defect_and_prescriptive_the_operations_to_use() -> None:
+    assert 'MISSING_CAPTURE: config["agent.timeout_sec"]' in told(Mode.TYPED)
+    text = told(Mode.PRESCRIPTIVE)
+    assert "capture_config" in text
+    assert "restore_config" in text
+
+
+def test_raw_tells_each_dev_state_in_order() -> None:
+    lines = [line for line in told(Mode.RAW).splitlines() if line.startswith("- dev[")]
+    assert [line.split("]")[0] for line in lines] == [f"- dev[{n}" for n in range(10)]
+    assert any("passed" in line for line in lines)
+    assert any("expected 30" in line for line in lines)
+
+
+def test_counterexample_shows_the_smallest_state_and_the_difference() -> None:
+    text = told(Mode.COUNTEREXAMPLE)
+    assert "\n{}\n" in text
+    assert 'config["agent"]: expected absent, found {}' in text
+
+
+def test_adaptive_starts_coarse_and_gets_finer_with_each_failure() -> None:
+    assert [told(Mode.ADAPTIVE, failures=n) for n in (1, 2, 3, 4)] == [
+        told(Mode.D0),
+        told(Mode.D1),
+        told(Mode.COUNTEREXAMPLE),
+        told(Mode.COUNTEREXAMPLE),
+    ]
+
+
+def test_a_proofs_counterexample_may_be_told() -> None:
+    verdict = prove(DELETES)
+    assert "config" in feedback(Mode.COUNTEREXAMPLE, DELETES.mutation, DELETES, verdict).text
+    assert feedback(Mode.D0, DELETES.mutation, DELETES, verdict).text.startswith("Verification Result: ")
+
+
+@pytest.mark.parametrize("mode", [mode for mode in Mode if mode not in {Mode.NONE, Mode.GENERIC}])
+def test_a_refusal_before_running_is_told_with_its_reason(mode: Mode) -> None:
+    verdict = verify_json({"mutation": [SET], "recovery": [{"op_type": "restore_tool"}]})
+    text = feedback(mode, DELETES.mutation, None, verdict).text
+    assert Code.MALFORMED.value in text
+    assert "recovery[0].target" in text
+
+
+@pytest.mark.parametrize(
+    ("tried", "kind"),
+    [
+        (candidate([SET], [], [DELETE]), DefectKind.MISSING_CAPTURE),
+        (candidate([SET], [], [RESTORE]), DefectKind.MISSING_CAPTURE),
+        (candidate([SET], [CAPTURE], [DELETE]), DefectKind.WRONG_RECOVERY_OPERATION),
+        (candidate([SET], [CAPTURE], []), DefectKind.MISSING_RECOVERY),
+        (candidate([SET], [{**CAPTURE, "target": "other"}], [RESTORE]), DefectKind.DUMMY_CAPTURE),
+        (candidate([ALLOCATE], [], []), DefectKind.RESOURCE_LEAK),
+        (candidate([SET], [CAPTURE], [RESTORE], "tools"), DefectKind.OMITTED_EFFECT),
+        (
+            candidate([SET], [CAPTURE], [RESTORE, {"op_type": "unregister_tool", "target": "grep"}]),
+            DefectKind.COLLATERAL_CHANGE,
+        ),
+    ],
+)
+def test_each_mistake_has_its_class(tried: Candidate, kind: DefectKind) -> None:
+    verdict = verify_sampled(tried, nominal=State.read(NOMINAL, "nominal"))
+    assert kind in {defect.kind for defect in defects(tried, visible(verdict))}
+
+
+CANARY = "canary-hidden-5d1c"
+
+
+def planted(hidden_only: bool) -> tuple[Candidate, Any]:
+    """A verdict whose hidden states carry a canary in every content, and whose dev states pass or fail."""
+    made = suites(State.read(NOMINAL, "nominal"), DELETES.mutation)
+    poisoned = State.read(
+        {
+            "config": {"agent": {"timeout_sec": CANARY}, CANARY: {CANARY: CANARY}},
+            "prompts": {CANARY: CANARY},
+            "files": {f"{CANARY}/f": {"content": CANARY}},
+        },
+        "hidden",
+    )
+    absent = State.read({"config": {"agent": {"other": 1}}}, "dev")
+    dev = tuple(absent for _ in range(10)) if hidden_only else made.dev
+    verdict = verify_on(DELETES, Suites(dev, (poisoned,) * 20, (poisoned,) * 20), level=Level.L1)
+    assert any(CANARY in str(residual) for trip in verdict.splits["iid"].trips for residual in trip.residuals)
+    return DELETES, verdict
+
+
+@pytest.mark.parametrize("hidden_only", [True, False], ids=["dev passes", "dev fails too"])
+@pytest.mark.parametrize("mode", list(Mode))
+def test_nothing_of_a_hidden_state_reaches_the_text(mode: Mode, hidden_only: bool) -> None:
+    tried, verdict = planted(hidden_only)
+    for failures in (1, 2, 3, 4):
+        text = feedback(mode, tried.mutation, tried, verdict, failures=failures).text
+        assert CANARY not in text
+        assert "iid[" not in text
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_hidden_states_are_not_told_apart_one_by_one(mode: Mode) -> None:
+    """Two hidden splits with the same counts but other states failing give the same text."""
+    there = State.read({"config": {"agent": {"timeout_sec": 5}}}, "there")
+    absent = State.read({"config": {"agent": {"other": 1}}}, "absent")
+    texts = set()
+    for hidden in (((there,) * 3 + (absent,) * 17), ((absent,) * 17 + (there,) * 3)):
+        verdict = verify_on(DELETES, Suites((absent,) * 10, hidden, hidden), level=Level.L1)
+        texts.add(feedback(mode, DELETES.mutation, DELETES, verdict).text)
+    assert len(texts) == 1
+
+
+def test_isolation_withholds_the_hidden_bounds_as_well() -> None:
+    text = told(Mode.D1, isolated=True)
+    assert "LCB" not in text
+    assert "Dev Recovery Rate" in text

@@ -1,0 +1,42 @@
+"""The real small model on this machine: the pipe from a request to a schema-valid reply. Needs its weights."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from takeback.state import Level
+from takeback.synthesize.attempt import read_repair
+from takeback.synthesize.models import LocalModel, LocalSettings, Request, weights
+from takeback.synthesize.prompting import prompt_set
+
+CACHE = weights.cache_directory(os.environ, sys.platform, Path.home())
+
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.skipif(not weights.is_present(weights.SMOL, CACHE), reason="run 'takeback model fetch --small'"),
+]
+
+
+def test_a_small_model_answers_within_the_schema() -> None:
+    prompts = prompt_set()
+    mutation = [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}]
+    model = LocalModel(LocalSettings(weights.SMOL.path(CACHE)))
+    request = Request(
+        model=model.name,
+        messages=prompts.regenerate(Level.L1, mutation=mutation),
+        schema=prompts.schema(Level.L1, mutation=False),
+        max_tokens=400,
+    )
+    reply = model.complete(request)
+    assert reply.usage.prompt_tokens > 100
+    if reply.finish_reason == "stop":
+        assert set(json.loads(reply.text)) == {"witness", "recovery", "contract"}
+    else:
+        found = read_repair(reply, ())
+        assert found.rejected is not None
+        assert found.rejected.shortfall == "truncated"

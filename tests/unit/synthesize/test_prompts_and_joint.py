@@ -1,0 +1,130 @@
+"""Prompts are whole and frozen; joint search takes the best change that can be taken back."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from takeback.errors import InputError
+from takeback.language import Candidate, Program
+from takeback.state import KINDS, Level, Stage
+from takeback.synthesize.attempt import Attempt
+from takeback.synthesize.joint import Joint, joint
+from takeback.synthesize.loop import Settings
+from takeback.synthesize.models import Message, Reply, Request
+from takeback.synthesize.portfolio import repair_with_portfolio
+from takeback.synthesize.prompting import prompt_set
+from takeback.verify import Verdict, prove
+
+
+@pytest.mark.parametrize("level", [Level.L0, Level.L1])
+def test_a_language_description_names_every_operation_of_the_language_and_no_other(level: Level) -> None:
+    text = prompt_set().files[f"language_{level.value}.md"]
+    for kind in KINDS.values():
+        told = re.search(rf"\b{kind.name}\b", text) is not None
+        wanted = level.includes(kind.level) and (level is Level.L1 or kind.stage is not Stage.FORWARD)
+        assert told == wanted, kind.name
+
+
+@pytest.mark.parametrize("level", [Level.L0, Level.L1])
+@pytest.mark.parametrize("mutation", [True, False])
+def test_a_frozen_schema_allows_every_operation_of_its_language_and_no_other(level: Level, mutation: bool) -> None:
+    text = json.dumps(prompt_set().schema(level, mutation=mutation))
+    for kind in KINDS.values():
+        wanted = level.includes(kind.level) and (mutation or kind.stage is not Stage.FORWARD)
+        assert (f'"{kind.name}"' in text) == wanted, kind.name
+
+
+def test_a_change_to_any_file_changes_the_digest() -> None:
+    prompts = prompt_set()
+    seen = {prompts.digest()}
+    for name in prompts.files:
+        changed = type(prompts)(prompts.version, {**prompts.files, name: prompts.files[name] + " "})
+        seen.add(changed.digest())
+    assert len(seen) == len(prompts.files) + 1
+
+
+def test_the_part_that_stays_the_same_comes_first() -> None:
+    prompts = prompt_set()
+    asked = [
+        prompts.propose(Level.L1, state={"config": {}}, instruction="a"),
+        prompts.repair(Level.L1, mutation=[], attempt={}, diagnosis="d"),
+        prompts.regenerate(Level.L1, mutation=[1]),
+    ]
+    language = prompts.fill("language_L1.md")
+    assert all(messages[0] == asked[0][0] and messages[1].content.startswith(language) for messages in asked)
+
+
+def proposal(value: int, recovers: bool) -> str:
+    target = {"target": "agent.timeout_sec"}
+    return json.dumps(
+        {
+            "mutation": [{"op_type": "set_config", **target, "value": value}],
+            "witness": [{"op_type": "capture_config", **target, "witness_key": "w"}],
+            "recovery": [{"op_type": "restore_config", **target, "witness_key": "w"}] if recovers else [],
+            "contract": ["config"],
+        }
+    )
+
+
+class Listed:
+    """Gives one reply after the other."""
+
+    name = "listed"
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = texts
+
+    def complete(self, request: Request) -> Reply:
+        return Reply(self.texts[request.seed], "stop")
+
+
+def search(*texts: str, mend: Any = None) -> Joint:
+    def score(mutation: Program) -> Fraction:
+        return Fraction(mutation[0].value, 10)
+
+    def ask(number: int) -> Request:
+        return Request(model="listed", messages=(Message("user", "x"),), seed=number)
+
+    return joint(ask, len(texts), Listed(*texts), judge, score, mend)
+
+
+def judge(candidate: Candidate) -> Verdict:
+    return prove(candidate)
+
+
+def test_a_reversible_proposal_wins_over_an_irreversible_one_of_equal_capability() -> None:
+    found = search(proposal(5, recovers=False), proposal(5, recovers=True))
+    assert found.chosen is not None
+    assert found.chosen.number == 1
+
+
+def test_both_the_constrained_and_the_unconstrained_choice_are_reported_with_the_price() -> None:
+    found = search(proposal(9, recovers=False), proposal(4, recovers=True), proposal(2, recovers=True)).to_json()
+    assert (found["chosen"], found["unconstrained"], found["price"]) == (1, 0, "1/2")
+    assert found["account"]["calls"] == 3
+
+
+def test_mending_lets_the_most_capable_proposal_win() -> None:
+    def mend(attempt: Attempt) -> Any:
+        return repair_with_portfolio(attempt, None, judge, Settings())
+
+    found = search(proposal(9, recovers=False), proposal(4, recovers=True), mend=mend)
+    assert found.chosen is not None
+    assert found.chosen.number == 0
+
+
+def test_proposals_that_do_not_improve_or_cannot_be_read_are_never_chosen() -> None:
+    found = search(proposal(0, recovers=True), "no", proposal(-3, recovers=True))
+    assert found.chosen is None
+    assert found.unconstrained is None
+    assert [row["shortfall"] for row in found.to_json()["proposals"]] == [None, "prose", None]
+
+
+def test_the_number_of_proposals_is_bounded() -> None:
+    with pytest.raises(InputError, match="--joint"):
+        search()

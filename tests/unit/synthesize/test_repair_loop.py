@@ -1,0 +1,217 @@
+"""The loop against a real server that misbehaves: every bad reply costs its turn, an outage costs nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.fault_server import Act, FaultServer
+
+from takeback.diagnose import Mode
+from takeback.errors import InputError, ServiceFault
+from takeback.language import Candidate
+from takeback.state import Level
+from takeback.synthesize.attempt import Attempt, attempt_from
+from takeback.synthesize.loop import Repair, Settings, repair
+from takeback.synthesize.models import Endpoint, OpenAIModel, RecordingModel, ReplayModel
+from takeback.synthesize.portfolio import repair_with_oracle, repair_with_portfolio
+from takeback.verify import Code, Reason, Verdict, prove, verify_sampled
+
+MUTATION = [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}]
+CAPTURE = {"op_type": "capture_config", "target": "agent.timeout_sec", "witness_key": "w0"}
+RESTORE = {"op_type": "restore_config", "target": "agent.timeout_sec", "witness_key": "w0"}
+GOOD = json.dumps({"witness": [CAPTURE], "recovery": [RESTORE], "contract": ["config"]})
+BAD = json.dumps({"witness": [], "recovery": [], "contract": ["config"]})
+MIDDLEWARE = {"op_type": "restore_middleware", "target": "auth", "witness_key": "w0"}
+DEFAULT = Settings()
+START = attempt_from({"mutation": MUTATION, "witness": [], "recovery": [], "contract": ["config"]})
+
+
+def judge(candidate: Candidate) -> Verdict:
+    return verify_sampled(candidate)
+
+
+def judge_l0(candidate: Candidate) -> Verdict:
+    return verify_sampled(candidate, level=Level.L0)
+
+
+def run(
+    script: list[Act], settings: Settings = DEFAULT, start: Attempt = START, **endpoint: Any
+) -> tuple[Repair, FaultServer]:
+    with FaultServer(script) as server:
+        defaults: dict[str, Any] = {"model": "m", "timeout_s": 5, "max_retries": 0, "max_reply_chars": 5000}
+        model = OpenAIModel(Endpoint(base_url=server.base_url, **{**defaults, **endpoint}), sleep=lambda _: None)
+        found = repair(start, model, judge_l0 if settings.level is Level.L0 else judge, settings)
+    return found, server
+
+
+def test_the_first_admitted_reply_ends_the_loop() -> None:
+    found, server = run([Act(text=BAD), Act(text=GOOD)])
+    assert found.admitted is not None
+    assert [turn.outcome for turn in found.turns] == ["RECOVERY_EQUIVALENCE_FAILED", "admitted"]
+    assert len(server.seen) == 2
+    assert found.account.calls == 2
+    assert found.account.completion_tokens == 14
+
+
+def test_the_budget_bounds_the_turns() -> None:
+    found, server = run([Act(text=BAD)], Settings(budget=3))
+    assert found.admitted is None
+    assert len(server.seen) == len(found.turns) == 3
+
+
+@pytest.mark.parametrize(
+    ("act", "outcome"),
+    [
+        (Act(text=""), "empty"),
+        (Act(text=GOOD[:-30]), "malformed_json"),
+        (Act(text=GOOD[:-30], finish_reason="length"), "truncated"),
+        (Act(text=f"Here you go: {GOOD}"), "prose"),
+        (Act(text=f"{GOOD}\nThat should do."), "prose"),
+        (Act(text='["witness"]'), "wrong_shape"),
+        (Act(text='{"recovery": "restore everything", "witness": []}'), "wrong_shape"),
+        (Act(text='{"undo": []}'), "wrong_shape"),
+        (Act(text=json.dumps({"witness": [CAPTURE], "recovery": [{**RESTORE, "extra": 1}]})), "wrong_shape"),
+        (
+            Act(text=json.dumps({"witness": [CAPTURE], "recovery": [RESTORE], "contract": ["everything"]})),
+            "wrong_shape",
+        ),
+        (Act(text="z" * 20_000), "too_large"),
+        (Act(text=json.dumps({**json.loads(GOOD), "mutation": [{**MUTATION[0], "value": 61}]})), "mutation_changed"),
+        (Act(text=json.dumps({**json.loads(GOOD), "mutation": []})), "mutation_changed"),
+        (Act(text=json.dumps({**json.loads(GOOD), "mutation": "same"})), "mutation_changed"),
+    ],
+)
+def test_a_reply_that_is_no_candidate_uses_up_its_turn_and_is_classified(act: Act, outcome: str) -> None:
+    found, server = run([act, Act(text=GOOD)])
+    assert [turn.outcome for turn in found.turns] == [outcome, "admitted"]
+    assert len(server.seen) == 2
+
+
+def test_an_operation_out_of_the_language_is_rejected_before_it_runs_and_uses_up_its_turn() -> None:
+    wrong = json.dumps({"witness": [CAPTURE], "recovery": [MIDDLEWARE], "contract": ["config"]})
+    found, _ = run([Act(text=wrong), Act(text=GOOD)], Settings(level=Level.L0))
+    assert [turn.outcome for turn in found.turns] == ["out_of_language", "admitted"]
+    assert found.turns[0].verdict.splits == {}
+    assert "restore_middleware" in found.turns[1].told.text
+
+
+def test_a_reply_that_repeats_the_locked_mutation_is_accepted() -> None:
+    found, _ = run([Act(text=json.dumps({**json.loads(GOOD), "mutation": MUTATION}))])
+    assert found.admitted is not None
+
+
+def test_the_next_prompt_says_what_was_wrong_with_a_reply_that_could_not_be_read() -> None:
+    found, server = run([Act(text=f"Sure! {GOOD}"), Act(text=GOOD)])
+    assert "prose" in found.turns[1].told.text
+    assert found.turns[1].told.text in server.seen[1].body["messages"][1]["content"]
+
+
+def test_regeneration_tells_nothing_about_earlier_attempts() -> None:
+    found, server = run([Act(text=BAD), Act(text=GOOD)], Settings(mode=Mode.NONE))
+    contents = [seen.body["messages"][1]["content"] for seen in server.seen]
+    assert contents[0] == contents[1]
+    assert [seen.body["seed"] for seen in server.seen] == [7001, 7002]
+    assert all(turn.told.text == "" for turn in found.turns)
+
+
+def test_the_system_prompt_is_the_same_in_every_mode_and_language() -> None:
+    prompts = set()
+    for mode in Mode:
+        for level in (Level.L0, Level.L1):
+            _, server = run([Act(text=GOOD)], Settings(mode=mode, level=level))
+            prompts.add(server.seen[0].body["messages"][0]["content"])
+    assert len(prompts) == 1
+
+
+@pytest.mark.parametrize(
+    "act", [Act(status=500), Act(status=429), Act(text=GOOD * 9, drop_after=100), Act(stall=True)]
+)
+def test_an_outage_stops_the_run_and_is_no_turn(act: Act) -> None:
+    with pytest.raises(ServiceFault):
+        run([Act(text=BAD), act], timeout_s=0.3)
+
+
+def test_a_run_stopped_by_an_outage_resumes_and_ends_with_the_same_recording(tmp_path: Path) -> None:
+    script = [Act(text=BAD), Act(text="oops"), Act(text=GOOD)]
+    ticks = lambda: 0.0  # noqa: E731 - a clock that stands still makes recordings comparable
+
+    def record(folder: Path, acts: list[Act]) -> Repair:
+        with FaultServer(acts) as server:
+            model = OpenAIModel(Endpoint(base_url=server.base_url, model="m", max_retries=0), clock=ticks)
+            with RecordingModel(model, folder) as recorder:
+                return repair(START, recorder, judge, Settings())
+
+    whole = record(tmp_path / "whole", script)
+    with pytest.raises(ServiceFault):
+        record(tmp_path / "broken", [*script[:2], Act(status=503)])
+    resumed = record(tmp_path / "broken", [script[2]])
+    assert resumed.to_json() == whole.to_json()
+    assert (tmp_path / "broken/recording.jsonl").read_bytes() == (tmp_path / "whole/recording.jsonl").read_bytes()
+    assert repair(START, ReplayModel(tmp_path / "whole"), judge, Settings()).to_json() == whole.to_json()
+
+
+def test_a_start_that_is_good_already_asks_nothing() -> None:
+    good = attempt_from({"mutation": MUTATION, **json.loads(GOOD)})
+    found, server = run([Act(text=BAD)], start=good)
+    assert (found.source, server.seen) == ("start", [])
+    assert found.admitted is not None
+
+
+def test_a_mutation_that_the_language_cannot_say_asks_nothing() -> None:
+    start = attempt_from({"mutation": [{"op_type": "add_middleware", "target": "x", "value": {"handler": "h"}}]})
+    found, server = run([Act(text=GOOD)], Settings(level=Level.L0), start=start)
+    assert found.admitted is None
+    assert [out.op_type for out in found.unsayable] == ["add_middleware"]
+    assert server.seen == []
+
+
+def test_a_start_without_a_readable_mutation_is_an_error() -> None:
+    with pytest.raises(InputError, match="no readable mutation"):
+        run([Act(text=GOOD)], start=attempt_from({"mutation": "x"}))
+
+
+@pytest.mark.parametrize("budget", [0, 65])
+def test_a_budget_out_of_range_is_an_error(budget: int) -> None:
+    with pytest.raises(InputError, match="budget"):
+        Settings(budget=budget)
+
+
+class Silent:
+    """A model that must not be asked."""
+
+    name = "silent"
+
+    def complete(self, request: object) -> Any:
+        raise AssertionError("asked")
+
+
+def test_the_portfolio_asks_no_model_where_the_oracle_has_an_inverse() -> None:
+    found = repair_with_portfolio(START, Silent(), prove, Settings())
+    assert found.source == "oracle"
+    assert found.admitted is not None
+    assert found.verdict.grade.value == "proved"
+
+
+def test_the_portfolio_asks_the_model_where_the_judge_turns_the_oracle_down() -> None:
+    wanted = attempt_from({"mutation": MUTATION, **json.loads(GOOD)}).candidate
+
+    def picky(candidate: Candidate) -> Verdict:
+        verdict = prove(candidate)
+        disliked = Reason(Code.RECOVERY_EQUIVALENCE_FAILED, "not this one")
+        return verdict if candidate == wanted else replace(verdict, admitted=False, reasons=(disliked,))
+
+    with FaultServer([Act(text=GOOD)]) as server:
+        model = OpenAIModel(Endpoint(base_url=server.base_url, model="m"))
+        found = repair_with_portfolio(START, model, picky, Settings())
+    assert (found.source, found.admitted) == ("model", wanted)
+
+
+def test_the_oracle_says_what_the_language_lacks() -> None:
+    start = attempt_from({"mutation": [{"op_type": "write_file", "target": "a", "value": "x"}]})
+    found = repair_with_oracle(start, judge_l0, Settings(level=Level.L0))
+    assert found.admitted is None
+    assert [out.op_type for out in found.unsayable] == ["write_file"]

@@ -1,0 +1,195 @@
+"""Verdicts as data: every rejection has its reason, nothing a candidate contains raises or hangs."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+
+import pytest
+from tests.support.running import op
+
+from takeback.counterfactual import Suites
+from takeback.errors import InputError, VerifierBroken
+from takeback.language import read_candidate
+from takeback.state import Level, State
+from takeback.synthesize import invert
+from takeback.verify import Code, Grade, prove, round_trip, self_check, verify, verify_json, verify_on, verify_sampled
+from takeback.verify import sampled as sampled_module
+from takeback.verify import selfcheck as selfcheck_module
+from takeback.verify.trip import PASSED, Trial, Trip
+
+SET = op("set_config", "verbose", value=True)
+GOOD = {"mutation": [SET], "witness": [op("capture_config", "verbose", witness_key="w")],
+        "recovery": [op("restore_config", "verbose", witness_key="w")],
+            "contract": ['config["verbose"]']}  # fmt: skip
+DELETES = {"mutation": [SET], "recovery": [op("delete_config", "verbose")], "contract": ["config"]}
+RULES = ("proof", "split-wald", "pooled-wilson", "hidden-wilson")
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_verdict_has_the_fields_a_program_needs(rule):
+    for plain, admitted in ((GOOD, True), (DELETES, False)):
+        verdict = json.loads(json.dumps(verify_json(plain, rule=rule).to_json()))
+        assert set(verdict) == {"admitted", "grade", "rule", "language", "splits", "classes", "reasons",
+                                "counterexample", "mutation_digest"}  # fmt: skip
+        assert verdict["admitted"] is admitted
+        assert verdict["rule"] == rule
+        if rule != "proof":
+            assert set(verdict["splits"]) == {"dev", "iid", "ood"}
+            assert all(set(split) == {"passed", "of", "bound"} for split in verdict["splits"].values())
+
+
+def test_a_counterexample_in_json_shows_state_split_residuals_and_failures():
+    example = verify_json(DELETES).to_json()["counterexample"]
+    assert set(example) == {"state", "split", "residuals", "uncovered", "failure", "forward_failure"}
+    (residual,) = example["residuals"]
+    assert residual["address"] == 'config["verbose"]'
+    assert residual["covered"] is True
+    assert residual["expected"] == example["state"]["config"]["verbose"]
+    assert "found" not in residual
+
+
+@pytest.mark.parametrize(
+    ("rule", "good", "bad"), [("proof", "proved", "refuted"), ("split-wald", "sampled", "refuted")]
+)
+def test_grades_say_what_the_evidence_is(rule, good, bad):
+    assert verify_json(GOOD, rule=rule).grade.value == good
+    assert verify_json(DELETES, rule=rule).grade.value == bad
+    assert verify_json({}, rule=rule).grade is Grade.DECLARED
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("plain", "code"),
+    [
+        (None, Code.MALFORMED),
+        ({"mutation": [op("fly", "x")]}, Code.MALFORMED),
+        ({"mutation": [SET] * 65}, Code.LIMIT),
+        ({"mutation": [op("set_config", "a", value="x" * 1_000_001)]}, Code.LIMIT),
+        ({"mutation": [op("write_file", "f", value="x")]}, Code.OUT_OF_LANGUAGE),
+    ],
+)
+def test_what_cannot_be_run_is_rejected_with_its_reason(plain, code, rule):
+    verdict = verify_json(plain, rule=rule, level=Level.L0)
+    assert not verdict.admitted
+    assert verdict.grade is Grade.DECLARED
+    assert {reason.code for reason in verdict.reasons} == {code}
+    assert verdict.splits == {}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_changed_mutation_is_rejected_before_anything_runs(rule):
+    locked = read_candidate(GOOD).mutation_digest()
+    changed = {**GOOD, "mutation": [{**SET, "value": 1}]}
+    verdict = verify_json(changed, rule=rule, locked=locked)
+    assert [reason.code for reason in verdict.reasons] == [Code.MUTATION_CHANGED]
+    assert locked in verdict.reasons[0].message
+    assert verify_json(GOOD, rule=rule, locked=locked).admitted
+
+
+def test_an_unknown_rule_is_an_error_not_a_verdict():
+    with pytest.raises(InputError, match="found luck, expected one of split-wald"):
+        verify(read_candidate(GOOD), rule="luck")
+
+
+def test_a_fault_inside_an_operation_fails_the_trip_with_its_name(monkeypatch):
+    candidate = read_candidate(GOOD)
+
+    def explode(*_: object) -> None:
+        raise ZeroDivisionError("boom")
+
+    object.__setattr__(candidate.recovery[0].kind, "run", explode)
+    try:
+        trip = round_trip(candidate, State())
+    finally:
+        from takeback.state.treed import restore
+
+        object.__setattr__(candidate.recovery[0].kind, "run", restore)
+    assert not trip.passed
+    assert trip.failure == "fault: ZeroDivisionError: boom"
+
+
+def test_time_that_runs_out_is_a_rejection():
+    verdict = verify_sampled(read_candidate(GOOD), max_seconds=-1)
+    assert not verdict.admitted
+    assert [reason.code for reason in verdict.reasons] == [Code.TIMEOUT]
+
+
+def test_a_candidate_with_no_operations_at_all_is_admitted_as_doing_nothing():
+    assert verify_json({"mutation": []}).admitted
+    assert verify_json({"mutation": []}, rule="split-wald").admitted
+
+
+def test_one_failure_of_twenty_is_admitted_by_split_wald_but_stays_refuted():
+    candidate = read_candidate(DELETES)
+    there = State.read({"config": {"verbose": 1}})
+    absent = tuple(State.read({"config": {f"k{at}": at}}) for at in range(41))
+    made = Suites(absent[:2], (*absent[2:21], there), absent[21:41])
+    verdict = verify_on(candidate, made, level=Level.L0)
+    assert verdict.admitted
+    assert verdict.grade is Grade.REFUTED
+    assert verdict.counterexample.state == there
+    assert (verdict.splits["iid"].passed, verdict.splits["iid"].of) == (19, 20)
+    worse = Suites(made.dev, (*absent[2:20], there, State.read({"config": {"verbose": 2}})), made.ood)
+    rejected = verify_on(candidate, worse, level=Level.L0)
+    assert not rejected.admitted
+    assert Code.BOUND_TOO_LOW in {reason.code for reason in rejected.reasons}
+
+
+def test_a_replay_on_one_state_admits_nothing():
+    verdict = verify_json(GOOD, rule="exact", nominal=State())
+    assert not verdict.admitted
+    assert verdict.reasons == ()
+    assert verdict.splits["given"].passed == 1
+
+
+def test_the_rules_own_numbers_of_states_are_used_unless_others_are_given():
+    assert verify_json(GOOD, rule="hidden-wilson").splits["iid"].of == 50
+    verdict = verify_json(GOOD, rule="split-wald", iid=30, ood=7, dev="Q5")
+    assert [verdict.splits[name].of for name in ("dev", "iid", "ood")] == [5, 30, 7]
+
+
+# the self-check ---------------------------------------------------------------------------------------------
+
+
+def test_the_self_check_passes_on_the_real_verifier_and_has_the_three_plants_of_the_paper():
+    self_check()
+    assert {"do nothing", "wrong address", "wrong order"} <= set(selfcheck_module.PLANTS)
+
+
+@pytest.mark.parametrize("lie", [Trip(), Trip(failure="always")])
+def test_a_verifier_that_always_says_the_same_is_broken(lie):
+    with pytest.raises(VerifierBroken, match="the planted recovery"):
+        self_check(lambda *_: lie)
+
+
+@pytest.mark.parametrize("plant", [name for name, (good, _) in selfcheck_module.PLANTS.items() if not good])
+def test_letting_one_plant_through_aborts_the_run(plant):
+    wrong = read_candidate(selfcheck_module.PLANTS[plant][1])
+
+    def nearly(candidate: object, state: State) -> Trip:
+        return PASSED if candidate.digest() == wrong.digest() else round_trip(candidate, state)
+
+    with pytest.raises(VerifierBroken, match=plant):
+        self_check(nearly)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_verification_aborts_when_the_verifier_is_broken(rule, monkeypatch):
+    monkeypatch.setattr(Trial, "_run", lambda self, state: PASSED)
+    with pytest.raises(VerifierBroken):
+        verify_json(GOOD, rule=rule)
+
+
+def test_every_run_checks_itself(monkeypatch):
+    calls = []
+    monkeypatch.setattr(sampled_module, "self_check", lambda: calls.append("sampled"))
+    monkeypatch.setattr(import_module("takeback.verify.proof"), "self_check", lambda: calls.append("proof"))
+    verify_json(GOOD, rule="split-wald")
+    prove(read_candidate(GOOD))
+    assert calls == ["sampled", "proof"]
+
+
+def test_the_oracle_of_a_good_mutation_is_admitted_by_every_rule():
+    candidate = invert(read_candidate(GOOD).mutation)
+    assert all(verify(candidate, rule=rule).admitted for rule in RULES)
