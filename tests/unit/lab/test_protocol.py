@@ -43,9 +43,13 @@ def test_another_lock_is_not_written_over_but_may_be_replaced_and_is_kept(tmp_pa
 
 
 def test_what_was_finished_stays_when_a_run_breaks_off_and_goes_when_it_ends(tmp_path):
-    with pytest.raises(KeyboardInterrupt), open_run(tmp_path, "oracle", PARTS) as run:
-        run.finished.record("unit", 1)
-        raise KeyboardInterrupt
+    def broken_off():
+        with open_run(tmp_path, "oracle", PARTS) as run:
+            run.finished.record("unit", 1)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()
     with open_run(tmp_path, "oracle", PARTS) as run:
         assert run.finished["unit"] == 1
     assert list((tmp_path / "progress").iterdir()) == []
