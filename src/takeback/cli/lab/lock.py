@@ -14,7 +14,7 @@ NameArgument = typer.Argument(..., metavar="NAME", help="An experiment, such as 
 OutOption = typer.Option(Path("results"), "--out", help="Results folder; the lock goes to locks/NAME.json in it.")
 TasksOption = typer.Option(None, "--tasks", min=1, help="As for the experiment.")
 SetOption = typer.Option(None, "--set", help="As for the experiment.")
-BankOption = typer.Option(None, "--bank", help="As for the experiment.")
+BankOption = typer.Option(None, "--bank", metavar="DIR", help="As for the experiment.")
 ReplaceFlag = typer.Option(False, "--replace", help="Keep another lock that is there beside the new one.")
 
 

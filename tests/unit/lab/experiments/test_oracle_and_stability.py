@@ -100,9 +100,9 @@ def test_a_run_that_broke_off_goes_on_without_repeating_what_was_finished(tmp_pa
 
 
 def _bank(tmp_path, entries):
-    file = tmp_path / "bank.json"
-    file.write_text(json.dumps({"entries": entries}))
-    return file
+    bank = {"model": "m", "locked": len(entries), "lock": "0" * 64, "entries": entries}
+    (tmp_path / "bank.json").write_text(json.dumps(bank))
+    return tmp_path
 
 
 def test_a_frozen_bank_gives_its_defective_mutations(tmp_path):
