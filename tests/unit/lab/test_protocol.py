@@ -4,11 +4,13 @@ import pytest
 
 from takeback.errors import InputError, LockChanged
 from takeback.lab.experiments import oracle
-from takeback.lab.lock import read_lock
+from takeback.lab.lock import make_lock, read_lock
 from takeback.lab.protocol import freeze, frozen_path, open_run, parts_of, protocol_parts, sources
 from takeback.lab.results import read_results, verify_results
 
 PARTS = parts_of(tasks=["a", "b"], seeds=[1])
+LOCK = make_lock("oracle", PARTS)
+OTHER = make_lock("oracle", {**PARTS, "tasks": []})
 
 
 def test_every_part_is_locked_and_one_that_does_not_apply_is_null():
@@ -19,7 +21,7 @@ def test_every_part_is_locked_and_one_that_does_not_apply_is_null():
 
 
 def test_a_run_under_the_frozen_lock_goes_ahead(tmp_path):
-    lock = freeze(tmp_path, "oracle", PARTS)
+    lock = freeze(tmp_path, LOCK)
     with open_run(tmp_path, "oracle", PARTS) as run:
         assert run.lock == lock == read_lock(frozen_path(tmp_path, "oracle"))
         run.record("oracle-proof", "oracle", {"tasks": []})
@@ -28,16 +30,16 @@ def test_a_run_under_the_frozen_lock_goes_ahead(tmp_path):
 
 
 def test_a_run_under_a_changed_part_refuses_and_names_it(tmp_path):
-    freeze(tmp_path, "oracle", PARTS)
+    freeze(tmp_path, LOCK)
     with pytest.raises(LockChanged, match="seeds"), open_run(tmp_path, "oracle", {**PARTS, "seeds": [2]}):
         pytest.fail("it ran")
 
 
 def test_another_lock_is_not_written_over_but_may_be_replaced_and_is_kept(tmp_path):
-    first = freeze(tmp_path, "oracle", PARTS)
+    first = freeze(tmp_path, LOCK)
     with pytest.raises(LockChanged, match="tasks"):
-        freeze(tmp_path, "oracle", {**PARTS, "tasks": []})
-    second = freeze(tmp_path, "oracle", {**PARTS, "tasks": []}, replace=True)
+        freeze(tmp_path, OTHER)
+    second = freeze(tmp_path, OTHER, replace=True)
     assert read_lock(frozen_path(tmp_path, "oracle")) == second
     assert read_lock(tmp_path / "locks" / f"oracle-{first.digest[:16]}.json") == first
 

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from takeback.cli.output import JsonFlag, emit, out
+from takeback.lab.lock import make_lock
 from takeback.lab.protocol import freeze, frozen_path, protocol_parts
 
 NameArgument = typer.Argument(..., metavar="NAME", help="An experiment, such as oracle.", show_default=False)
@@ -38,7 +39,7 @@ def lock(
     """
     given: dict[str, Any] = {"tasks": tasks, "sets": sets or None, "bank": bank}
     options = {option: value for option, value in given.items() if value is not None}
-    made = freeze(results, name, protocol_parts(name, options), replace=replace)
+    made = freeze(results, make_lock(name, protocol_parts(name, options)), replace=replace)
     if as_json:
         emit({**made.to_json(), "path": str(frozen_path(results, name))})
         return
