@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from takeback.errors import InputError, LockChanged
-from takeback.lab.lock import PARTS, Lock, check, make_lock, read_lock, write_lock
+from takeback.lab.lock import PARTS, Lock, make_lock, read_lock, write_lock
 from takeback.lab.progress import Progress, progress_path
 from takeback.lab.results import write_results
 
@@ -73,19 +73,29 @@ def frozen_path(results: Path, name: str) -> Path:
     return results / LOCKS / f"{name}.json"
 
 
-def freeze(results: Path, name: str, parts: Mapping[str, Any], *, replace: bool = False) -> Lock:
-    """Freeze the parts; another lock already there is an error, or with `replace` kept beside the new one."""
-    path, lock = frozen_path(results, name), make_lock(name, parts)
+def freeze(results: Path, lock: Lock, *, replace: bool = False) -> Lock:
+    """Write a lock down before its run; another one already there is an error, or with `replace` kept beside it."""
+    path = frozen_path(results, lock.name)
     if path.exists():
-        held = read_lock(path)
-        if held.digest == lock.digest:
-            return lock
         if not replace:
-            check(held, parts)
-            raise LockChanged(name, (("name", held.name, name),))
-        write_lock(held, path.with_name(f"{name}-{held.digest[:16]}.json"))
+            check_frozen(results, lock)
+        held = read_lock(path)
+        if held.digest != lock.digest:
+            write_lock(held, path.with_name(f"{lock.name}-{held.digest[:16]}.json"))
     write_lock(lock, path)
     return lock
+
+
+def check_frozen(results: Path, lock: Lock) -> None:
+    """Raise `LockChanged`, naming each part that differs, if another lock of this name was frozen."""
+    path = frozen_path(results, lock.name)
+    if not path.exists():
+        return
+    held = read_lock(path)
+    if held.digest != lock.digest:
+        parts = sorted({*held.parts, *lock.parts})
+        pairs = [(part, held.parts.get(part, ""), lock.parts.get(part, "")) for part in parts]
+        raise LockChanged(lock.name, tuple(pair for pair in pairs if pair[1] != pair[2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +122,7 @@ def open_run(results: Path | None, name: str, parts: Mapping[str, Any]) -> Itera
     if results is None:
         yield Run(None, lock, None)
         return
-    frozen = frozen_path(results, name)
-    if frozen.exists():
-        check(read_lock(frozen), parts)
+    check_frozen(results, lock)
     with Progress(progress_path(results, lock), lock) as finished:
         yield Run(results, lock, finished)
     finished.path.unlink()

@@ -8,13 +8,14 @@ from typing import Any
 import typer
 
 from takeback.cli.output import JsonFlag, emit, out
+from takeback.lab.lock import make_lock
 from takeback.lab.protocol import freeze, frozen_path, protocol_parts
 
 NameArgument = typer.Argument(..., metavar="NAME", help="An experiment, such as oracle.", show_default=False)
 OutOption = typer.Option(Path("results"), "--out", help="Results folder; the lock goes to locks/NAME.json in it.")
 TasksOption = typer.Option(None, "--tasks", min=1, help="As for the experiment.")
 SetOption = typer.Option(None, "--set", help="As for the experiment.")
-BankOption = typer.Option(None, "--bank", help="As for the experiment.")
+BankOption = typer.Option(None, "--bank", metavar="DIR", help="As for the experiment.")
 ReplaceFlag = typer.Option(False, "--replace", help="Keep another lock that is there beside the new one.")
 
 
@@ -38,7 +39,7 @@ def lock(
     """
     given: dict[str, Any] = {"tasks": tasks, "sets": sets or None, "bank": bank}
     options = {option: value for option, value in given.items() if value is not None}
-    made = freeze(results, name, protocol_parts(name, options), replace=replace)
+    made = freeze(results, make_lock(name, protocol_parts(name, options)), replace=replace)
     if as_json:
         emit({**made.to_json(), "path": str(frozen_path(results, name))})
         return
