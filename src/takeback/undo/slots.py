@@ -50,6 +50,7 @@ class Shape(ABC):
 
     def __init__(self, surface: Surface) -> None:
         self.surface = surface
+        self.plain = not (self.nested or self.claims)
 
     @abstractmethod
     def own(self, op: Operation) -> Path | None:
@@ -66,6 +67,10 @@ class Shape(ABC):
     @abstractmethod
     def differing(self, before: Any, after: Any) -> Iterator[Path]:
         """Slots whose content, or place, differs."""
+
+    def alike(self, one: Any, two: Any) -> bool:
+        """Whether two contents are the same by type and value, place included."""
+        return same(one, two)
 
     @abstractmethod
     def to_json(self, content: Any) -> Any:
@@ -164,10 +169,6 @@ class TreeShape(Shape):
             elif not self.alike(one, two):
                 yield (name,)
 
-    def alike(self, one: Any, two: Any) -> bool:
-        """Whether two leaves are the same."""
-        return same(one, two)
-
     def to_json(self, content: Any) -> Any:
         """Plain JSON."""
         return thaw(content)
@@ -189,10 +190,6 @@ class FileShape(TreeShape):
     """Files: paths through directories."""
 
     strict = True
-
-    def alike(self, one: Any, two: Any) -> bool:
-        """Whether two files have the same content and mode."""
-        return bool(one == two)
 
     def to_json(self, content: Any) -> Any:
         """A file's text or bytes and mode; a directory's names."""
@@ -236,6 +233,10 @@ class ChainShape(Shape):
                 one is None or two is None or one.place != two.place or not same(one.record, two.record)
             ):
                 yield (name,)
+
+    def alike(self, one: Any, two: Any) -> bool:
+        """Whether an element is the same and stands in the same place."""
+        return bool(one.place == two.place) and same(one.record, two.record)
 
     def to_json(self, content: Link) -> Any:
         """Place and record."""
@@ -309,6 +310,10 @@ class WholeShape(Shape):
         """The surface, if anything differs."""
         if next(self.surface.diff(before, after), None) is not None:
             yield ()
+
+    def alike(self, one: Any, two: Any) -> bool:
+        """Whether nothing differs."""
+        return next(self.surface.diff(one, two), None) is None
 
     def to_json(self, content: Any) -> Any:
         """As in a state file."""
@@ -384,10 +389,11 @@ def differing_slots(before: State, after: State) -> Iterator[Slot]:
 
 def same_content(slot: Slot, one: Any, two: Any) -> bool:
     """Whether a slot holds the same in both, place included."""
-    if one is two or one is ABSENT or two is ABSENT:
-        return one is two
-    shape = shape_of(slot[0])
-    return encode(shape.to_json(one)) == encode(shape.to_json(two))
+    if one is two:
+        return True
+    if one is ABSENT or two is ABSENT:
+        return False
+    return shape_of(slot[0]).alike(one, two)
 
 
 def slots_written(op: Operation, before: Any, after: Any) -> Iterator[Path]:
