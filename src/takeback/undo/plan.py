@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain, combinations, islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from takeback.journal.encoding import encode, sha256
-from takeback.state import ABSENT, PMap, State, tree
+from takeback.state import ABSENT, PMap, State
 from takeback.state.pmap import EMPTY
 from takeback.undo.history import END, ContentGone, History, View, When
-from takeback.undo.index import GONE, Node, Version, Write
+from takeback.undo.index import Version, Write
+from takeback.undo.outcome import Blocked, Gone, Outcome, Plan, SlotChange
+from takeback.undo.short import short_plan
 from takeback.undo.slots import Slot, get_slot, put_slots, same_content, shape_of
 
 MAX_HELPERS = 12
@@ -25,68 +26,12 @@ MAX_HELP = 3
 MAX_PARTS = 4096
 
 
-class SlotChange(NamedTuple):
-    """What a plan does to one slot."""
-
-    slot: Slot
-    before: Any
-    after: Any
-
-
-class Plan(NamedTuple):
-    """A change of which entries are live, and what it does to the state."""
-
-    off: tuple[int, ...]
-    """Entries that are taken back."""
-    on: tuple[int, ...]
-    """Entries that are brought back."""
-    changes: tuple[SlotChange, ...]
-    state: State
-    """The state afterwards."""
-
-    @property
-    def token(self) -> str:
-        """A digest of everything the plan rests on: the same plan on a changed history has another."""
-        changes = sorted(self.changes, key=lambda change: change.slot)
-        effects = [[list(c.slot), _plain(c.slot, c.before), _plain(c.slot, c.after)] for c in changes]
-        return sha256(encode([list(self.off), list(self.on), effects]))[:24]
-
-
-@dataclass(frozen=True, slots=True)
-class Blocked:
-    """The request cannot be done alone. `together` is what doing it with the blocking entries would do."""
-
-    off: tuple[int, ...]
-    """Entries that would have to be taken back with it: without the request they could not have happened."""
-    on: tuple[int, ...]
-    """Entries that would have to be brought back with it, because it could not have happened without them."""
-    reasons: tuple[tuple[int, str], ...]
-    together: Plan | Gone | None
-    """None where nothing that was found would make it possible."""
-
-    @property
-    def entries(self) -> tuple[int, ...]:
-        """All entries that block."""
-        return tuple(sorted((*self.off, *self.on)))
-
-
-@dataclass(frozen=True, slots=True)
-class Gone:
-    """Captured content that the request needs was forgotten. `left` is what could still be put back."""
-
-    slots: tuple[Slot, ...]
-    left: tuple[SlotChange, ...]
-
-
-Outcome = Plan | Blocked | Gone
-
-
 def plan_undo(history: History, state: State, entries: Iterable[int]) -> Outcome:
     """Take live entries back."""
     wanted = frozenset(entries)
     if len(wanted) == 1:
         (entry,) = wanted
-        simple = _simple(history, state, entry)
+        simple = short_plan(history, state, entry)
         if simple is not None:
             return simple
     return _outcome(history, state, wanted, frozenset())
@@ -100,77 +45,6 @@ def plan_redo(history: History, state: State, entries: Iterable[int]) -> Outcome
 def plan_toggle(history: History, state: State, off: Iterable[int], on: Iterable[int]) -> Outcome:
     """Take some entries back and bring others back, at once."""
     return _outcome(history, state, frozenset(off), frozenset(on))
-
-
-_tuple: Any = tuple.__new__
-"""Makes a named tuple without the cost of its constructor."""
-
-
-def _simple(history: History, state: State, entry: int) -> Plan | None:
-    """The plan for one entry whose slots nobody else's writes can depend on; None where that is not plain to see.
-
-    Says the same as the general way, which it saves for the common case. Written for speed: versions are
-    read by position (entry, position, (slot, before, after, strict)).
-    """
-    nodes = history.index.held.get(entry)
-    if nodes is None:
-        return None
-    undone = history.undone
-    parts = state.parts.copy()
-    changes: list[SlotChange] = []
-    for node in nodes:
-        versions, shape = node.versions, node.shape
-        newest = versions[-1]
-        if newest[0] != entry:
-            if shape.plain and newest[0] not in undone:
-                continue
-            return None
-        before, after = newest[2][2], versions[0][2][1]
-        if len(versions) > 1:
-            for version in versions[-2::-1]:
-                if version[0] != entry and version[0] not in undone:
-                    after = version[2][2]
-                    break
-        if not (shape.plain or _unentangled(history, node, after)) or before is GONE or after is GONE:
-            return None
-        if before is after or (before is not ABSENT and after is not ABSENT and shape.alike(before, after)):
-            continue
-        changes.append(_tuple(SlotChange, (node.slot, before, after)))
-        part = shape.put(parts[node.surface], node.path, after)
-        if after is ABSENT and shape.nested and len(node.path) > 1:
-            part = _pruned(history, node, part, changes)
-            if part is None:
-                return None
-        parts[node.surface] = part
-    plan: Plan = _tuple(Plan, ((entry,), (), tuple(changes), State.of(parts)))
-    return plan
-
-
-def _unentangled(history: History, node: Node, after: Any) -> bool:
-    """Whether no other slot's writes can depend on what this one holds."""
-    if node.shape.nested:
-        return node.alone()
-    claim = None if after is GONE else node.shape.claim(after)
-    return claim is None or all(
-        version.write.slot == node.slot for version in history.index.claiming(node.surface, claim)
-    )
-
-
-def _pruned(history: History, node: Node, part: PMap, changes: list[SlotChange]) -> PMap | None:
-    """The part without containers that held up nothing but this slot; None where others may hold them up."""
-    if len(node.versions) > 1:
-        return None
-    surface, path = node.surface, node.path[:-1]
-    while path and not tree.get(part, path):
-        if type(history.base_content((surface, *path))) is PMap:
-            break
-        if node.above is None or len(node.above.children) != 1:
-            return None
-        node = node.above
-        part = tree.drop(part, path)
-        changes.append(SlotChange((surface, *path), EMPTY, ABSENT))
-        path = path[:-1]
-    return part
 
 
 def _outcome(history: History, state: State, off: frozenset[int], on: frozenset[int]) -> Outcome:
@@ -376,11 +250,3 @@ def _footing(history: History, write: Write) -> Iterator[Version]:
             top = history.last(holder, view)
             if top is not None:
                 yield top
-
-
-def _plain(slot: Slot, content: Any) -> list[Any]:
-    return [] if content is ABSENT else [shape_of(slot[0]).to_json(content)]
-
-
-__all__ = ["Blocked", "Gone", "Outcome", "Plan", "SlotChange", "make_plan", "plan_redo", "plan_toggle", "plan_undo",
-           "relied_on"]  # fmt: skip

@@ -26,8 +26,12 @@ def undo(
     if as_json:
         emit(result)
         return
-    out.print(f"one undo {result['undo_us']} µs, snapshot {result['snapshot_us']} µs: ratio {result['latency_ratio']}")
-    out.print(f"kept for it {result['bytes']} B, snapshot {result['snapshot_bytes']} B: ratio {result['bytes_ratio']}")
+    out.print(
+        f"one undo {result['undo_us']} µs, snapshot {result['snapshot_us']} µs: ratio {result['latency_ratio']}"
+    )
+    out.print(
+        f"kept for it {result['bytes']} B, snapshot {result['snapshot_bytes']} B: ratio {result['bytes_ratio']}"
+    )
     for size, time in result["state_growth_us"].items():
         out.print(f"  {size:>9,} entries in the state: {time} µs")
     for count, time in result["history_growth_us"].items():
