@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import typer
+from rich.markup import escape
 
 from takeback.cli.opening import SHORT, DirOption, JournalOption
 from takeback.cli.output import JsonFlag, emit, finish, out
@@ -53,5 +54,5 @@ def doctor(directory: Path = DirOption, journal: str | None = JournalOption, as_
     else:
         for finding in findings:
             mark = "[green]ok [/]" if finding.good else "[red]BAD[/]"
-            out.print(f"{mark} {finding.check}: {finding.detail.replace('[', r'\[')}")
+            out.print(f"{mark} {finding.check}: {escape(finding.detail)}")
     finish(yes=all(finding.good for finding in findings))
