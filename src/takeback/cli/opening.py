@@ -68,11 +68,13 @@ def _line(address: str, content: Any) -> str:
 
 def show_log(entries: Iterable[EntryView]) -> None:
     """Print entries as a table."""
-    table = Table("entry", "#", "when", "kind", "evidence", "status", "what", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for name in ("entry", "#", "when", "kind", "evidence", "status", "what"):
+        table.add_column(name, no_wrap=True)
     for entry in entries:
         what = entry.note or ", ".join(entry.addresses[:2]) + (" …" if len(entry.addresses) > 2 else "")  # noqa: PLR2004
         grade = f"{entry.grade}, FORCED" if entry.forced else entry.grade
-        table.add_row(entry.id[:SHORT], str(entry.seq), entry.at[:19].replace("T", " "), entry.kind, grade,
+        table.add_row(entry.id[:SHORT], str(entry.seq), entry.at[5:19].replace("T", " "), entry.kind, grade,
                       f"[{MARKS[entry.status]}]{entry.status}[/]", escape(what))  # fmt: skip
     out.print(table)
 

@@ -9,7 +9,6 @@ import typer
 from rich.progress import Progress
 
 from takeback.cli.output import JsonFlag, emit, err, finish, out
-from takeback.lab.torture import torture as run
 
 
 def register(app: typer.Typer) -> None:
@@ -27,6 +26,8 @@ def torture(
 
     Example: `takeback torture --kills 500 --json`
     """
+    from takeback.lab.torture import torture as run  # noqa: PLC0415 - the command line starts without the lab
+
     with tempfile.TemporaryDirectory(prefix="takeback-torture-") as directory, Progress(console=err) as bar:
         task = bar.add_task("killing", total=kills)
         found = run(Path(directory) / "agent", kills=kills, seed=seed, journal=journal,

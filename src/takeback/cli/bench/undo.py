@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from takeback.bench.undo import measure
 from takeback.cli.output import JsonFlag, emit, err, out
 
 
@@ -21,6 +20,8 @@ def undo(
 
     Example: `takeback bench undo --json`
     """
+    from takeback.bench.undo import measure  # noqa: PLC0415 - the command line starts without the lab
+
     err.print("measuring (about a minute, most of it building large states and long histories)")
     result = measure(postgres=postgres)
     if as_json:

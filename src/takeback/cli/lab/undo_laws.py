@@ -8,7 +8,6 @@ import typer
 from rich.progress import Progress
 
 from takeback.cli.output import JsonFlag, emit, err, finish, out
-from takeback.lab.undo_laws import check_undo_laws
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -25,6 +24,8 @@ def undo_laws(
 
     Example: `takeback lab undo-laws --histories 2000 --json`
     """
+    from takeback.lab.undo_laws import check_undo_laws  # noqa: PLC0415 - the command line starts without the lab
+
     with Progress(console=err) as bar:
         task = bar.add_task("histories", total=histories)
         found = check_undo_laws(histories, seed, lambda done: bar.update(task, completed=done))
