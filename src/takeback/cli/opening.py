@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from takeback.cli.output import err, out
@@ -62,17 +63,19 @@ def show_changes(changes: Iterable[SlotChange | Write]) -> None:
 def _line(address: str, content: Any) -> str:
     text = encode(content) if not isinstance(content, str) else repr(content)
     text = text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
-    return f"{address} = {text}".replace("[", r"\[")
+    return escape(f"{address} = {text}")
 
 
 def show_log(entries: Iterable[EntryView]) -> None:
     """Print entries as a table."""
-    table = Table("entry", "#", "when", "kind", "evidence", "status", "what", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for name in ("entry", "#", "when", "kind", "evidence", "status", "what"):
+        table.add_column(name, no_wrap=True)
     for entry in entries:
         what = entry.note or ", ".join(entry.addresses[:2]) + (" …" if len(entry.addresses) > 2 else "")  # noqa: PLR2004
         grade = f"{entry.grade}, FORCED" if entry.forced else entry.grade
-        table.add_row(entry.id[:SHORT], str(entry.seq), entry.at[:19].replace("T", " "), entry.kind, grade,
-                      f"[{MARKS[entry.status]}]{entry.status}[/]", what.replace("[", r"\["))  # fmt: skip
+        table.add_row(entry.id[:SHORT], str(entry.seq), entry.at[5:19].replace("T", " "), entry.kind, grade,
+                      f"[{MARKS[entry.status]}]{entry.status}[/]", escape(what))  # fmt: skip
     out.print(table)
 
 

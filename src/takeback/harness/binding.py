@@ -35,6 +35,12 @@ class Binding(Protocol):
     def problems(self) -> tuple[str, ...]:
         """Real things that could not be had."""
 
+    def note(self, seq: int, digest: str) -> None:
+        """Remember, apart from the journal, how far the journal has come."""
+
+    def noted(self) -> tuple[int, str] | None:
+        """How far the journal had come when that was last noted."""
+
     def close(self) -> None:
         """Let go."""
 
@@ -76,6 +82,13 @@ class MemoryBinding:
     def problems(self) -> tuple[str, ...]:
         """Memory has everything it needs."""
         return ()
+
+    def note(self, seq: int, digest: str) -> None:
+        """Nothing outlives the process that could tell."""
+
+    def noted(self) -> tuple[int, str] | None:
+        """Nothing outlives the process that could tell."""
+        return None
 
     def close(self) -> None:
         """Nothing to let go of."""

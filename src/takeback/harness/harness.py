@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from takeback.errors import HarnessError, InputError, TakebackError
+from takeback.errors import HarnessError, InputError, JournalCorruptError, TakebackError
 from takeback.harness.binding import Binding
 from takeback.harness.codec import change_draft, toggle_draft, writes_of
 from takeback.harness.ledger import CHANGES, Ledger
@@ -55,7 +55,21 @@ class Harness:
             self._ledger = Ledger(journal)
             if not self._ledger.begun:
                 self._ledger.begin(binding.read(State()) if start is None else start, about or {})
+            self._demand_whole_journal()
             self.recovered = self._finish()
+
+    def _demand_whole_journal(self) -> None:
+        """A journal that ends before what was noted of it is not the journal: it was cut, or is an old copy."""
+        noted = self.binding.noted()
+        if noted is None:
+            return
+        seq, digest = noted
+        if seq > self._ledger.last or self.journal.get(seq).digest != digest:
+            raise JournalCorruptError(
+                f"the journal {self.journal.location} ends at record {self._ledger.last}, but record {seq} "
+                f"({digest[:12]}) was written: it was cut short, or is an old copy; nothing was changed",
+                seq=seq,
+            )
 
     @property
     def state(self) -> State:
@@ -126,6 +140,7 @@ class Harness:
             actual = self.binding.read(self.state)
             writes = writes_between(self.state, actual)
             entry = self._ledger.record(change_draft("adopt", writes, {"note": note}), writes)
+            self._note()
             return Adopted(entry, drift)
 
     def forget(self, *names: str) -> Record:
@@ -206,7 +221,11 @@ class Harness:
             failpoint("change.settled")
         if self._ledger.checkpoint_due():
             self._ledger.checkpoint()
+        self._note()
         return entry
+
+    def _note(self) -> None:
+        self.binding.note(self._ledger.last, self._ledger.head)
 
     def _give_up(self, before: State, after: State, fault: TakebackError) -> None:
         """Put back what was already changed and say so; if that fails too, recovery will finish the change."""
@@ -238,6 +257,7 @@ class Harness:
         self.binding.write(actual, target)
         failpoint("recovery.written")
         self._ledger.commit(writes)
+        self._note()
         return Recovered(record, kept, swept)
 
     def _change(self, name: str) -> Record:

@@ -83,7 +83,7 @@ class Ledger:
         for record in self.store.records(self.last + 1):
             if record.prev != self.head:
                 raise JournalCorruptError(
-                    f"journal record {record.seq} does not follow record {self.last}; run 'takeback doctor'",
+                    f"journal record {record.seq} does not follow record {self.last}",
                     seq=record.seq,
                 )
             self._take(record)

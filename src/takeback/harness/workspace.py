@@ -8,6 +8,7 @@ what a killed process left.
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ from takeback.journal import open_journal
 from takeback.state import State
 from takeback.undo.slots import shape_of
 from takeback.verify import verify
+
+HEAD = f"{PRIVATE}/HEAD"
+"""How far the journal has come, noted apart from it: tells when the journal was cut or replaced by an old copy."""
 
 
 class WorkspaceBinding:
@@ -105,6 +109,19 @@ class WorkspaceBinding:
     def problems(self) -> tuple[str, ...]:
         """Files that are not ours where ours should be, and sockets that cannot be had."""
         return (*self._strange, *self.sockets.problems.values())
+
+    def note(self, seq: int, digest: str) -> None:
+        """Remember in a small file; not synced, since it may lag behind but never runs ahead."""
+        with suppress(OSError):
+            (self._directory.root / HEAD).write_text(f"{seq} {digest}\n")
+
+    def noted(self) -> tuple[int, str] | None:
+        """What the small file says; None if there is none or it is unreadable."""
+        try:
+            seq, digest = (self._directory.root / HEAD).read_text().split()
+            return int(seq), digest
+        except (OSError, ValueError):
+            return None
 
     def close(self) -> None:
         """Let the sockets and the directory go."""

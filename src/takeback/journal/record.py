@@ -107,8 +107,7 @@ def open_row(row: Row) -> Record:
     """The record in a row, or `JournalCorruptError` if its content is not what its digest says."""
     if row.computed() != row.digest:
         raise JournalCorruptError(
-            f"journal record {row.seq} was altered: its content does not match its digest {row.digest[:12]}; "
-            "run 'takeback doctor' to see what can still be read",
+            f"journal record {row.seq} was altered: its content does not match its digest {row.digest[:12]}",
             seq=row.seq,
         )
     payload = cast("Mapping[str, Json]", decode(row.payload))

@@ -172,9 +172,7 @@ def _translate(error: sqlite3.Error, location: str) -> JournalError:
             f"the journal {location} is locked by another program; nothing was written, try again"
         )
     if "malformed" in text or "not a database" in text or "encoding" in text:
-        return JournalCorruptError(
-            f"the journal {location} is damaged ({text}); 'takeback doctor' shows what can still be read"
-        )
+        return JournalCorruptError(f"the journal {location} is damaged ({text})")
     if "full" in text:
         return JournalError(f"no space left to write the journal {location}; nothing was written")
     if "readonly" in text or "unable to open" in text:

@@ -2,7 +2,8 @@
 
 from takeback.undo.history import History
 from takeback.undo.index import GONE, Index, Version, Write
-from takeback.undo.plan import Blocked, Gone, Outcome, Plan, SlotChange, plan_redo, plan_toggle, plan_undo, relied_on
+from takeback.undo.outcome import Blocked, Gone, Outcome, Plan, SlotChange
+from takeback.undo.plan import plan_redo, plan_toggle, plan_undo, relied_on
 
 __all__ = [
     "GONE",

@@ -61,30 +61,52 @@ class Source(Protocol):
         """The writes of one entry."""
 
 
-class _Node:
-    __slots__ = ("below", "children", "loaded", "versions")
+class Node:
+    """One slot's place in the index: its versions, and what lies above and below."""
 
-    def __init__(self) -> None:
+    __slots__ = ("above", "below", "children", "loaded", "path", "shape", "slot", "surface", "versions")
+
+    def __init__(self, slot: Slot, above: Node | None = None) -> None:
+        self.slot = slot
+        self.surface = slot[0] if slot else ""
+        self.path = slot[1:]
+        self.shape: Any = shape_of(self.surface) if slot else None
         self.versions: list[Version] = []
-        self.children: dict[str, _Node] = {}
+        self.children: dict[str, Node] = {}
+        self.above = above
         self.loaded = False
         self.below = False
+
+    def alone(self) -> bool:
+        """Whether nothing above or below was ever written, as far as is known here."""
+        if self.children:
+            return False
+        node = self.above
+        while node is not None:
+            if node.versions:
+                return False
+            node = node.above
+        return True
 
 
 class Index:
     """Versions by slot, by what they claim, and by entry."""
 
     def __init__(self, source: Source | None = None) -> None:
-        self._root = _Node()
+        self._root = Node(())
         self._entries: dict[int, tuple[Write, ...]] = {}
+        self.held: dict[int, tuple[Node, ...]] = {}
+        """Where an entry's writes stand, for entries of which every slot's whole history is held here."""
         self._claims: dict[tuple[str, str], list[Version]] = {}
         self._source = source
 
     def add(self, entry: int, writes: tuple[Write, ...]) -> None:
         """Take in an entry that is newer than all others."""
         self._entries[entry] = writes
-        for position, write in enumerate(writes):
-            node = self._node(write.slot)
+        nodes = tuple(self._node(write.slot) for write in writes)
+        if self._source is None:
+            self.held[entry] = tuple(dict.fromkeys(nodes))
+        for position, (write, node) in enumerate(zip(writes, nodes, strict=True)):
             version = Version(entry, position, write)
             if self._source is None or node.loaded or node.below:
                 node.versions.append(version)
@@ -148,17 +170,17 @@ class Index:
             self._claims[key] = self._source.claiming(surface, claim)
         return self._claims.get(key, [])
 
-    def _node(self, slot: Slot) -> _Node:
+    def _node(self, slot: Slot) -> Node:
         node = self._root
         for name in slot:
             below = node.children.get(name)
             if below is None:
-                below = node.children[name] = _Node()
+                below = node.children[name] = Node((*node.slot, name), node)
                 below.loaded = below.below = node.below
             node = below
         return node
 
-    def _load_below(self, slot: Slot, node: _Node) -> None:
+    def _load_below(self, slot: Slot, node: Node) -> None:
         if self._source is None:
             return
         for child in _nodes(node):
@@ -172,12 +194,12 @@ class Index:
         node.below = True
 
 
-def _nodes(node: _Node) -> Iterator[_Node]:
+def _nodes(node: Node) -> Iterator[Node]:
     for child in node.children.values():
         yield child
         yield from _nodes(child)
 
 
-def _descend(node: _Node) -> Iterator[Version]:
+def _descend(node: Node) -> Iterator[Version]:
     for child in _nodes(node):
         yield from child.versions

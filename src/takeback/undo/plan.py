@@ -8,16 +8,17 @@ that blocks is the smallest there is. Nothing is changed here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain, combinations, islice
 from typing import Any
 
-from takeback.journal.encoding import encode, sha256
 from takeback.state import ABSENT, PMap, State
 from takeback.state.pmap import EMPTY
 from takeback.undo.history import END, ContentGone, History, View, When
 from takeback.undo.index import Version, Write
+from takeback.undo.outcome import Blocked, Gone, Outcome, Plan, SlotChange
+from takeback.undo.short import short_plan
 from takeback.undo.slots import Slot, get_slot, put_slots, same_content, shape_of
 
 MAX_HELPERS = 12
@@ -25,66 +26,15 @@ MAX_HELP = 3
 MAX_PARTS = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class SlotChange:
-    """What a plan does to one slot."""
-
-    slot: Slot
-    before: Any
-    after: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A change of which entries are live, and what it does to the state."""
-
-    off: tuple[int, ...]
-    """Entries that are taken back."""
-    on: tuple[int, ...]
-    """Entries that are brought back."""
-    changes: tuple[SlotChange, ...]
-    state: State = field(compare=False, repr=False)
-    """The state afterwards."""
-
-    @property
-    def token(self) -> str:
-        """A digest of everything the plan rests on: the same plan on a changed history has another."""
-        effects = [[list(c.slot), _plain(c.slot, c.before), _plain(c.slot, c.after)] for c in self.changes]
-        return sha256(encode([list(self.off), list(self.on), effects]))[:24]
-
-
-@dataclass(frozen=True, slots=True)
-class Blocked:
-    """The request cannot be done alone. `together` is what doing it with the blocking entries would do."""
-
-    off: tuple[int, ...]
-    """Entries that would have to be taken back with it: without the request they could not have happened."""
-    on: tuple[int, ...]
-    """Entries that would have to be brought back with it, because it could not have happened without them."""
-    reasons: tuple[tuple[int, str], ...]
-    together: Plan | Gone | None
-    """None where nothing that was found would make it possible."""
-
-    @property
-    def entries(self) -> tuple[int, ...]:
-        """All entries that block."""
-        return tuple(sorted((*self.off, *self.on)))
-
-
-@dataclass(frozen=True, slots=True)
-class Gone:
-    """Captured content that the request needs was forgotten. `left` is what could still be put back."""
-
-    slots: tuple[Slot, ...]
-    left: tuple[SlotChange, ...]
-
-
-Outcome = Plan | Blocked | Gone
-
-
 def plan_undo(history: History, state: State, entries: Iterable[int]) -> Outcome:
     """Take live entries back."""
-    return _outcome(history, state, frozenset(entries), frozenset())
+    wanted = frozenset(entries)
+    if len(wanted) == 1:
+        (entry,) = wanted
+        simple = short_plan(history, state, entry)
+        if simple is not None:
+            return simple
+    return _outcome(history, state, wanted, frozenset())
 
 
 def plan_redo(history: History, state: State, entries: Iterable[int]) -> Outcome:
@@ -300,11 +250,3 @@ def _footing(history: History, write: Write) -> Iterator[Version]:
             top = history.last(holder, view)
             if top is not None:
                 yield top
-
-
-def _plain(slot: Slot, content: Any) -> list[Any]:
-    return [] if content is ABSENT else [shape_of(slot[0]).to_json(content)]
-
-
-__all__ = ["Blocked", "Gone", "Outcome", "Plan", "SlotChange", "make_plan", "plan_redo", "plan_toggle", "plan_undo",
-           "relied_on"]  # fmt: skip

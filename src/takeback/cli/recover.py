@@ -1,0 +1,58 @@
+"""`takeback recover` and `takeback doctor`: finish what a crash left; look at everything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich.markup import escape
+
+from takeback.cli.opening import SHORT, DirOption, JournalOption
+from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.harness.doctor import examine_workspace
+from takeback.harness.log import slot_name
+from takeback.harness.workspace import open_workspace
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("recover")(recover)
+    app.command("doctor")(doctor)
+
+
+def recover(directory: Path = DirOption, journal: str | None = JournalOption, as_json: bool = JsonFlag) -> None:
+    """Finish the change that a killed process left under way. Every command does this first; twice is harmless.
+
+    Example: `takeback recover --dir agent`
+    """
+    harness = open_workspace(directory, journal=journal, hold=False)
+    told = harness.recovered
+    harness.close()
+    if as_json:
+        emit({"entry": told.entry.id if told.entry else None, "kind": told.entry.kind if told.entry else None,
+              "kept": [slot_name(slot) for slot in told.kept], "swept": list(told.swept)})  # fmt: skip
+        return
+    if told.entry is None:
+        out.print("nothing was under way")
+    else:
+        out.print(f"finished entry {told.entry.id[:SHORT]} ({told.entry.kind})")
+    for slot in told.kept:
+        out.print(f"  left alone: {slot_name(slot)}, which someone else changed meanwhile", markup=False)
+    for path in told.swept:
+        out.print(f"  removed temporary file {path}", markup=False)
+
+
+def doctor(directory: Path = DirOption, journal: str | None = JournalOption, as_json: bool = JsonFlag) -> None:
+    """Check manifest, hash chain, replay, state against journal, and leftovers. 1 if anything is bad.
+
+    Example: `takeback doctor --dir agent`
+    """
+    findings = examine_workspace(directory, journal)
+    if as_json:
+        plain = [{"check": f.check, "good": f.good, "detail": f.detail} for f in findings]
+        emit({"good": all(f.good for f in findings), "findings": plain})
+    else:
+        for finding in findings:
+            mark = "[green]ok [/]" if finding.good else "[red]BAD[/]"
+            out.print(f"{mark} {finding.check}: {escape(finding.detail)}")
+    finish(yes=all(finding.good for finding in findings))

@@ -1,0 +1,45 @@
+"""`takeback torture`: kill a real process at every boundary and look at what is left."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import typer
+from rich.progress import Progress
+
+from takeback.cli.output import JsonFlag, emit, err, finish, out
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("torture")(torture)
+
+
+def torture(
+    kills: int = typer.Option(500, "--kills", min=1, help="How many processes to kill."),
+    seed: int = typer.Option(0, "--seed", help="Seed of the random changes and moments."),
+    journal: str | None = typer.Option(None, "--journal", metavar="URL", help="postgresql://… instead of SQLite."),
+    as_json: bool = JsonFlag,
+) -> None:
+    """Kill processes that change a workspace, at every named boundary and at random, also while they recover.
+
+    Example: `takeback torture --kills 500 --json`
+    """
+    from takeback.lab.torture import torture as run  # noqa: PLC0415 - the command line starts without the lab
+
+    with tempfile.TemporaryDirectory(prefix="takeback-torture-") as directory, Progress(console=err) as bar:
+        task = bar.add_task("killing", total=kills)
+        found = run(Path(directory) / "agent", kills=kills, seed=seed, journal=journal,
+                    progress=lambda done: bar.update(task, completed=done))  # fmt: skip
+    result = found.to_json()
+    if as_json:
+        emit(result)
+    else:
+        out.print(f"{found.kills} kills ({found.at_random} at random), {found.checks} checks, "
+                  f"{found.acknowledged} changes acknowledged, {len(found.violations)} violations")  # fmt: skip
+        for name, hits in found.failpoints.items():
+            out.print(f"  {name:<24} {hits}")
+        for text in found.violations[:5]:
+            out.print(f"  ! {text}", markup=False)
+    finish(yes=not found.violations and not result["missed"])

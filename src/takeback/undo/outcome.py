@@ -1,0 +1,70 @@
+"""What planning an undo can answer: a plan, blocked, or that what it needs was forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from takeback.journal.encoding import encode, sha256
+from takeback.state import ABSENT, State
+from takeback.undo.slots import Slot, shape_of
+
+
+class SlotChange(NamedTuple):
+    """What a plan does to one slot."""
+
+    slot: Slot
+    before: Any
+    after: Any
+
+
+class Plan(NamedTuple):
+    """A change of which entries are live, and what it does to the state."""
+
+    off: tuple[int, ...]
+    """Entries that are taken back."""
+    on: tuple[int, ...]
+    """Entries that are brought back."""
+    changes: tuple[SlotChange, ...]
+    state: State
+    """The state afterwards."""
+
+    @property
+    def token(self) -> str:
+        """A digest of everything the plan rests on: the same plan on a changed history has another."""
+        changes = sorted(self.changes, key=lambda change: change.slot)
+        effects = [[list(c.slot), _plain(c.slot, c.before), _plain(c.slot, c.after)] for c in changes]
+        return sha256(encode([list(self.off), list(self.on), effects]))[:24]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """The request cannot be done alone. `together` is what doing it with the blocking entries would do."""
+
+    off: tuple[int, ...]
+    """Entries that would have to be taken back with it: without the request they could not have happened."""
+    on: tuple[int, ...]
+    """Entries that would have to be brought back with it, because it could not have happened without them."""
+    reasons: tuple[tuple[int, str], ...]
+    together: Plan | Gone | None
+    """None where nothing that was found would make it possible."""
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        """All entries that block."""
+        return tuple(sorted((*self.off, *self.on)))
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Captured content that the request needs was forgotten. `left` is what could still be put back."""
+
+    slots: tuple[Slot, ...]
+    left: tuple[SlotChange, ...]
+
+
+Outcome = Plan | Blocked | Gone
+
+
+def _plain(slot: Slot, content: Any) -> list[Any]:
+    return [] if content is ABSENT else [shape_of(slot[0]).to_json(content)]
