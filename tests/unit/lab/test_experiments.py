@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from takeback.diagnose import Mode
-from takeback.errors import ServiceFault
+from takeback.errors import LockChanged, ServiceFault
 from takeback.lab.experiments import controlled, factorial, fresh
 from takeback.lab.experiments.bank import BANK, LOCK, Bank, Case, cohort, freeze, load_bank, stratified
 from takeback.lab.experiments.natural import Entry, answer, natural_lock, proposal_request, round_robin, tally
@@ -119,13 +120,20 @@ def test_a_frozen_bank_is_read_back_with_its_lock(tmp_path: Path) -> None:
     bank = frozen(tmp_path)
     assert load_bank(tmp_path) == bank
     assert read_lock(tmp_path / LOCK) == natural_lock(SUBSET, "scripted")
+    assert bank.locked_tasks() == SUBSET
     first = (tmp_path / BANK).read_bytes()
     frozen(tmp_path)
     assert (tmp_path / BANK).read_bytes() == first
 
 
+def test_a_bank_whose_tasks_have_changed_since_says_so(tmp_path: Path) -> None:
+    bank = frozen(tmp_path)
+    with pytest.raises(LockChanged, match="tasks"):
+        replace(bank, locked=bank.locked[:-1]).locked_tasks()
+
+
 def test_the_cohort_is_the_defective_tasks_with_the_oracles_strata(tmp_path: Path) -> None:
-    cases = cohort(frozen(tmp_path))
+    cases = cohort(frozen(tmp_path).entries)
     strata = {case.task.family: case.stratum for case in cases}
     assert len(cases) == 6
     assert strata["config"] == strata["tools"] == "S0"
@@ -164,7 +172,7 @@ def test_units_keep_their_order_on_several_threads_and_a_fault_ends_the_run() ->
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, ...]:
-    return cohort(frozen(tmp_path_factory.mktemp("bank")))
+    return cohort(frozen(tmp_path_factory.mktemp("bank")).entries)
 
 
 @pytest.mark.parametrize("kind", ["oracle", "portfolio"])

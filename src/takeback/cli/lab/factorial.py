@@ -41,7 +41,7 @@ def factorial(
 
     Example: `takeback lab factorial --synthesizer replay --json`
     """
-    cases = stratified(cohort(load_bank(bank)), per_stratum)[:tasks]
+    cases = stratified(cohort(load_bank(bank).entries), per_stratum)[:tasks]
     plan = Plan(cases, budget=budget, rule=rule)
     _run("factorial", plan, synthesizer, workers, record, out_dir, threads, as_json=as_json)
 
@@ -61,7 +61,9 @@ def replication(
 
     Example: `takeback lab replication --synthesizer openai:MODEL --per-stratum 48 --record DIR`
     """
-    cases = tuple(case for case in stratified(cohort(load_bank(bank)), per_stratum) if case.stratum != "residual")
+    cases = tuple(
+        case for case in stratified(cohort(load_bank(bank).entries), per_stratum) if case.stratum != "residual"
+    )
     _run("replication", Plan(cases, budget=budget), synthesizer, workers, record, out_dir, threads, as_json=as_json)
 
 

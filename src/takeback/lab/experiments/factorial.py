@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from takeback.diagnose import Mode, templates_digest
-from takeback.lab.experiments.bank import Case
+from takeback.lab.experiments.bank import Case, cohort, load_bank, stratified
 from takeback.lab.experiments.judging import judge_for
 from takeback.lab.experiments.natural import FIRST_SEED, task_index
 from takeback.lab.experiments.units import Tick, run_units
@@ -39,19 +40,27 @@ class Plan:
     rule: str = "split-wald"
     max_tokens: int = 2048
 
+    def parts(self, model: str) -> dict[str, Any]:
+        """What a lock of the run freezes."""
+        return {
+            "tasks": [[case.task.to_json(), case.attempt.raw, case.stratum] for case in self.cases],
+            "seeds": [FIRST_SEED + task_index(case.task) for case in self.cases],
+            "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
+            "prompts": [prompt_set().digest(), templates_digest()],
+            "model": {"name": model, "temperature": 0.2, "top_p": 0.95, "max_tokens": self.max_tokens},
+            "analysis": {"rule": self.rule, "budget": self.budget, "cells": list(CELLS)},
+        }
+
     def lock(self, name: str, model: str) -> Lock:
         """What the run rests on, by digest."""
-        return make_lock(
-            name,
-            {
-                "tasks": [[case.task.to_json(), case.attempt.raw, case.stratum] for case in self.cases],
-                "seeds": [FIRST_SEED + task_index(case.task) for case in self.cases],
-                "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
-                "prompts": [prompt_set().digest(), templates_digest()],
-                "model": {"name": model, "temperature": 0.2, "top_p": 0.95, "max_tokens": self.max_tokens},
-                "analysis": {"rule": self.rule, "budget": self.budget, "cells": list(CELLS)},
-            },
-        )
+        return make_lock(name, self.parts(model))
+
+
+def protocol(
+    *, model: str, bank: Path | None = None, per_stratum: int | None = None, budget: int = 4, rule: str = "split-wald"
+) -> dict[str, Any]:
+    """What a lock of this experiment freezes."""
+    return Plan(stratified(cohort(load_bank(bank).entries), per_stratum), budget=budget, rule=rule).parts(model)
 
 
 def run_cell(case: Case, cell: str, method: Method, plan: Plan) -> Repair:
