@@ -34,6 +34,7 @@ bench: setup
 	$(BIN)/takeback bench roundtrip
 
 docs: setup
+	$(BIN)/python -m tests.support.reference
 	$(BIN)/python -m tests.support.doc_blocks
 
 format: setup

@@ -32,7 +32,7 @@ class InputError(TakebackError):
 
 
 class LimitError(InputError):
-    """An input is larger, deeper or longer than Takeback accepts (see `takeback.language.limits`)."""
+    """An input is larger, deeper or longer than Takeback accepts (docs/formats.md lists the limits)."""
 
 
 class OperationFailed(TakebackError):  # noqa: N818  (a failed operation is an expected outcome of running it)

@@ -84,7 +84,7 @@ def test_removing_what_a_diff_took_away_and_putting_what_it_added_gives_the_othe
                 flat.update(_flat(surface, change.after, change.address.key))
         wanted = _flat(surface, two.part(name))
         left_empty = {path for path, content in wanted.items() if content == {}} - set(flat)
-        assert {**flat, **dict.fromkeys(left_empty, {})} == wanted
+        assert {**flat, **{path: {} for path in left_empty}} == wanted
 
 
 def _flat(surface: object, value: object, above: str = "") -> dict[str, object]:

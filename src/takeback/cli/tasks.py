@@ -13,7 +13,7 @@ from takeback.errors import InputError
 from takeback.lab.tasks import FAMILIES, SETS, Task, capability, get, load
 
 _LINE = 90
-_tasks = typer.Typer(help="List the lab's tasks, or show one.", invoke_without_command=True)
+_tasks = typer.Typer(invoke_without_command=True)
 
 
 def register(app: typer.Typer) -> None:

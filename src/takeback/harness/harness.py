@@ -91,9 +91,10 @@ class Harness:
             if blocker is not None:
                 return Refused(Why.REAL, blocker, verdict)
             forced = not verdict.admitted
-            about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": _evidence(verdict), "forced": forced, "note": note,
-                     "ties": sorted(ties)}  # fmt: skip
-            entry = self._make(change_draft("apply", recorded.writes, about), recorded.writes, recorded.state)
+            about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
+            about |= {"forced": forced, "note": note, "ties": sorted(ties)}
+            draft = change_draft("apply", recorded.writes, about)
+            entry = self._make(draft, recorded.writes, recorded.state)
             return Applied(entry, verdict, forced, ties)
 
     def plan(self, request: Callable[[Ledger], Request], *, cascade: bool = False) -> PlanOutcome:
@@ -249,8 +250,3 @@ class Harness:
 def _drifted(drift: tuple[SlotChange, ...], verdict: Verdict | None = None) -> Refused:
     message = f"{len(drift)} thing(s) were changed behind Takeback's back; adopt that first, or put it back"
     return Refused(Why.DRIFT, message, verdict, drift)
-
-
-def _evidence(verdict: Verdict) -> dict[str, Any]:
-    """The verdict as the entry keeps it; the breaking state of a forced change stays with it."""
-    return verdict.to_json()

@@ -20,6 +20,7 @@ from typing import Any
 from takeback.errors import InputError, LockChanged
 from takeback.lab.lock import PARTS, Lock, check, make_lock, read_lock, write_lock
 from takeback.lab.progress import Progress, progress_path
+from takeback.lab.results import write_results
 
 LOCKS = "locks"
 
@@ -95,10 +96,18 @@ class Run:
     lock: Lock
     finished: Progress | None
 
+    def record(self, folder: str, experiment: str, data: Any) -> None:
+        """Write the data of an experiment to a run folder of the results, if there are any."""
+        if self.results is not None:
+            write_results(self.results / folder, experiment, self.lock, data)
+
 
 @contextmanager
 def open_run(results: Path | None, name: str, parts: Mapping[str, Any]) -> Iterator[Run]:
-    """Begin or go on with a run; raises `LockChanged` if a part is not as it was frozen."""
+    """Begin or go on with a run; raises `LockChanged` if a part is not as it was frozen.
+
+    What was finished is forgotten when the block ends well: from then on the results count.
+    """
     lock = make_lock(name, parts)
     if results is None:
         yield Run(None, lock, None)
@@ -108,3 +117,4 @@ def open_run(results: Path | None, name: str, parts: Mapping[str, Any]) -> Itera
         check(read_lock(frozen), parts)
     with Progress(progress_path(results, lock), lock) as finished:
         yield Run(results, lock, finished)
+    finished.path.unlink()

@@ -104,7 +104,7 @@ def _check_history(rng: random.Random, found: Findings) -> None:
 
 def _change(world: _World) -> None:
     rng = world.rng
-    raw = [_random_op(rng, world.state, world.focus) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
+    raw = [random_op(rng, world.state, world.focus) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
     mutation = read_program(raw, Stage.FORWARD, "mutation")
     recorded = run_recorded(mutation, world.state)
     if not recorded.receipt.succeeded:
@@ -288,7 +288,8 @@ def _random_base(rng: random.Random) -> State:
     )
 
 
-def _random_op(rng: random.Random, state: State, kinds: tuple[str, ...]) -> Plain:
+def random_op(rng: random.Random, state: State, kinds: tuple[str, ...]) -> Plain:
+    """One forward operation of a random kind, on few keys."""
     kind = rng.choice(kinds)
     stamp = rng.randrange(1000)
     if kind == "set_config":

@@ -2,8 +2,9 @@
 
 A place is a tuple of (number, id) pairs, ordered as tuples are. `between` always finds a new place between
 two others and no two elements ever share one, because a place ends with its element's id. Restoring an
-element puts its old place back, so the order comes out right whatever else has come or gone since.
-Equality looks at membership, order and records, never at places.
+element puts its old place back, so the order comes out right whatever else has come or gone since. What is put
+at an end stands beyond every place ever used there, also by elements that have moved away or gone: a last one
+stays last when they come back. Equality looks at membership, order and records, never at places.
 """
 
 from __future__ import annotations
@@ -43,16 +44,24 @@ def between(low: Place | None, high: Place | None, name: str) -> Place:
 class Chain:
     """Immutable sequence of links in the order of their places."""
 
-    __slots__ = ("links",)
+    __slots__ = ("_reach", "links")
 
-    def __init__(self, links: tuple[Link, ...] = ()) -> None:
+    def __init__(self, links: tuple[Link, ...] = (), reach: tuple[int, int] | None = None) -> None:
         self.links = links
+        self._reach = reach
 
     @classmethod
     def of(cls, records: Iterable[tuple[str, Any]]) -> Chain:
         """Return a chain of `(id, record)` pairs with evenly spaced places."""
         return cls(tuple(Link((((at + 1) * _STEP, name),), name, record)
                          for at, (name, record) in enumerate(records)))  # fmt: skip
+
+    @property
+    def reach(self) -> tuple[int, int] | None:
+        """The smallest and largest number of a place ever used; None if none was."""
+        if self._reach is None and self.links:
+            self._reach = self.links[0].place[0][0], self.links[-1].place[0][0]
+        return self._reach
 
     def find(self, name: str) -> Link | None:
         """Return the link called `name`, or None."""
@@ -72,22 +81,30 @@ class Chain:
         """Return this chain with `link` at its own place, in place of any link of the same id."""
         links = [other for other in self.links if other[1] != link[1]]
         links.insert(bisect_left(links, link[0], key=lambda other: other[0]), link)
-        return Chain(tuple(links))
+        return Chain(tuple(links), self._reaching(link))
 
     def insert(self, at: int, name: str, record: Any) -> tuple[Chain, Link]:
         """Return this chain with `name` moved or added to position `at` among the others, and its link."""
         links = [other for other in self.links if other[1] != name]
-        at = min(at, len(links))
-        low = links[at - 1][0] if at else None
-        high = links[at][0] if at < len(links) else None
-        link = Link(between(low, high, name), name, record)
+        reach = self.reach
+        if at >= len(links):
+            place = between(reach and ((reach[1], ""),), None, name)
+        elif at == 0:
+            place = between(None, reach and ((reach[0], ""),), name)
+        else:
+            place = between(links[at - 1][0], links[at][0], name)
+        link = Link(place, name, record)
         links.insert(at, link)
-        return Chain(tuple(links)), link
+        return Chain(tuple(links), self._reaching(link)), link
 
     def drop(self, name: str) -> Chain:
         """Return this chain without `name`; the chain itself if it is not there."""
         links = tuple(other for other in self.links if other[1] != name)
-        return self if len(links) == len(self.links) else Chain(links)
+        return self if len(links) == len(self.links) else Chain(links, self.reach)
+
+    def _reaching(self, link: Link) -> tuple[int, int]:
+        number, reach = link.place[0][0], self.reach
+        return (number, number) if reach is None else (min(reach[0], number), max(reach[1], number))
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids in order."""

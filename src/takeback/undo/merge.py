@@ -18,14 +18,17 @@ def bring_forward(actual: State, old: State, new: State) -> tuple[State, tuple[S
     removed: list[tuple[Slot, Any]] = []
     written: list[tuple[Slot, Any]] = []
     foreign: list[Slot] = []
+    vanishing: list[Slot] = []
     for slot, before, after in _changes(old, new):
         now = _leaf(actual, slot)
+        if after is ABSENT:
+            vanishing.append(slot)
         if not same_content(slot, now, before) and not same_content(slot, now, after):
             foreign.append(slot)
         elif not same_content(slot, now, after):
             (removed if after is ABSENT else written).append((slot, after))
     state = put_slots(actual, [*reversed(removed), *written])
-    return _without_empty(state, new, [slot for slot, _ in removed]), tuple(foreign)
+    return _without_empty(state, new, vanishing), tuple(foreign)
 
 
 def _changes(old: State, new: State) -> Iterator[tuple[Slot, Any, Any]]:

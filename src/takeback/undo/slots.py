@@ -384,10 +384,8 @@ def differing_slots(before: State, after: State) -> Iterator[Slot]:
 
 def same_content(slot: Slot, one: Any, two: Any) -> bool:
     """Whether a slot holds the same in both, place included."""
-    if one is two:
-        return True
-    if one is ABSENT or two is ABSENT:
-        return False
+    if one is two or one is ABSENT or two is ABSENT:
+        return one is two
     shape = shape_of(slot[0])
     return encode(shape.to_json(one)) == encode(shape.to_json(two))
 

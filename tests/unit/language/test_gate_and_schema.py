@@ -140,7 +140,8 @@ def _fits(value: object, schema: dict) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", ["config", "prompts", "routing", "tools", "middleware", "listeners", "files", "sockets",
+@pytest.mark.parametrize("name", ["config", "prompts", "routing", "tools", "middleware", "listeners", "files",
+    "sockets",
                                   "multi-surface"])  # fmt: skip
 def test_the_schema_takes_the_worked_examples_and_turns_away_bad_ones(name):
     schema = candidate_schema(Level.L1)

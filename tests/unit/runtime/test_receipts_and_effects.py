@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from tests.support.running import attempt, op
 
@@ -73,7 +71,7 @@ def test_a_witness_is_taken_before_the_change_and_holds_no_handle():
 
 def test_receipts_and_captures_cannot_be_changed():
     _, receipt = attempt({}, op("set_prompt", "p", value=""))
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         receipt.failed_at = 3
 
 
@@ -86,7 +84,8 @@ def test_recovery_leaves_the_state_it_was_given_alone():
 
 
 def test_a_round_trip_after_a_failed_mutation_still_runs_the_recovery():
-    candidate = read_candidate({"mutation": [op("set_config", "a.b", value=1)], "recovery": [op("delete_config", "a")],
+    candidate = read_candidate({"mutation": [op("set_config", "a.b", value=1)],
+                                "recovery": [op("delete_config", "a")],
                                 "contract": ["config"]})  # fmt: skip
     trip = round_trip(candidate, State.read({"config": {"a": 1}}))
     assert trip.forward_failure

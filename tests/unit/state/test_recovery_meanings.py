@@ -83,7 +83,8 @@ def test_a_whole_chain_and_one_callback_have_a_json_form():
 
 @pytest.mark.parametrize(
     ("surface", "removal"),
-    [("config", op("delete_config", "a.b")), ("tools", op("unregister_tool", "t")), ("files", op("delete_file", "d/f")),
+    [("config", op("delete_config", "a.b")), ("tools", op("unregister_tool", "t")),
+     ("files", op("delete_file", "d/f")),
      ("listeners", op("unregister_listener", "e")), ("resources", op("release_socket", "s"))],
 )  # fmt: skip
 def test_a_removal_without_a_witness_removes_and_does_nothing_where_nothing_is(surface, removal):

@@ -15,7 +15,7 @@ SOCKETS = [op("allocate_socket", f"s{at}", value=f"tcp://127.0.0.1:{9000 + at}")
 
 
 @pytest.mark.parametrize(
-    "mutation", [DEEP, DEEP[:12], SOCKETS], ids=["deep config", "less deep config", "many sockets"]
+    "mutation", [DEEP, DEEP[:8], SOCKETS], ids=["deep config", "less deep config", "many sockets"]
 )
 def test_a_candidate_too_large_to_prove_is_rejected_with_its_reason(mutation):
     verdict = verify(invert(read_program(mutation, Stage.FORWARD, "mutation")))

@@ -20,7 +20,8 @@ from takeback.verify.trip import PASSED, Trial, Trip
 
 SET = op("set_config", "verbose", value=True)
 GOOD = {"mutation": [SET], "witness": [op("capture_config", "verbose", witness_key="w")],
-        "recovery": [op("restore_config", "verbose", witness_key="w")], "contract": ['config["verbose"]']}  # fmt: skip
+        "recovery": [op("restore_config", "verbose", witness_key="w")],
+            "contract": ['config["verbose"]']}  # fmt: skip
 DELETES = {"mutation": [SET], "recovery": [op("delete_config", "verbose")], "contract": ["config"]}
 RULES = ("proof", "split-wald", "pooled-wilson", "hidden-wilson")
 

@@ -43,7 +43,7 @@ class SlotUndo(Plain):
 def keep(recorded: Recorded, before: State) -> list[Json]:
     """What undo needs of a change: its slots, nothing below another, each with what it held before."""
     written = dict.fromkeys(write.slot for write in recorded.writes)
-    rows = []
+    rows: list[Json] = []
     for slot in written:
         shape = shape_of(slot[0])
         if shape.nested and any(slot[:depth] in written for depth in range(2, len(slot))):

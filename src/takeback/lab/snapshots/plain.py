@@ -36,8 +36,6 @@ class FullSnapshot(Plain):
 class ScopedSnapshot(Plain):
     """Keep the values before of what was affected, put those back."""
 
-    whole_chains = True
-
     def attempt(self, trial: Situation) -> Attempt:
         """Run one trial."""
         before, later = trial.before.write(), trial.after.write()
@@ -55,10 +53,10 @@ class ScopedSnapshot(Plain):
     def paths(self, trial: Situation) -> list[Path]:
         """What the change affected, each once, nothing below another."""
         _, receipt = forward(trial.change, trial.before)
-        found = {
-            self.path(one.surface, one.key, trial) for one in effects(trial.before, trial.between, receipt)
-        }
-        return [list(path) for path in sorted(found) if not any(path[:depth] in found for depth in range(1, len(path)))]
+        affected = effects(trial.before, trial.between, receipt)
+        found = {self.path(one.surface, one.key, trial) for one in affected}
+        inner = {path for path in found if any(path[:depth] in found for depth in range(1, len(path)))}
+        return [list(path) for path in sorted(found - inner)]
 
     def path(self, surface: str, key: str, trial: Situation) -> tuple[str, ...]:
         """The path of an affected address."""
@@ -105,9 +103,7 @@ class ElementInverse(ScopedSnapshot):
 
     def paths(self, trial: Situation) -> list[Path]:
         """What the change affected; every callback it bound."""
-        bound = {
-            ("listeners", op.target, op.value["id"]) for op in trial.change if op.kind.surface == "listeners"
-        }
+        bound = {("listeners", op.target, op.value["id"]) for op in trial.change if op.kind.surface == "listeners"}
         others = [path for path in super().paths(trial) if path[0] != "listeners"]
         return [*others, *map(list, sorted(bound))]
 
@@ -136,8 +132,8 @@ class ElementInverse(ScopedSnapshot):
 
 
 def _chain(state: Json, path: Path) -> list[Json]:
-    held = state.get(path[0]) or {}
-    found: list[Json] = (held or []) if path[0] == "middleware" else held.get(path[1], [])
+    held: Any = state.get(path[0]) or {}
+    found: list[Json] = list(held) if path[0] == "middleware" else held.get(path[1], [])
     return found
 
 

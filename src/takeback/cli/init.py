@@ -1,0 +1,36 @@
+"""`takeback init DIR`: make a directory a workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from takeback.cli.opening import JournalOption, opened
+from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.reading import read_state
+from takeback.harness.workspace import init_workspace
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("init")(init)
+
+
+def init(
+    directory: Path = typer.Argument(..., metavar="DIR", help="The directory; made if it is not there."),
+    state: Path | None = typer.Option(None, "--state", metavar="FILE", help="A state as JSON to begin with."),
+    journal: str | None = JournalOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Make a directory a workspace: files for each surface, a manifest, and a journal begun.
+
+    Files that are there already are taken as they are. Example: `takeback init agent`
+    """
+    root = init_workspace(directory, journal=journal, start=None if state is None else read_state(state))
+    with opened(root, journal) as harness:
+        payload = {"workspace": str(root), "head": harness.ledger.head, "entries": harness.state.size()}
+    if as_json:
+        emit(payload)
+    else:
+        out.print(f"{root} is a workspace with {payload['entries']} things in it", markup=False)

@@ -1,0 +1,119 @@
+"""Entries as people look at them: what was done, on what evidence, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from takeback.harness.codec import writes_of
+from takeback.harness.harness import Harness
+from takeback.harness.ledger import CHANGES
+from takeback.journal import ENTRY_KINDS, Record
+from takeback.state import ABSENT, SURFACES
+from takeback.state.treed import TreeSurface
+from takeback.undo import GONE, SlotChange, Write
+from takeback.undo.slots import Slot, shape_of, slot_of_key
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """One entry of the log."""
+
+    seq: int
+    id: str
+    kind: str
+    at: str
+    status: str
+    """`live`, `undone`, `done` (for what takes back and brings back), `aborted` or `pending`."""
+    grade: str
+    """Evidence grade of an applied change: proved, sampled, refuted or declared; empty for other kinds."""
+    forced: bool
+    """Whether it was made although it was not admitted."""
+    addresses: tuple[str, ...]
+    note: str
+    off: tuple[int, ...]
+    on: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry as JSON."""
+        return {
+            "seq": self.seq, "id": self.id, "kind": self.kind, "at": self.at, "status": self.status,
+            "grade": self.grade or None, "forced": self.forced, "addresses": list(self.addresses),
+            "note": self.note, "off": list(self.off), "on": list(self.on),
+        }  # fmt: skip
+
+
+def log(harness: Harness) -> Iterator[EntryView]:
+    """Entries, newest first."""
+    fate = "pending"
+    for record in harness.journal.records(reverse=True):
+        if record.kind in {"commit", "abort"}:
+            fate = record.kind
+        elif record.kind in ENTRY_KINDS:
+            yield view(harness, record, fate)
+            fate = "pending"
+
+
+def view(harness: Harness, record: Record, fate: str) -> EntryView:
+    """One entry; `fate` is the kind of the record that settled it."""
+    payload: Any = record.payload
+    if fate == "commit":
+        undone = record.seq in harness.ledger.history.undone
+        status = ("undone" if undone else "live") if record.kind in CHANGES else "done"
+    else:
+        status = "aborted" if fate == "abort" else "pending"
+    keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
+    return EntryView(
+        seq=record.seq,
+        id=record.id,
+        kind=record.kind,
+        at=record.created_at,
+        status=status,
+        grade=payload.get("evidence", {}).get("grade", ""),
+        forced=bool(payload.get("forced", False)),
+        addresses=tuple(dict.fromkeys(slot_name(slot_of_key(key)) for key in keys)),
+        note=payload.get("note", ""),
+        off=tuple(payload.get("off", ())),
+        on=tuple(payload.get("on", ())),
+    )
+
+
+def fate_of(harness: Harness, record: Record) -> str:
+    """Kind of the record that settled an entry."""
+    following = next(iter(harness.journal.records(record.seq + 1)), None)
+    return following.kind if following is not None and following.kind in {"commit", "abort"} else "pending"
+
+
+def changes_of(harness: Harness, record: Record) -> tuple[Write, ...]:
+    """What an entry did to each slot."""
+    return writes_of(harness.journal, record)
+
+
+def slot_name(slot: Slot) -> str:
+    """A slot as people write it: its address, and within an event the callback."""
+    surface = SURFACES[slot[0]]
+    if len(slot) == 1:
+        return slot[0]
+    if isinstance(surface, TreeSurface):
+        return str(surface.address(slot[1:]))
+    rest = "".join(f" {part}" for part in slot[2:])
+    return f"{surface.address(slot[1])}{rest}"
+
+
+def content_json(slot: Slot, content: Any) -> Any:
+    """Content for people: its JSON, null for nothing, and a word for what was forgotten."""
+    if content is ABSENT:
+        return None
+    return "(forgotten)" if content is GONE else shape_of(slot[0]).to_json(content)
+
+
+def change_json(change: SlotChange | Write) -> dict[str, Any]:
+    """A change of one slot as JSON; absence is told apart from null."""
+    return {
+        "address": slot_name(change.slot),
+        "before": content_json(change.slot, change.before),
+        "after": content_json(change.slot, change.after),
+        "existed": change.before is not ABSENT,
+        "exists": change.after is not ABSENT,
+    }

@@ -1,0 +1,177 @@
+"""A workspace: a directory whose files are the harness.
+
+Config, routing, middleware and listeners are TOML files that people edit; prompts are Markdown, tools JSON,
+sandboxed files themselves; sockets are real. `init_workspace` makes one, `open_workspace` opens one, finishing
+what a killed process left.
+"""
+
+from __future__ import annotations
+
+import uuid
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from takeback.errors import HarnessError, InputError
+from takeback.harness.directory import Directory, FileImage
+from takeback.harness.documents import DOCUMENTS, Document
+from takeback.harness.folders import FOLDERS
+from takeback.harness.harness import Harness, Verifier
+from takeback.harness.manifest import MANIFEST, PRIVATE, Manifest, Surfaces, Workspace, read_manifest, write_manifest
+from takeback.harness.sockets import Sockets
+from takeback.journal import open_journal
+from takeback.state import State
+from takeback.undo.slots import shape_of
+from takeback.verify import verify
+
+
+class WorkspaceBinding:
+    """The files of one directory, and the sockets of this process."""
+
+    durable = True
+
+    def __init__(self, directory: Directory, manifest: Manifest, *, hold: bool) -> None:
+        self._directory = directory
+        self._places: dict[str, str] = manifest.surfaces.model_dump()
+        self._read_before: dict[str, tuple[bytes, Any]] = {}
+        self._strange: tuple[str, ...] = ()
+        self.sockets = Sockets(hold=hold)
+
+    def read(self, known: State) -> State:
+        """What the files say; `known` itself if that is the same."""
+        parts = {document.surface: self._document(document, known) for document in DOCUMENTS}
+        strange: list[str] = []
+        for folder in FOLDERS:
+            parts[folder.surface], odd = folder.read(self._directory, self._places[folder.surface])
+            strange += odd
+        self._strange = tuple(strange)
+        changed = {
+            name: part
+            for name, part in parts.items()
+            if next(shape_of(name).differing(known.part(name), part), None) is not None
+        }
+        return State.of({**known.parts, **changed}) if changed else known
+
+    def _document(self, document: Document, known: State) -> Any:
+        place = self._places[document.surface]
+        image = self._directory.read(place)
+        content = b"" if image is None else image.content
+        part = known.part(document.surface)
+        before = self._read_before.get(place)
+        if before is not None and before[0] == content and before[1] is part:
+            return part
+        value = document.read(self._text(content, place), str(self._directory.root / place), part)
+        if next(shape_of(document.surface).differing(part, value), None) is None:
+            self._read_before[place] = (content, part)
+            return part
+        return value
+
+    def _text(self, content: bytes, place: str) -> str:
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            where = str(self._directory.root / place)
+            raise InputError(where, found="bytes that are not UTF-8", expected="UTF-8 text") from None
+
+    def prepare(self, before: State, after: State) -> str | None:
+        """Take the sockets the change needs, or say why they cannot be had."""
+        return self.sockets.prepare(before.part("resources"), after.part("resources"))
+
+    def write(self, before: State, after: State) -> None:
+        """Change the files of surfaces that differ, then the sockets."""
+        for document in DOCUMENTS:
+            one, two = before.part(document.surface), after.part(document.surface)
+            if one is not two:
+                place = self._places[document.surface]
+                image = self._directory.read(place) or FileImage(document.heading.encode())
+                where = str(self._directory.root / place)
+                text = document.write(self._text(image.content, place), one, two, where).encode()
+                if text != image.content:
+                    self._directory.write(place, FileImage(text, image.mode))
+        for folder in FOLDERS:
+            one, two = before.part(folder.surface), after.part(folder.surface)
+            if one is not two:
+                folder.write(self._directory, self._places[folder.surface], one, two)
+        self.sockets.sync(after.part("resources"))
+
+    def leftovers(self) -> tuple[str, ...]:
+        """Temporary files of a killed process."""
+        return self._directory.leftovers()
+
+    def sweep(self) -> tuple[str, ...]:
+        """Remove them."""
+        return self._directory.sweep()
+
+    def problems(self) -> tuple[str, ...]:
+        """Files that are not ours where ours should be, and sockets that cannot be had."""
+        return (*self._strange, *self.sockets.problems.values())
+
+    def close(self) -> None:
+        """Let the sockets and the directory go."""
+        self.sockets.close()
+        self._directory.close()
+
+
+def init_workspace(path: str | PathLike[str], *, journal: str | None = None, start: State | None = None) -> Path:
+    """Make a directory a workspace: a manifest, a file or directory for each surface, a journal begun.
+
+    Files that are there already are taken as they are; `start` fills in what is not there.
+    """
+    root = Path(path)
+    root.mkdir(parents=True, exist_ok=True)
+    if (root / MANIFEST).exists():
+        raise InputError(str(root), found=f"a {MANIFEST}", expected="a directory that is no workspace yet")
+    workspace = Workspace(id=uuid.uuid4().hex, journal=journal or f"{PRIVATE}/journal.db")
+    manifest = Manifest(workspace=workspace, surfaces=Surfaces())
+    directory = Directory(root)
+    try:
+        _lay_out(directory, manifest)
+        binding = WorkspaceBinding(directory, manifest, hold=False)
+        present = binding.read(State())
+        if start is not None:
+            binding.write(present, start)
+        directory.write(MANIFEST, FileImage(write_manifest(manifest).encode()))
+        binding.close()
+    except BaseException:
+        directory.remove(MANIFEST)
+        raise
+    open_workspace(root, hold=False, start=start).close()
+    return root
+
+
+def _lay_out(directory: Directory, manifest: Manifest) -> None:
+    places = manifest.surfaces.model_dump()
+    directory.make_directory(PRIVATE)
+    for document in DOCUMENTS:
+        if directory.read(places[document.surface]) is None:
+            directory.write(places[document.surface], FileImage(document.heading.encode()))
+    for folder in FOLDERS:
+        directory.make_directory(places[folder.surface])
+
+
+def open_workspace(path: str | PathLike[str], *, journal: str | None = None, hold: bool = True,
+                   verifier: Verifier = verify, start: State | None = None) -> Harness:  # fmt: skip
+    """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process."""
+    root = Path(path)
+    if not (root / MANIFEST).is_file():
+        raise InputError(str(root), found=f"no {MANIFEST}", expected="a workspace",
+                         hint="'takeback init DIR' makes one")  # fmt: skip
+    directory = Directory(root)
+    image = directory.read(MANIFEST)
+    if image is None:
+        raise HarnessError(f"{root / MANIFEST} vanished")
+    manifest = read_manifest(image.content.decode(errors="replace"), str(root / MANIFEST))
+    where = journal or manifest.workspace.journal
+    store = open_journal(where if "://" in where else root / where)
+    binding = WorkspaceBinding(directory, manifest, hold=hold)
+    about = {"identity": manifest.workspace.id}
+    begin = None if start is None else binding.read(start)
+    harness = Harness(binding, store, verifier=verifier, start=begin, about=about)
+    if harness.ledger.identity != manifest.workspace.id:
+        harness.close()
+        raise HarnessError(
+            f"the journal {store.location} belongs to another workspace",
+            hint="give each workspace a journal of its own: a path, or a URL that ends in #name",
+        )
+    binding.sockets.sync(harness.state.part("resources"))
+    return harness

@@ -1,0 +1,58 @@
+"""Peers that diff documents: jsonpatch, deepdiff, dictdiffer. Each keeps the way back and applies it later.
+
+They address elements of a list by index. A patch that cannot be applied is an attempt that gave up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import deepdiff
+import dictdiffer
+import jsonpatch
+
+from takeback.lab.snapshots.method import Attempt, Plain, packed, timed
+from takeback.lab.snapshots.situations import Json, Situation
+
+
+def _attempt(undo: Callable[[], Json], stored: int) -> Attempt:
+    def guarded() -> Json | None:
+        try:
+            return undo()
+        except Exception:  # noqa: BLE001 - whatever a peer raises, it did not take the change back
+            return None
+
+    recovered, seconds = timed(guarded)
+    return Attempt(recovered, stored, seconds)
+
+
+class JsonPatch(Plain):
+    """jsonpatch: the RFC 6902 patch from after to before."""
+
+    def attempt(self, trial: Situation) -> Attempt:
+        """Run one trial."""
+        kept = jsonpatch.make_patch(trial.between.write(), trial.before.write()).to_string()
+        patch, later = jsonpatch.JsonPatch.from_string(kept), trial.after.write()
+        return _attempt(lambda: patch.apply(later, in_place=True), len(kept.encode()))
+
+
+class DeepDiff(Plain):
+    """deepdiff: a Delta from after to before, in its own format."""
+
+    def attempt(self, trial: Situation) -> Attempt:
+        """Run one trial."""
+        found = deepdiff.DeepDiff(trial.between.write(), trial.before.write())
+        kept = deepdiff.Delta(found).dumps()
+        delta, later = deepdiff.Delta(kept, mutate=True, log_errors=False, raise_errors=True), trial.after.write()
+        return _attempt(lambda: later + delta, len(kept))
+
+
+class DictDiffer(Plain):
+    """dictdiffer: its list of differences from after to before."""
+
+    def attempt(self, trial: Situation) -> Attempt:
+        """Run one trial."""
+        kept = packed(list(dictdiffer.diff(trial.between.write(), trial.before.write())))
+        changes, later = json.loads(kept), trial.after.write()
+        return _attempt(lambda: dictdiffer.patch(changes, later, in_place=True), len(kept))

@@ -1,0 +1,91 @@
+"""What torture compares with: the journal read as plain data, replayed without the undo engine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from takeback.harness import Harness
+from takeback.harness.directory import TEMPORARY
+from takeback.journal import Record
+from takeback.journal.encoding import encode
+from takeback.lab.naive import NaiveEntry, Plain, Step, begin, finish
+
+
+def naive_state(harness: Harness) -> Plain:
+    """Plain data of the first state in the journal."""
+    text = harness.journal.attachment(1, "state")
+    raw: dict[str, Any] = json.loads(text or "{}")
+    places: dict[tuple[str, ...], Any] = {}
+    for name, item in raw.get("middleware", {}).items():
+        places["middleware", name] = _place(item)
+    for event, callbacks in raw.get("listeners", {}).items():
+        places.update({("listeners", event, name): _place(item) for name, item in callbacks.items()})
+    chain = sorted(raw.get("middleware", {}).values(), key=_place)
+    state = {
+        **{name: raw.get(name, {}) for name in ("config", "prompts", "routing", "tools", "resources")},
+        "middleware": [item["record"] for item in chain],
+        "listeners": {
+            event: [item["record"] for item in sorted(callbacks.values(), key=_place)]
+            for event, callbacks in raw.get("listeners", {}).items()
+        },
+        "files": _flat(raw.get("files", {"directory": {}})["directory"]),
+    }
+    return begin(state, places)
+
+
+def naive_history(harness: Harness) -> tuple[set[str], list[NaiveEntry]]:
+    """Ids of all committed records, and the entries that are live, from the records alone."""
+    committed: list[Record] = []
+    pending: Record | None = None
+    for record in harness.journal.records():
+        if record.kind == "commit" and pending is not None:
+            committed.append(pending)
+        if record.kind not in {"commit", "abort", "checkpoint", "forget"}:
+            pending = record
+    undone: set[int] = set()
+    for record in committed:
+        payload: Any = record.payload
+        undone |= set(payload.get("off", ()))
+        undone -= set(payload.get("on", ()))
+    live = [_entry(harness, r) for r in committed if r.kind == "apply" and r.seq not in undone]
+    return {record.id for record in committed}, live
+
+
+def snapshot(data: Plain) -> str:
+    """One text for plain data or for a state's JSON."""
+    return encode(finish(data) if isinstance(data.get("middleware"), dict) else data)
+
+
+def leftovers(directory: Path) -> list[str]:
+    """Temporary files anywhere in the workspace."""
+    return [str(path) for path in directory.rglob("*") if TEMPORARY.fullmatch(path.name)]
+
+
+def _entry(harness: Harness, record: Record) -> NaiveEntry:
+    payload: Any = record.payload
+    after = json.loads(harness.journal.attachment(record.seq, "after") or "[]")
+    steps: list[Step] = []
+    for op, content in zip(payload["candidate"]["mutation"], after, strict=True):
+        item = content[0] if content and isinstance(content[0], dict) else {}
+        place = _place(item) if op["op_type"] in {"add_middleware", "add_listener"} else None
+        steps.append(Step(op, place, item.get("mode")))
+    return NaiveEntry(record.seq, tuple(steps))
+
+
+def _place(item: Any) -> tuple[tuple[int, str], ...]:
+    return tuple((number, name) for number, name in item["place"])
+
+
+def _flat(node: Plain, above: str = "") -> Plain:
+    flat: Plain = {}
+    for name, item in node.items():
+        path = f"{above}{name}"
+        if "directory" not in item:
+            flat[path] = item
+        elif item["directory"]:
+            flat.update(_flat(item["directory"], f"{path}/"))
+        else:
+            flat[path] = {"directory": True}
+    return flat

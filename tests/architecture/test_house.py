@@ -1,0 +1,147 @@
+"""The house: order of layers, sizes, headers, public API, documented commands."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from tests.support.reference import commands, page
+
+import takeback
+from takeback.language import program
+from takeback.state import contract, record, values
+from takeback.state.surfaces import files
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "takeback"
+MODULES = sorted(SOURCE.rglob("*.py"))
+ORDER = ("errors", "state", "language", "runtime", "counterfactual", "verify", "diagnose", "synthesize", "journal",
+         "undo", "harness", "evolve", "lab", "bench", "cli")  # fmt: skip
+MAX_LINES = 400
+REFERENCE = (ROOT / "docs" / "reference.md").read_text()
+
+
+def _layer(module: Path) -> str:
+    return module.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def _imports(module: Path) -> set[str]:
+    """The packages of takeback that a module imports, wherever in the file it does so."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(module.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = [node.module] if node.module != "takeback" else [f"takeback.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            raise AssertionError(f"{module}: a relative import")
+        found |= {name.split(".")[1] for name in names if name.startswith("takeback.")}
+    return found
+
+
+def test_the_order_of_layers_is_the_one_in_the_design():
+    text = (ROOT / "docs" / "design.md").read_text()
+    block = text.split("```")[3]
+    shown = [line.split()[0].removesuffix(".py") for line in block.strip().splitlines() if not line.startswith(" ")]
+    assert [name for name in ORDER if name in shown] == shown
+    assert set(ORDER) - set(shown) <= {"bench"}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(SOURCE)))
+def test_a_module_imports_only_from_layers_above_it(module):
+    layer = _layer(module)
+    if layer in {"__init__", "__main__"}:
+        return
+    assert layer in ORDER, f"{layer} is in no layer"
+    for other in _imports(module):
+        assert other in {*ORDER, "__version__"}, f"{other} is in no layer"
+        if other != "__version__":
+            assert ORDER.index(other) <= ORDER.index(layer), f"{layer} imports {other}"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(SOURCE)))
+def test_a_module_is_not_too_long_and_says_what_it_is(module):
+    text = module.read_text()
+    assert len(text.splitlines()) <= MAX_LINES
+    header = ast.get_docstring(ast.parse(text))
+    assert header, "no header"
+    assert len(header.split()) >= 2
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(SOURCE)))
+def test_library_code_does_not_print_or_read_the_environment(module):
+    if _layer(module) in {"cli", "__main__"}:
+        return
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in {"print", "input"}, f"{module}:{node.lineno}"
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
+            assert node.attr not in {"environ", "getenv"}, f"{module}:{node.lineno}"
+
+
+def test_no_file_is_named_after_nothing():
+    banned = {"utils", "util", "helpers", "helper", "manager", "core", "common", "misc"}
+    assert not [module for module in MODULES if module.stem in banned]
+
+
+def _documented_api() -> set[str]:
+    section = REFERENCE.split("## Python")[1]
+    return set(re.findall(r"^\| `(\w+)", section, re.MULTILINE))
+
+
+def test_the_public_api_is_the_documented_one():
+    assert _documented_api() == set(takeback.__all__) - {"__version__"}
+    for name in takeback.__all__:
+        assert hasattr(takeback, name)
+
+
+COMMANDS = commands()
+
+
+def test_the_reference_is_what_the_program_says_of_itself():
+    assert page() == REFERENCE, "docs/reference.md is out of date: run `make docs`"
+
+
+@pytest.mark.parametrize("title", sorted(COMMANDS))
+def test_a_command_is_documented_with_its_options_and_an_example(title):
+    match = re.search(rf"^### `{re.escape(title)}[` ](.*?)(?=^##)", REFERENCE, re.MULTILINE | re.DOTALL)
+    assert match, f"docs/reference.md has no section for {title}"
+    section = match[1]
+    options = [max(parameter.opts, key=len) for parameter in COMMANDS[title].params]
+    options = [name for name in options if name.startswith("--") and name not in {"--help", "--json"}]
+    assert all(f"`{name}`" in section for name in options)
+    assert f"Example: `{title}" in section
+    assert "Exit codes: 0 " in section
+
+
+@pytest.mark.parametrize("title", sorted(COMMANDS))
+def test_every_command_takes_json_and_has_help_with_an_example(title):
+    command = COMMANDS[title]
+    assert any("--json" in parameter.opts for parameter in command.params)
+    assert "Example" in (command.help or "")
+
+
+def test_the_limits_in_the_docs_are_those_of_the_code():
+    text = (ROOT / "docs" / "formats.md").read_text().split("## Limits")[1]
+    shown = {row[0]: int(row[1]) for row in re.findall(r"^\| ([^|]+) \| (\d+)[^|]*\|$", text, re.MULTILINE)}
+    assert shown == {
+        "a file that is read": program.MAX_FILE,
+        "operations in a program": program.MAX_OPERATIONS,
+        "entries of a contract": contract.MAX_CONTRACT,
+        "a text": values.MAX_TEXT,
+        "items of one list or mapping in a value": values.MAX_ITEMS,
+        "nesting": values.MAX_DEPTH,
+        "levels of a config target": values.MAX_DEPTH // 2,
+        "a whole number in a value": values.MAX_INT,
+        "a name": record.MAX_NAME,
+        "a file path": files.MAX_PATH,
+        "one name of a file path": files.MAX_NAME_BYTES,
+        "an `index` of middleware": program.MAX_INDEX,
+        "counterfactual states of a split": import_module("takeback.counterfactual.suites").MAX_STATES,
+        "steps of a proof": import_module("takeback.verify.proof").MAX_WORK,
+        "seconds of a verification": import_module("takeback.verify.sampled").MAX_SECONDS,
+    }

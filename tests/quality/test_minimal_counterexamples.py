@@ -1,0 +1,105 @@
+"""Counterexamples are minimal: nothing can be taken from one without the failure going away."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.running import op
+from tests.support.strategies import candidates, states
+
+from takeback.counterfactual import nominal_state
+from takeback.language import read_candidate
+from takeback.state import SURFACES, State
+from takeback.verify import Grade, Trial, prove, smallest, verify_sampled
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "candidates"
+REFUTED = [folder for folder in sorted(EXAMPLES.iterdir())
+           if json.loads((folder / "expected.json").read_text())["proof"]["grade"] == "refuted"]  # fmt: skip
+
+
+def _less(state: State) -> list[State]:
+    """Every state with one entry less, made from plain JSON and nothing of the verifier."""
+    found = []
+    plain = state.write()
+    for name, part in plain.items():
+        if name == "config":
+            found += [{**plain, name: less} for less in _without_one(part)]
+        elif isinstance(part, list):
+            found += [{**plain, name: part[:at] + part[at + 1 :]} for at in range(len(part))]
+        elif name == "listeners":
+            found += [{**plain, name: {**part, event: bound[:at] + bound[at + 1 :]}}
+                      for event, bound in part.items() for at in range(len(bound))]  # fmt: skip
+        else:
+            found += [{**plain, name: {key: item for key, item in part.items() if key != gone}} for gone in part]
+    return [State.read(one) for one in found]
+
+
+def _without_one(part: dict) -> list[dict]:
+    found = []
+    for key, item in part.items():
+        rest = {other: value for other, value in part.items() if other != key}
+        found.append(rest)
+        if isinstance(item, dict):
+            found += [{**rest, key: less} for less in _without_one(item)]
+    return found
+
+
+def _assert_minimal(trial: Trial, state: State) -> None:
+    assert not trial.run(state).passed
+    for less in _less(state):
+        assert trial.run(less).passed, (state, less)
+
+
+@pytest.mark.parametrize("folder", REFUTED, ids=lambda folder: folder.name)
+def test_the_counterexample_of_a_worked_example_is_minimal(folder):
+    candidate = read_candidate(json.loads((folder / "candidate.json").read_text()))
+    _assert_minimal(Trial(candidate), prove(candidate).counterexample.state)
+    verdict = verify_sampled(candidate)
+    if verdict.counterexample is not None:
+        _assert_minimal(Trial(candidate), verdict.counterexample.state)
+
+
+@given(candidates)
+def test_the_counterexample_of_a_random_candidate_is_minimal(candidate):
+    verdict = prove(candidate)
+    if verdict.grade is Grade.REFUTED:
+        _assert_minimal(Trial(candidate), verdict.counterexample.state)
+
+
+@settings(max_examples=50)
+@given(candidates, st.lists(states, min_size=1, max_size=3))
+def test_any_breaking_state_can_be_made_minimal(candidate, tried):
+    trial = Trial(candidate)
+    for state in tried:
+        if not trial.run(state).passed:
+            _assert_minimal(trial, smallest(state, lambda less: not trial.run(less).passed))
+
+
+def test_a_large_breaking_state_comes_down_to_one_entry():
+    candidate = read_candidate({"mutation": [op("set_prompt", "p", value="x")], "contract": ["prompts"],
+                                "witness": [op("capture_prompt", "q", witness_key="w")],
+                                "recovery": [op("restore_prompt", "p", witness_key="w")]})  # fmt: skip
+    trial = Trial(candidate)
+    plain = nominal_state().write()
+    plain["prompts"] = {f"k{at}": "x" for at in range(500)} | {"p": "old"}
+    plain["config"] |= {f"k{at}": {"inner": at} for at in range(500)}
+    small = smallest(State.read(plain), lambda less: not trial.run(less).passed)
+    assert small.write() == {"prompts": {"p": "old"}}
+
+
+def test_a_candidate_that_fails_everywhere_is_refuted_by_the_empty_state():
+    candidate = read_candidate({"mutation": [op("set_prompt", "p", value="x")]})
+    assert prove(candidate).counterexample.state == State()
+
+
+def test_every_surface_offers_all_its_entries_for_removal():
+    state = nominal_state()
+    for name, surface in SURFACES.items():
+        part = state.part(name)
+        for _, edit in list(surface.entries(part)):
+            part = edit(part)
+        assert surface.size(part) == 0, name

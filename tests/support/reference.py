@@ -1,0 +1,120 @@
+"""docs/reference.md, made from the commands and the public API as they are: `python -m tests.support.reference`.
+
+Names, purposes, options, defaults and examples come from the command line's own declarations, signatures and
+sentences from the package, so that the page cannot drift; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+import takeback
+from takeback.cli import app
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
+HEAD = """# Reference
+
+Made by `make docs` from the program itself; edit the commands' help or the docstrings, not this page.
+
+## Commands
+
+Every command takes `--json` (one JSON object on stdout, talk on stderr) and `--help`. Exit codes: 0 for yes or done,
+1 for no (rejected, blocked, falls short), 2 for bad input or a fault, with a message that names the file, the place
+in it, what was found and what was expected.
+"""
+EXITS = {
+    "takeback verify": "0 admitted, 1 not admitted, 2 the candidate or an option cannot be read.",
+    "takeback prove": "0 proved, 1 refuted or rejected, 2 the candidate cannot be read.",
+    "takeback oracle": "0 a recovery was built, 1 the language has none, 2 the candidate cannot be read.",
+}
+DONE = "0 yes or done, 1 no, 2 bad input or a fault."
+API_HEAD = """## Python
+
+What `from takeback import ...` gives; everything else may change without notice.
+
+| name | what it is |
+|---|---|
+"""
+
+
+def commands() -> dict[str, Any]:
+    """Every command by its full name."""
+    return dict(sorted(_below(typer.main.get_command(app), "takeback")))
+
+
+def _below(group: Any, above: str) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            if command.invoke_without_command:
+                yield f"{above} {name}", command
+            yield from _below(command, f"{above} {name}")
+        else:
+            yield f"{above} {name}", command
+
+
+def page() -> str:
+    """The whole page."""
+    sections = [_section(title, command) for title, command in commands().items()]
+    return "\n".join([HEAD, *sections, API_HEAD.rstrip("\n"), *_api(), ""])
+
+
+def _section(title: str, command: Any) -> str:
+    told = inspect.cleandoc(command.help or "")
+    purpose, _, example = told.partition("Example:")
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    options = [parameter for parameter in command.params
+               if parameter.param_type_name == "option" and "--json" not in parameter.opts]  # fmt: skip
+    shown = " ".join([title, *(argument.name.upper() for argument in arguments)])
+    lines = [f"### `{shown}`", "", " ".join(purpose.split()), ""]
+    rows = [(f"`{argument.name.upper()}`", "", getattr(argument, "help", "")) for argument in arguments]
+    rows += [(f"`{max(option.opts, key=len)}`", _default(option), option.help or "") for option in options]
+    if rows:
+        lines += ["| option | default | meaning |", "|---|---|---|"]
+        lines += [f"| {name} | {default} | {' '.join((told or '').split())} |" for name, default, told in rows]
+        lines.append("")
+    found = re.search(r"takeback [^`\n]*", example)
+    lines += [f"Example: `{found[0].strip()}`" if found else "", "", f"Exit codes: {EXITS.get(title, DONE)}", ""]
+    return "\n".join(lines)
+
+
+def _default(option: Any) -> str:
+    default = option.default
+    plain = isinstance(default, str | int | float) and not isinstance(default, bool)
+    return f"`{default}`" if plain and default != "" else ""
+
+
+def _api() -> list[str]:
+    rows = []
+    for name in sorted(set(takeback.__all__) - {"__version__"}):
+        found = getattr(takeback, name)
+        told = (inspect.getdoc(found) or "").split("\n\n")[0]
+        shown = name
+        if inspect.isfunction(found):
+            shown += f"({', '.join(_parameters(found))})"
+        rows.append(f"| `{shown}` | {' '.join(told.split())} |")
+    return rows
+
+
+def _parameters(function: Any) -> Iterator[str]:
+    star = False
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            yield f"**{name}"
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            star = True
+            yield "*"
+        default = parameter.default
+        shown = getattr(default, "value", default)
+        plain = shown is None or isinstance(shown, str | int | float)
+        yield name if default is parameter.empty else f"{name}={shown!r}" if plain else f"{name}=..."
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

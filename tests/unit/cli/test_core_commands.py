@@ -1,0 +1,180 @@
+"""The commands of the core: exit codes, one JSON object on stdout, messages that name the place."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from takeback.cli import app
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "candidates"
+
+
+def _run(*arguments: str) -> tuple[int, str, str]:
+    """Run the real program in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NO_COLOR": "1", "COLUMNS": "120"}
+    ran = subprocess.run([sys.executable, "-m", "takeback", *arguments], capture_output=True, text=True, timeout=60,
+                         env=environment, check=False)  # fmt: skip
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def _invoke(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, list(arguments))
+    return result.exit_code, result.stdout
+
+
+def _candidate(name: str) -> str:
+    return str(EXAMPLES / name / "candidate.json")
+
+
+def _one_object(text: str) -> dict:
+    found, end = json.JSONDecoder().raw_decode(text)
+    assert text[end:].strip() == ""
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize(("name", "code"), [("config", 0), ("unconditional-delete", 1), ("malformed-json", 2)])
+def test_verify_exits_with_the_answer_and_prints_one_object(name, code):
+    ended, out, _ = _run("verify", _candidate(name), "--json")
+    assert ended == code
+    assert _one_object(out)["admitted"] is (code == 0)
+
+
+def test_a_file_that_is_not_there_ends_in_two_with_the_reason_on_both_streams():
+    ended, out, err = _run("verify", "nowhere.json", "--json")
+    assert ended == 2
+    assert "nowhere.json: found No such file or directory" in _one_object(out)["error"]
+    assert "nowhere.json" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("verify", "FILE", "--language", "L9"), ("verify", "FILE", "--rule", "luck"), ("verify", "FILE", "--exact"),
+     ("verify", "FILE", "--rule", "split-wald", "--dev", "Q3"), ("states", "FILE", "--split", "moon"),
+     ("states", "FILE", "--split", "dev", "--n", "21"), ("prove", "FILE", "--language", "L2"),
+     ("verify", "FILE", "--rule", "split-wald", "--iid", "-1")],
+)  # fmt: skip
+def test_a_wrong_option_is_an_input_error(arguments):
+    from takeback.errors import InputError
+
+    arguments = [_candidate("config") if one == "FILE" else one for one in arguments]
+    result = CliRunner().invoke(app, arguments)
+    assert isinstance(result.exception, InputError)
+    assert result.stdout == ""
+
+
+def test_a_wrong_option_ends_in_two_with_what_was_expected():
+    ended, _, err = _run("verify", _candidate("config"), "--rule", "luck")
+    assert ended == 2
+    assert "--rule: found luck, expected one of proof, split-wald" in err
+
+
+def test_a_fault_of_the_program_ends_in_two_not_in_no(monkeypatch, capsys):
+    from takeback import cli
+
+    def explode() -> None:
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setattr(cli, "app", explode)
+    monkeypatch.setattr(sys, "argv", ["takeback", "verify", "--json"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    captured = capsys.readouterr()
+    assert "ZeroDivisionError: boom" in _one_object(captured.out)["error"]
+
+
+def test_for_a_person_verify_shows_the_verdict_the_state_the_address_and_the_next_step():
+    code, out = _invoke("verify", _candidate("unconditional-delete"))
+    assert code == 1
+    assert "not admitted (refuted, rule proof, language L1)" in out
+    assert '"verbose"' in out
+    assert 'config["verbose"]: expected' in out
+    assert "next: Capture these addresses" in out
+
+
+def test_for_a_person_a_sample_shows_its_splits_and_bounds():
+    code, out = _invoke("verify", _candidate("config"), "--rule", "split-wald")
+    assert code == 0
+    assert "admitted (sampled, rule split-wald" in out
+    assert out.count("1.0000") == 2
+
+
+def test_seed_and_sizes_reach_the_sample():
+    _, out = _invoke("verify", _candidate("config"), "--rule", "pooled-wilson", "--dev", "Q2", "--iid", "30",
+        "--ood", "31",
+                     "--seed", "7", "--json")  # fmt: skip
+    splits = _one_object(out)["splits"]
+    assert [splits[name]["of"] for name in ("dev", "iid", "ood")] == [2, 30, 31]
+
+
+def test_a_file_over_the_bound_is_rejected_as_a_limit(tmp_path):
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 100_000)
+    code, out = _invoke("verify", str(deep), "--json")
+    assert code == 2
+    assert [reason["code"] for reason in _one_object(out)["reasons"]] == ["LIMIT"]
+
+
+def test_prove_prints_grade_counterexample_and_classes():
+    code, out = _invoke("prove", _candidate("config"), "--json")
+    found = _one_object(out)
+    assert (code, found["grade"], found["counterexample"]) == (0, "proved", None)
+    assert found["classes"] > 1
+    code, out = _invoke("prove", _candidate("passes-every-sample"), "--json")
+    assert (code, _one_object(out)["grade"]) == (1, "refuted")
+
+
+@pytest.mark.parametrize(
+    "name", ["missing-capture", "unconditional-delete", "socket-left-open", "wrong-order-across-surfaces"]
+)
+def test_the_oracle_repairs_a_broken_example(name, tmp_path):
+    code, out = _invoke("oracle", _candidate(name), "--language", "L1")
+    assert code == 0
+    repaired = tmp_path / "repaired.json"
+    repaired.write_text(out)
+    assert _one_object(out)["mutation"] == json.loads(Path(_candidate(name)).read_text())["mutation"]
+    assert _invoke("verify", str(repaired))[0] == 0
+
+
+def test_the_oracle_says_no_where_the_language_has_no_recovery():
+    code, out = _invoke("oracle", _candidate("files"), "--language", "L0", "--json")
+    assert code == 1
+    found = _one_object(out)
+    assert found["candidate"] is None
+    assert "belongs to L1" in found["reasons"][0]
+
+
+def test_schema_prints_a_schema_with_and_without_the_mutation():
+    _, out = _invoke("schema", "--language", "L0")
+    assert "mutation" in _one_object(out)["properties"]
+    _, out = _invoke("schema", "--language", "L0", "--repair", "--json")
+    assert "mutation" not in _one_object(out)["properties"]
+
+
+def test_states_shows_the_states_of_a_split_and_their_digests():
+    code, out = _invoke("states", _candidate("config"), "--split", "ood", "--n", "3", "--json")
+    found = _one_object(out)
+    assert code == 0
+    assert len(found["states"]) == 3
+    from takeback.state import State
+
+    for shown in found["states"]:
+        assert State.read(shown["state"]).digest() == shown["digest"]
+    _, text = _invoke("states", _candidate("config"), "--split", "ood", "--n", "3")
+    assert all(shown["digest"][:12] in text for shown in found["states"])
+
+
+def test_a_command_without_arguments_shows_its_help_and_an_example():
+    for name in ("verify", "prove", "oracle", "schema", "states"):
+        code, out = _invoke(name, "--help")
+        assert code == 0
+        assert "Example" in out

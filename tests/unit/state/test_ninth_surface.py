@@ -1,0 +1,128 @@
+"""A ninth surface, registered from outside as one object, goes through everything the eight do."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tests.support.running import op
+
+from takeback.counterfactual import nominal_state, suites
+from takeback.errors import InputError
+from takeback.language import candidate_schema, gate, read_candidate, read_program
+from takeback.runtime import witness_to_json
+from takeback.state import KINDS, SURFACES, Level, Stage, State, diff, register, unregister
+from takeback.state.keyed import KeyedSurface, keyed_kinds
+from takeback.synthesize import invert, oracle
+from takeback.verify import Grade, prove, round_trip, verify_json, verify_sampled
+
+CAPTURE = op("capture_alarm", "night", witness_key="w")
+SET = op("set_alarm", "night", value=7)
+RESTORE = op("restore_alarm", "night", witness_key="w")
+GOOD = {"mutation": [SET], "witness": [CAPTURE], "recovery": [RESTORE], "contract": ['alarms["night"]']}
+
+
+class Alarms(KeyedSurface):
+    """Name → hour."""
+
+    name = "alarms"
+    kinds = keyed_kinds("alarms", Level.L0, capture_name="capture_alarm", forward="set_alarm",
+                        restore_name="restore_alarm", remove="cancel_alarm",
+                        schema={"type": "integer", "minimum": 0, "maximum": 23})  # fmt: skip
+
+    def content(self, key: str, raw: object, where: str) -> int:
+        if type(raw) is not int or not 0 <= raw <= 23:
+            raise InputError(where, found=raw, expected="an hour from 0 to 23")
+        return raw
+
+    def sample(self, key: str, rng: random.Random) -> int:
+        return rng.randrange(1, 23)
+
+    def extreme(self, key: str, rng: random.Random) -> int:
+        return rng.choice((0, 23))
+
+    def generic(self, key: str, salt: str) -> str:
+        return f"{salt}-{key}"
+
+
+@pytest.fixture(autouse=True)
+def alarms():
+    register(Alarms())
+    yield
+    unregister("alarms")
+
+
+def test_a_state_with_the_new_surface_is_read_compared_and_written():
+    state = State.read({"alarms": {"night": 22}, "prompts": {"p": "x"}})
+    assert state.write() == {"prompts": {"p": "x"}, "alarms": {"night": 22}}
+    assert [str(change.address) for change in diff(State(), State.read({"alarms": {"a": 1}}))] == ['alarms["a"]']
+    assert state.digest() != State.read({"prompts": {"p": "x"}}).digest()
+    with pytest.raises(InputError, match=r"state.alarms\['night'\]: found 24, expected an hour from 0 to 23"):
+        State.read({"alarms": {"night": 24}})
+
+
+def test_its_operations_are_parsed_checked_and_gated():
+    candidate = read_candidate(GOOD)
+    assert gate(candidate, Level.L0) == ()
+    assert len(gate(read_candidate({"mutation": [SET, {**SET, "value": 8}]}), Level.L0)) == 1
+    with pytest.raises(InputError, match="expected an hour"):
+        read_candidate({"mutation": [{**SET, "value": True}]})
+
+
+@pytest.mark.parametrize("rule", ["proof", "split-wald"])
+def test_its_candidates_are_verified(rule):
+    assert verify_json(GOOD, rule=rule).admitted
+    bad = {"mutation": [SET], "recovery": [op("cancel_alarm", "night")], "contract": ["alarms"]}
+    verdict = verify_json(bad, rule=rule)
+    assert not verdict.admitted
+    assert [str(residual.address) for residual in verdict.counterexample.trip.residuals] == ['alarms["night"]']
+
+
+def test_its_counterfactual_states_vary_the_touched_key():
+    made = suites(nominal_state(), read_program([SET], Stage.FORWARD, "m"), iid=20, ood=20)
+    hours = {state.part("alarms").get("night") for state in (*made.iid, *made.ood)}
+    assert None in hours
+    assert len(hours) > 3
+
+
+def test_the_oracle_inverts_it_beside_other_surfaces():
+    mutation = read_program([SET, op("set_prompt", "system", value="x"), op("set_alarm", "noon", value=12)],
+                            Stage.FORWARD, "m")  # fmt: skip
+    candidate = oracle(mutation, Level.L0)
+    assert candidate is not None
+    assert prove(candidate).grade is Grade.PROVED
+    assert verify_sampled(candidate).admitted
+    assert round_trip(invert(mutation), State.read({"alarms": {"noon": 11}})).passed
+
+
+def test_a_witness_and_the_schema_know_it():
+    from takeback.runtime import capture
+
+    held = capture(read_candidate(GOOD).witness, State.read({"alarms": {"night": 3}}))
+    assert witness_to_json(held) == {"w": 3, "w_existed": True}
+    forms = candidate_schema(Level.L0)["properties"]["mutation"]["items"]["anyOf"]
+    assert any(form["properties"]["op_type"] == {"const": "set_alarm"} for form in forms)
+
+
+def test_a_name_that_is_taken_cannot_be_registered_again():
+    with pytest.raises(InputError, match="found alarms, expected a name no surface has yet"):
+        register(Alarms())
+
+    class Clash(Alarms):
+        name = "bells"
+
+    with pytest.raises(InputError, match="expected new operation names"):
+        register(Clash())
+    assert "bells" not in SURFACES
+
+
+def test_a_surface_that_is_taken_out_leaves_nothing_behind():
+    unregister("alarms")
+    try:
+        assert "alarms" not in SURFACES
+        assert not any(kind.surface == "alarms" for kind in KINDS.values())
+        assert "alarms" not in nominal_state().parts
+        with pytest.raises(InputError):
+            read_candidate(GOOD)
+    finally:
+        register(Alarms())

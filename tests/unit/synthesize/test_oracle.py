@@ -1,0 +1,79 @@
+"""The oracle: one pass, last in first out, element-level restores, a tight contract, no task missed."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.running import op
+
+from takeback.language import read_program
+from takeback.runtime import capture, forward, recover
+from takeback.state import Level, Stage, State
+from takeback.synthesize import invert, oracle
+from takeback.verify import Grade, prove
+
+
+def _invert(*mutation: dict) -> dict:
+    return invert(read_program(list(mutation), Stage.FORWARD, "m")).to_json()
+
+
+def test_it_unwinds_last_in_first_out():
+    built = _invert(op("set_config", "a", value=1), op("set_prompt", "p", value="x"), op("write_file", "f", value=""))
+    assert [one["op_type"] for one in built["recovery"]] == ["restore_file", "restore_prompt", "restore_config"]
+    assert [one["witness_key"] for one in built["witness"]] == ["w0", "w1", "w2"]
+
+
+def test_it_captures_a_slot_that_is_written_twice_once():
+    built = _invert(op("set_config", "a", value=1), op("set_config", "a", value=2))
+    assert len(built["witness"]) == 1
+    assert len(built["recovery"]) == 2
+
+
+def test_its_contract_lists_the_touched_addresses_and_no_more():
+    built = _invert(op("set_config", "a.b", value=1), op("add_middleware", "m", value={"handler": "h"}, index=0))
+    assert built["contract"] == ['config["a.b"]', 'middleware["m"]']
+
+
+@pytest.mark.parametrize("place", [{}, {"index": 0}, {"index": 7}, {"before": "a"}, {"after": "a"}, {"priority": 3}])
+def test_it_takes_middleware_back_however_its_place_was_given(place):
+    candidate = invert(read_program([op("add_middleware", "m", value={"handler": "h"}, **place)], Stage.FORWARD, "m"))
+    assert prove(candidate).grade is Grade.PROVED
+
+
+def test_it_goes_by_the_registry_key_where_the_tools_id_differs():
+    built = _invert(op("register_tool", "key", value={"id": "other"}))
+    assert {one["target"] for one in (*built["witness"], *built["recovery"])} == {"key"}
+
+
+def test_it_lets_go_of_sockets_first_where_several_may_have_swapped():
+    mutation = [
+        op("allocate_socket", "a", value="tcp://127.0.0.1:2"),
+        op("allocate_socket", "b", value="tcp://127.0.0.1:1"),
+    ]
+    built = _invert(*mutation)
+    assert [(one["target"], "witness_key" in one) for one in built["recovery"]] == [
+        ("a", False), ("b", False), ("b", True), ("a", True)]  # fmt: skip
+    assert prove(invert(read_program(mutation, Stage.FORWARD, "m"))).grade is Grade.PROVED
+
+
+def test_what_came_later_on_the_same_surface_survives_its_recovery():
+    first = read_program([op("add_middleware", "x", value={"handler": "h"}, index=0),
+                          op("add_listener", "e", value="x")], Stage.FORWARD, "m")  # fmt: skip
+    later = read_program([op("add_middleware", "y", value={"handler": "h"}, index=0),
+                          op("add_listener", "e", value="y")], Stage.FORWARD, "m")  # fmt: skip
+    candidate = invert(first)
+    before = State.read({"middleware": [{"id": "a", "handler": "h"}], "listeners": {"e": ["z"]}})
+    held = capture(candidate.witness, before)
+    middle, receipt = forward(first, before)
+    after, _ = forward(later, middle)
+    assert recover(candidate.recovery, after, held, receipt) == forward(later, before)[0]
+
+
+def test_there_is_none_in_l0_for_an_l1_mutation():
+    program = read_program([op("write_file", "f", value="")], Stage.FORWARD, "m")
+    assert oracle(program, Level.L0) is None
+    assert oracle(program, Level.L1) is not None
+
+
+def test_it_stays_in_l0_where_it_can():
+    program = read_program([op("set_config", "a", value=1), op("set_prompt", "p", value="x")], Stage.FORWARD, "m")
+    assert oracle(program, Level.L0) is not None
