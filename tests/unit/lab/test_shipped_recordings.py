@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from takeback.cli import app
 from takeback.lab.experiments.bank import Case, cohort, load_bank, shipped
-from takeback.lab.experiments.factorial import CELLS, Plan, run_factorial
+from takeback.lab.experiments.factorial import CELLS, Plan, report_data, run_cells
 from takeback.lab.experiments.natural import answer
 from takeback.synthesize.method import method_of
 from takeback.synthesize.models import ReplayModel
@@ -46,7 +46,8 @@ def test_the_command_reproduces_the_accounting_of_the_bank() -> None:
 
 
 def test_the_portfolio_recovers_every_defective_task_with_a_proof(cases: tuple[Case, ...]) -> None:
-    data = run_factorial(Plan(cases, rule="proof"), method_of(Spec("portfolio"), None), "portfolio")
+    plan = Plan(cases, rule="proof")
+    data = report_data(plan, run_cells(plan, method_of(Spec("portfolio"), None)), "portfolio")
     assert cases
     assert all(row["turns"]["D0L1"] == 1 for row in data["tasks"])
     assert all(set(row["turns"]) == set(CELLS) for row in data["tasks"])
