@@ -6,8 +6,16 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.opening import SHORT, DirOption, JournalOption, opened, refused_json, show_changes, show_refused
-from takeback.cli.opening import ties_json
+from takeback.cli.opening import (
+    SHORT,
+    DirOption,
+    JournalOption,
+    opened,
+    refused_json,
+    show_changes,
+    show_refused,
+    ties_json,
+)
 from takeback.cli.output import JsonFlag, emit, err, finish, out
 from takeback.cli.reading import CandidateFile
 from takeback.cli.showing import show_verdict
@@ -25,8 +33,12 @@ def apply(
     file: Path = CandidateFile,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
-    force: bool = typer.Option(False, "--force", help="Make it although it is not admitted; the entry says so for ever."),
-    no_ties: bool = typer.Option(False, "--no-ties", help="Refuse if an earlier entry could then not be undone alone."),
+    force: bool = typer.Option(
+        False, "--force", help="Make it although it is not admitted; the entry says so for ever."
+    ),
+    no_ties: bool = typer.Option(
+        False, "--no-ties", help="Refuse if an earlier entry could then not be undone alone."
+    ),
     note: str = typer.Option("", "--note", "-m", help="A line for the log."),
     as_json: bool = JsonFlag,
 ) -> None:
