@@ -47,6 +47,13 @@ def test_the_request_carries_every_parameter_and_the_schema() -> None:
     assert server.seen[0].authorization == f"Bearer {CANARY}"
 
 
+def test_an_endpoint_may_call_the_token_limit_by_its_newer_name() -> None:
+    with FaultServer([Act(text="{}")]) as server:
+        model_for(server, token_limit="max_completion_tokens").complete(REQUEST)
+    assert server.seen[0].body["max_completion_tokens"] == 2048
+    assert "max_tokens" not in server.seen[0].body
+
+
 def test_the_grammar_form_sends_a_compact_grammar_instead_of_a_response_format() -> None:
     with FaultServer([Act(text="{}")]) as server:
         model_for(server, schema_form="llguidance").complete(REQUEST)
