@@ -47,9 +47,9 @@ def test_the_request_carries_every_parameter_and_the_schema() -> None:
     assert server.seen[0].authorization == f"Bearer {CANARY}"
 
 
-def test_an_endpoint_may_call_the_token_limit_by_its_newer_name() -> None:
+def test_an_endpoint_may_call_the_limit_field_by_its_newer_name() -> None:
     with FaultServer([Act(text="{}")]) as server:
-        model_for(server, token_limit="max_completion_tokens").complete(REQUEST)
+        model_for(server, limit_field="max_completion_tokens").complete(REQUEST)
     assert server.seen[0].body["max_completion_tokens"] == 2048
     assert "max_tokens" not in server.seen[0].body
 
@@ -147,7 +147,7 @@ def test_a_huge_reply_is_cut_at_the_limit_and_says_so(stream: bool) -> None:
     assert (len(reply.text), reply.finish_reason) == (5000, TOO_LARGE)
 
 
-def test_the_token_limit_is_told_apart_from_a_finished_reply(stream: bool) -> None:
+def test_the_limit_field_is_told_apart_from_a_finished_reply(stream: bool) -> None:
     with FaultServer([Act(text='{"a":', finish_reason="length")]) as server:
         assert model_for(server, stream=stream).complete(REQUEST).finish_reason == "length"
 

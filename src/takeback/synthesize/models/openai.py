@@ -18,7 +18,7 @@ from takeback.errors import MissingExtraError, ServiceFault
 from takeback.synthesize.models.chat import TOO_LARGE, Reply, Request, Usage
 
 SchemaForm = Literal["json_schema", "llguidance", "none"]
-TokenLimit = Literal["max_tokens", "max_completion_tokens"]
+LimitField = Literal["max_tokens", "max_completion_tokens"]
 """What an endpoint calls the limit of generated tokens; newer OpenAI models take only the second."""
 RETRIED_STATUS = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 LONGEST_WAIT_S = 60.0
@@ -52,7 +52,7 @@ class Endpoint:
     api_key: Secret = field(default_factory=lambda: Secret(""))
     model: str = ""
     schema_form: SchemaForm = "json_schema"
-    token_limit: TokenLimit = "max_tokens"
+    limit_field: LimitField = "max_tokens"
     stream: bool = True
     timeout_s: float = 300.0
     max_retries: int = 4
@@ -150,7 +150,7 @@ class OpenAIModel:
             "temperature": request.temperature,
             "top_p": request.top_p,
             "seed": request.seed,
-            self._endpoint.token_limit: request.max_tokens,
+            self._endpoint.limit_field: request.max_tokens,
         }
         if request.reasoning_effort is not None:
             body["reasoning_effort"] = request.reasoning_effort
