@@ -193,3 +193,16 @@ def test_every_run_checks_itself(monkeypatch):
 def test_the_oracle_of_a_good_mutation_is_admitted_by_every_rule():
     candidate = invert(read_candidate(GOOD).mutation)
     assert all(verify(candidate, rule=rule).admitted for rule in RULES)
+
+
+def test_a_residual_says_what_was_expected_what_was_found_and_on_which_side_of_the_contract():
+    candidate = read_candidate({"mutation": [SET], "recovery": [op("delete_config", "other")], "contract": [
+        'config["verbose"]']})  # fmt: skip
+    trip = round_trip(candidate, State.read({"config": {"other": "x" * 100}}))
+    inside, outside = sorted(map(str, trip.residuals), key=len)
+    assert inside == 'config["verbose"]: expected absent, found True'
+    assert outside.startswith('config["other"]: expected \'xxx')
+    assert outside.endswith("..., found absent (outside the contract)")
+    assert [residual.covered for residual in trip.residuals] == [
+        str(residual.address) == 'config["verbose"]' for residual in trip.residuals
+    ]
