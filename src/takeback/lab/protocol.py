@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +60,14 @@ def protocol_parts(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     protocol = getattr(import_module(module), "protocol", None)
     if protocol is None:
         raise InputError("experiment", found=name, expected="an experiment that has a protocol to lock")
-    try:
-        parts: dict[str, Any] = protocol(**options)
-    except TypeError as fault:
-        if "argument" not in str(fault):
-            raise
-        raise InputError(f"options of {name}", found=", ".join(options), expected=f"others ({fault})") from None
+    takes = signature(protocol).parameters
+    unknown = [option for option in options if option not in takes]
+    if unknown:
+        raise InputError(f"options of {name}", found=unknown[0], expected=f"some of {', '.join(takes)}")
+    needed = [option for option, one in takes.items() if one.default is one.empty and option not in options]
+    if needed:
+        raise InputError(f"options of {name}", found=f"no {needed[0]}", expected=f"one, given with --{needed[0]}")
+    parts: dict[str, Any] = protocol(**options)
     return parts
 
 

@@ -91,8 +91,10 @@ def test_only_experiments_can_be_locked():
         protocol_parts("no-such", {})
     with pytest.raises(InputError, match="a protocol to lock"):
         protocol_parts("truth", {})
-    with pytest.raises(InputError, match="sets"):
+    with pytest.raises(InputError, match="found sets, expected some of tasks"):
         protocol_parts("snapshots", {"sets": ["natural"]})
+    with pytest.raises(InputError, match="no model, expected one, given with --model"):
+        protocol_parts("natural", {})
 
 
 def test_another_cohort_changes_the_lock_of_the_oracle():

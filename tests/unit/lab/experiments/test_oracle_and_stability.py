@@ -7,7 +7,7 @@ import pytest
 
 from takeback.errors import InputError
 from takeback.lab.experiments import oracle, stability
-from takeback.lab.lock import make_lock
+from takeback.lab.lock import make_lock, write_lock
 from takeback.lab.progress import Progress
 from takeback.lab.report import read_input
 
@@ -100,9 +100,17 @@ def test_a_run_that_broke_off_goes_on_without_repeating_what_was_finished(tmp_pa
 
 
 def _bank(tmp_path, entries):
-    bank = {"model": "m", "locked": len(entries), "lock": "0" * 64, "entries": entries}
+    lock = make_lock("natural", {})
+    bank = {"model": "m", "locked": ["nat_cfg_001"], "lock": lock.digest, "entries": entries}
     (tmp_path / "bank.json").write_text(json.dumps(bank))
+    write_lock(lock, tmp_path / "lock.json")
     return tmp_path
+
+
+def test_the_oracle_recovers_every_defective_candidate_of_the_shipped_bank():
+    cases = oracle.cohort(("bank",))
+    assert cases
+    assert oracle.summary(oracle.run(cases, oracle.PROOF))["unrecovered"] == []
 
 
 def test_a_frozen_bank_gives_its_defective_mutations(tmp_path):
