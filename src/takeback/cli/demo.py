@@ -148,7 +148,9 @@ def _die_in_the_middle(root: Path, boundary: str) -> None:
         {"op_type": "set_prompt", "target": "summary", "value": "Two sentences.\n"},
     ]
     with armed(probe):
-        harness.apply(invert(read_program(ops, Stage.FORWARD, "change"), harness.state), note="retries and a fallback")
+        harness.apply(
+            invert(read_program(ops, Stage.FORWARD, "change"), harness.state), note="retries and a fallback"
+        )
 
 
 def _step(number: int, text: str) -> None:

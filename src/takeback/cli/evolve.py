@@ -10,11 +10,19 @@ from takeback.cli.opening import SHORT, JournalOption, opened, show_changes, sho
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.repair import show_repair
 from takeback.cli.showing import show_verdict
-from takeback.cli.synthesizing import BudgetOption, FeedbackOption, Opened, RecordOption, SynthesizerOption
-from takeback.cli.synthesizing import ThreadsOption, read_mode
+from takeback.cli.synthesizing import (
+    BudgetOption,
+    FeedbackOption,
+    Opened,
+    RecordOption,
+    SynthesizerOption,
+    ThreadsOption,
+    read_mode,
+)
 from takeback.cli.synthesizing import opened as opened_synthesizer
 from takeback.errors import InputError
-from takeback.evolve import Evolution, Propose, evolve as run
+from takeback.evolve import Evolution, Propose
+from takeback.evolve import evolve as run
 from takeback.harness import Applied, Harness, Refused
 from takeback.harness.log import changes_of
 from takeback.lab.experiments.natural import proposal_request
