@@ -51,16 +51,15 @@ def show_changes(changes: Iterable[SlotChange | Write]) -> None:
     """Print changes, one slot a line or two."""
     for change in changes:
         plain = change_json(change)
-        if not plain["existed"] and plain["exists"]:
-            out.print(f"  [green]+[/] {_line(plain['address'], plain['after'])}", highlight=False)
-        elif plain["existed"] and not plain["exists"]:
+        if plain["existed"]:
             out.print(f"  [red]-[/] {_line(plain['address'], plain['before'])}")
-        else:
-            out.print(f"  [red]-[/] {_line(plain['address'], plain['before'])}")
+        if plain["exists"]:
             out.print(f"  [green]+[/] {_line(plain['address'], plain['after'])}")
 
 
 def _line(address: str, content: Any) -> str:
+    if isinstance(content, dict) and set(content) == {"place", "record"}:
+        content = content["record"]
     text = encode(content) if not isinstance(content, str) else repr(content)
     text = text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
     return escape(f"{address} = {text}")
@@ -69,8 +68,9 @@ def _line(address: str, content: Any) -> str:
 def show_log(entries: Iterable[EntryView]) -> None:
     """Print entries as a table."""
     table = Table(box=None, pad_edge=False)
-    for name in ("entry", "#", "when", "kind", "evidence", "status", "what"):
-        table.add_column(name, no_wrap=True)
+    for name, width in (("entry", SHORT), ("#", 2), ("when", 14), ("kind", 5), ("evidence", 8), ("status", 6)):
+        table.add_column(name, no_wrap=True, min_width=width)
+    table.add_column("what", no_wrap=True)
     for entry in entries:
         what = entry.note or ", ".join(entry.addresses[:2]) + (" …" if len(entry.addresses) > 2 else "")  # noqa: PLR2004
         grade = f"{entry.grade}, FORCED" if entry.forced else entry.grade

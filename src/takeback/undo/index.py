@@ -119,23 +119,23 @@ class Index:
     def supposing(self, writes: tuple[Write, ...]) -> Iterator[list[Version]]:
         """Inside the block, the index holds one more entry, the newest, with these writes."""
         versions = [Version(SUPPOSED, position, write) for position, write in enumerate(writes)]
-        lists: list[list[Version]] = []
+        claims: list[list[Version]] = []
         for version in versions:
-            slot, after = version.write.slot, version.write.after
-            lists.append(self.at(slot))
-            claim = shape_of(slot[0]).claim(after)
+            slot = version.write.slot
+            self.at(slot).append(version)
+            claim = shape_of(slot[0]).claim(version.write.after)
             if claim is not None:
                 self.claiming(slot[0], claim)
-                lists.append(self._claims.setdefault((slot[0], claim), []))
-            for at in lists[len(lists) - (1 if claim is None else 2) :]:
-                at.append(version)
+                claims.append(self._claims.setdefault((slot[0], claim), []))
+                claims[-1].append(version)
         self._entries[SUPPOSED] = writes
         try:
             yield versions
         finally:
             del self._entries[SUPPOSED]
-            for at in reversed(lists):
-                at.pop()
+            for held in (*claims, *(self._node(write.slot).versions for write in writes)):
+                while held and held[-1].entry == SUPPOSED:
+                    held.pop()
 
     def writes(self, entry: int) -> tuple[Write, ...]:
         """The writes of one entry."""
@@ -183,9 +183,11 @@ class Index:
     def _load_below(self, slot: Slot, node: Node) -> None:
         if self._source is None:
             return
+        supposed: list[Version] = []
         for child in _nodes(node):
+            supposed += [version for version in child.versions if version.entry == SUPPOSED]
             child.versions, child.loaded, child.below = [], True, True
-        for version in self._source.below(slot):
+        for version in (*self._source.below(slot), *supposed):
             found = self._node(version.write.slot)
             found.versions.append(version)
             found.loaded = True

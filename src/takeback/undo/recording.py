@@ -27,7 +27,7 @@ class Recorded:
 
 def run_recorded(mutation: Program, state: State) -> Recorded:
     """Run a mutation on a state; on failure the state is as before."""
-    after, receipt = forward(mutation, state)
+    _, receipt = forward(mutation, state)
     if not receipt.succeeded:
         return Recorded(state, receipt, ())
     writes: list[Write] = []
@@ -40,7 +40,7 @@ def run_recorded(mutation: Program, state: State) -> Recorded:
             slot = (surface, *path)
             content = get_slot(now, slot)
             writes.append(Write(slot, get_slot(then, slot), content, strict and content is not ABSENT))
-    return Recorded(after, receipt, tuple(writes))
+    return Recorded(now, receipt, tuple(writes))
 
 
 def writes_between(before: State, after: State) -> tuple[Write, ...]:

@@ -1,0 +1,100 @@
+"""`takeback evolve DIR --task FILE|ID`: let an agent change its harness, if that can be taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from takeback.cli.opening import SHORT, JournalOption, opened, show_changes, show_refused
+from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.repair import show_repair
+from takeback.cli.showing import show_verdict
+from takeback.cli.synthesizing import (
+    BudgetOption,
+    FeedbackOption,
+    Opened,
+    RecordOption,
+    SynthesizerOption,
+    ThreadsOption,
+    read_mode,
+)
+from takeback.cli.synthesizing import opened as opened_synthesizer
+from takeback.errors import InputError
+from takeback.evolve import Evolution, Propose
+from takeback.evolve import evolve as run
+from takeback.harness import Applied, Harness, Refused
+from takeback.harness.log import changes_of
+from takeback.lab.experiments.natural import proposal_request
+from takeback.lab.tasks import Task, get
+from takeback.language import load_json
+from takeback.synthesize.attempt import Attempt, attempt_from, read_proposal
+from takeback.synthesize.loop import Settings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("evolve")(evolve)
+
+
+def evolve(
+    directory: Path = typer.Argument(..., metavar="DIR", help="The workspace."),
+    task: str = typer.Option(..., "--task", metavar="FILE|ID", help="A candidate or mutation, or a task of the lab."),
+    synthesizer: str = SynthesizerOption,
+    feedback: str = FeedbackOption,
+    budget: int = BudgetOption,
+    record: Path | None = RecordOption,
+    threads: int = ThreadsOption,
+    journal: str | None = JournalOption,
+    note: str = typer.Option("", "--note", "-m", help="A line for the log."),
+    as_json: bool = JsonFlag,
+) -> None:
+    """Propose, verify, diagnose, repair, admit, record, apply: one change, made only if it can be taken back.
+
+    Example: `takeback evolve agent --task change.json --synthesizer oracle`
+    """
+    settings = Settings(mode=read_mode(feedback), budget=budget)
+    with opened_synthesizer(synthesizer, record, threads) as found, opened(directory, journal) as harness:
+        propose, title = proposer(task, found)
+        done = run(harness, propose, found.method, settings=settings, note=note or title)
+        if as_json:
+            emit(done.to_json())
+        else:
+            _show(done, task, harness)
+    finish(yes=done.applied)
+
+
+def proposer(task: str, found: Opened) -> tuple[Propose, str]:
+    """Who proposes the change, and a line for the log: a file as it stands, or for a task of the lab the model
+    behind the synthesizer, or without one the task's reference."""
+    path = Path(task)
+    if path.suffix == ".json" or path.exists():
+        raw = load_json(path)
+        if not isinstance(raw, dict):
+            raise InputError(task, found=raw, expected="a candidate, or a mapping with a mutation")
+        attempt = attempt_from(raw)
+        return lambda _: attempt, path.name
+    named = get(task)
+    return lambda _: _proposed(named, found), named.instruction
+
+
+def _proposed(task: Task, found: Opened) -> Attempt:
+    if found.model is None:
+        return attempt_from({"mutation": list(task.reference)})
+    return read_proposal(found.model.complete(proposal_request(task, found.model.name)))
+
+
+def _show(done: Evolution, name: str, harness: Harness) -> None:
+    if done.proposal.rejected is not None:
+        out.print(f"proposed: {done.proposal.rejected.shortfall}: {done.proposal.rejected.detail}", markup=False)
+    if done.verdict is not None:
+        show_verdict(done.verdict, f"{name} (as proposed)")
+    if done.repair is not None:
+        show_repair(done.repair, name)
+    if isinstance(done.result, Applied):
+        out.print(f"applied: entry {done.result.entry.id[:SHORT]} ({done.result.verdict.grade.value})")
+        show_changes(changes_of(harness, done.result.entry))
+    elif isinstance(done.result, Refused):
+        show_refused(done.result)
+    else:
+        out.print("nothing was changed")

@@ -1,0 +1,306 @@
+"""Undo of any entry equals the history without it; where a later entry needs it, the answer is blocked."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.changes import config, file, listener, middleware, mutation, prompt, socket, tool
+
+from takeback.state import State
+from takeback.undo import Blocked, Gone, History, Plan, Write, plan_redo, plan_toggle, plan_undo, relied_on
+from takeback.undo.history import ContentGone
+from takeback.undo.index import GONE
+from takeback.undo.plan import _outcome
+from takeback.undo.recording import run_recorded, writes_between
+from takeback.undo.slots import put_slots
+
+
+class World:
+    """A history on a state, entries numbered from 1."""
+
+    def __init__(self, **base):
+        self.base = self.state = State.read(base)
+        self.history = History(lambda: self.base)
+        self.count = 0
+
+    def do(self, *ops):
+        recorded = run_recorded(mutation(*ops), self.state)
+        assert recorded.receipt.succeeded, recorded.receipt.reason
+        return self._add(recorded.writes, recorded.state)
+
+    def remove_by_hand(self, *slots):
+        from takeback.state import ABSENT
+
+        after = put_slots(self.state, [(slot, ABSENT) for slot in slots])
+        return self._add(writes_between(self.state, after), after)
+
+    def _add(self, writes, state):
+        self.count += 1
+        self.history.add(self.count, writes)
+        self.state = state
+        return self.count
+
+    def undo(self, *entries):
+        return self.settle(plan_undo(self.history, self.state, entries))
+
+    def redo(self, *entries):
+        return self.settle(plan_redo(self.history, self.state, entries))
+
+    def settle(self, outcome):
+        if isinstance(outcome, Plan):
+            self.history.toggle(outcome.off, outcome.on)
+            self.state = outcome.state
+        return outcome
+
+    def chain(self):
+        return [link.id for link in self.state.part("middleware")]
+
+
+def test_undoing_the_middle_one_of_three_keeps_the_others():
+    world = World()
+    for name in ("a", "b", "c"):
+        world.do(config(name, 1))
+    world.undo(2)
+    assert world.state.write() == {"config": {"a": 1, "c": 1}}
+
+
+def test_an_overwritten_value_stays_when_the_earlier_writer_is_undone():
+    world = World(config={"k": 0})
+    world.do(config("k", 1))
+    world.do(config("k", 2))
+    assert world.undo(1).changes == ()
+    assert world.state.write() == {"config": {"k": 2}}
+    world.undo(2)
+    assert world.state.write() == {"config": {"k": 0}}
+
+
+def test_both_inserted_in_front_and_the_first_one_goes():
+    world = World(middleware=[{"id": "auth", "handler": "h"}])
+    world.do(middleware("one", index=0))
+    world.do(middleware("two", index=0))
+    world.undo(1)
+    assert world.chain() == ["two", "auth"]
+    world.redo(1)
+    assert world.chain() == ["two", "one", "auth"]
+
+
+def test_what_stood_next_to_an_undone_element_keeps_its_place():
+    world = World(middleware=[{"id": "auth", "handler": "h"}, {"id": "log", "handler": "h"}])
+    world.do(middleware("anchor", index=1))
+    world.do(middleware("beside", after="anchor"))
+    world.undo(1)
+    assert world.chain() == ["auth", "beside", "log"]
+
+
+def test_a_moved_element_goes_back_where_it_was_while_later_ones_stay():
+    world = World(middleware=[{"id": name, "handler": "h"} for name in ("a", "b", "c")])
+    world.do(middleware("c", index=0))
+    world.do(middleware("d", index=1))
+    world.undo(1)
+    assert world.chain() == ["d", "a", "b", "c"]
+
+
+def test_a_mapping_made_on_the_way_vanishes_with_the_last_that_needs_it():
+    world = World()
+    world.do(config("a.b", 1))
+    world.do(config("a.c", 2))
+    world.undo(1)
+    assert world.state.write() == {"config": {"a": {"c": 2}}}
+    world.undo(2)
+    assert world.state.write() == {}
+
+
+def test_a_mapping_that_was_there_stays_even_when_it_is_empty():
+    world = World(config={"a": {}})
+    world.do(config("a.b.c", 1))
+    world.undo(1)
+    assert world.state.write() == {"config": {"a": {}}}
+
+
+def test_directories_go_with_the_file_that_made_them_and_others_stay():
+    world = World(files={"keep": {"directory": True}})
+    world.do(file("keep/new/f", "x"))
+    world.do(file("other/g", "y"))
+    world.undo(1)
+    assert world.state.write()["files"] == {
+        "keep": {"directory": True},
+        "other/g": {"content": "y", "mode": "0644"},
+    }
+
+
+def test_replacing_a_mapping_is_undone_leaf_by_leaf():
+    world = World(config={"a": {"old": 1}})
+    world.do(config("a", {"x": 1}))
+    world.do(config("a.b", 2))
+    world.undo(1)
+    assert world.state.write() == {"config": {"a": {"old": 1, "b": 2}}}
+
+
+def test_a_value_below_one_that_was_a_scalar_blocks_and_goes_along():
+    world = World(config={"a": 5})
+    world.do(config("a", {}))
+    world.do(config("a.b", 1))
+    world.do(config("z", 1))
+    blocked = world.undo(1)
+    assert isinstance(blocked, Blocked)
+    assert blocked.off == (2,)
+    assert "'a' is not a mapping" in blocked.reasons[0][1]
+    assert blocked.together.state.write() == {"config": {"a": 5, "z": 1}}
+
+
+def test_blocking_entries_are_followed_to_the_end_and_no_further():
+    world = World(config={"a": 5})
+    world.do(config("a", {}))
+    world.do(config("a.b", {}), prompt("p", "x"))
+    world.do(config("a.b.c", 1))
+    world.do(prompt("p", "y"))
+    blocked = world.undo(1)
+    assert blocked.off == (2, 3)
+    assert blocked.together.state.write() == {"config": {"a": 5}, "prompts": {"p": "y"}}
+
+
+def test_a_later_write_of_the_whole_lifts_the_dependency():
+    world = World(config={"a": 5})
+    world.do(config("a", {}))
+    world.do(config("a", {"fresh": 1}))
+    world.do(config("a.b", 1))
+    assert isinstance(world.undo(1), Plan)
+    assert world.state.write() == {"config": {"a": {"fresh": 1, "b": 1}}}
+
+
+def test_an_address_that_was_freed_and_taken_blocks():
+    world = World(resources={"r1": {"address": "tcp://127.0.0.1:9100"}})
+    world.do(socket("r1", 9101))
+    world.do(socket("r2", 9100))
+    blocked = world.undo(1)
+    assert blocked.off == (2,)
+    assert "held by 'r1'" in blocked.reasons[0][1]
+    held = blocked.together.state.write()["resources"]
+    assert [(key, item["address"]) for key, item in held.items()] == [("r1", "tcp://127.0.0.1:9100")]
+
+
+def test_a_redo_that_a_later_entry_makes_impossible_names_it():
+    world = World()
+    world.do(file("d", "a file"))
+    world.undo(1)
+    world.do(file("d/x", "in a directory"))
+    blocked = world.redo(1)
+    assert (blocked.off, blocked.on) == ((2,), ())
+    assert blocked.together.state.write()["files"] == {"d": {"content": "a file", "mode": "0644"}}
+
+
+def test_a_redo_that_needs_another_names_that_one():
+    world = World(config={"a": 5})
+    world.do(config("a", {}))
+    world.do(config("a.b", 1))
+    world.undo(1, 2)
+    blocked = world.redo(2)
+    assert (blocked.off, blocked.on) == ((), (1,))
+    assert blocked.together.state.write() == {"config": {"a": {"b": 1}}}
+
+
+def test_a_callback_replaced_in_place_keeps_the_place_when_its_first_binding_is_undone():
+    world = World()
+    world.do(listener("e", "one"))
+    world.do(listener("e", "two"))
+    world.do(listener("e", "one", handler="new"))
+    world.undo(1)
+    assert [(c["id"], c["handler"]) for c in world.state.write()["listeners"]["e"]] == [("one", "new"), ("two", "h")]
+
+
+def test_a_kept_mode_is_the_one_resolved_when_the_write_ran():
+    world = World(files={"f": {"content": "0", "mode": "0600"}})
+    world.do(file("f", "1", mode="0755"))
+    world.do(file("f", "2"))
+    world.undo(1)
+    assert world.state.write()["files"]["f"] == {"content": "2", "mode": "0755"}
+
+
+def test_a_thing_removed_by_hand_comes_back_with_its_place():
+    world = World(middleware=[{"id": name, "handler": "h"} for name in ("a", "b", "c")])
+    world.remove_by_hand(("middleware", "b"))
+    world.do(middleware("d", index=1))
+    world.undo(1)
+    assert world.chain() == ["a", "b", "d", "c"] or world.chain() == ["a", "d", "b", "c"]
+
+
+def test_a_container_left_empty_by_hand_goes_with_the_entry_that_made_it():
+    world = World()
+    world.do(config("a.b", 1))
+    world.remove_by_hand(("config", "a", "b"))
+    assert world.state.write() == {"config": {"a": {}}}
+    world.undo(1)
+    assert world.state.write() == {}
+    world.redo(1)
+    assert world.state.write() == {"config": {"a": {}}}
+
+
+def test_several_at_once_and_back():
+    world = World()
+    for name in ("a", "b", "c", "d"):
+        world.do(config(name, 1), tool(name))
+    before = world.state
+    world.undo(1, 3)
+    assert sorted(world.state.write()["tools"]) == ["b", "d"]
+    world.settle(plan_toggle(world.history, world.state, {2}, {1, 3}))
+    assert sorted(world.state.write()["tools"]) == ["a", "c", "d"]
+    world.redo(2)
+    assert world.state == before
+
+
+def test_a_token_changes_with_what_the_plan_rests_on_and_with_nothing_else():
+    world = World()
+    world.do(config("a", 1))
+    token = plan_undo(world.history, world.state, {1}).token
+    world.do(config("unrelated", 1))
+    assert plan_undo(world.history, world.state, {1}).token == token
+    world.do(config("a", 2))
+    assert plan_undo(world.history, world.state, {1}).token != token
+
+
+@pytest.mark.parametrize("entry", [1, 2, 3, 4])
+def test_the_short_way_says_what_the_general_way_says(entry):
+    world = World(config={"a": {"b": 0}}, tools={"t": {"id": "old"}})
+    world.do(config("a.b", 1), tool("t"))
+    world.do(middleware("m", index=0), config("x.y.z", 1))
+    world.do(prompt("p", "1"), tool("t", "newer"))
+    world.do(socket("s", 9100), file("d/e", "x"))
+    short = plan_undo(world.history, world.state, {entry})
+    general = _outcome(world.history, world.state, frozenset({entry}), frozenset())
+    assert short.state == general.state
+    assert short.token == general.token
+
+
+def test_entries_that_a_new_change_would_tie_to_itself_are_reported():
+    world = World(config={"a": 5}, resources={"r1": {"address": "tcp://127.0.0.1:9100"}})
+    world.do(config("a", {}))
+    world.do(socket("r1", 9101))
+    world.do(config("free", 1))
+    recorded = run_recorded(mutation(config("a.b", 1), socket("r2", 9100), config("free.not", 1)), world.state)
+    assert not recorded.receipt.succeeded
+    recorded = run_recorded(mutation(config("a.b", 1), socket("r2", 9100)), world.state)
+    assert set(relied_on(world.history, recorded.writes)) == {1, 2}
+
+
+def test_a_change_that_brings_its_own_footing_ties_nothing():
+    world = World(config={"a": 5})
+    world.do(config("a", {}))
+    recorded = run_recorded(mutation(config("a", {"n": 1}), config("a.b", 1)), world.state)
+    assert relied_on(world.history, recorded.writes) == {}
+
+
+def test_forgotten_content_is_a_result_that_names_the_slot():
+    history = History(lambda: None)
+    history.add(1, (Write(("config", "a"), GONE, GONE),))
+    state = State.read({"config": {"a": 1}})
+    outcome = plan_undo(history, state, {1})
+    assert isinstance(outcome, Gone)
+    assert outcome.slots == (("config", "a"),)
+
+
+def test_without_the_first_state_a_captured_value_serves():
+    history = History(lambda: None)
+    history.add(1, (Write(("prompts", "p"), "old", "new"),))
+    outcome = plan_undo(history, State.read({"prompts": {"p": "new"}}), {1})
+    assert outcome.state.write() == {"prompts": {"p": "old"}}
+    with pytest.raises(ContentGone, match="the state at the beginning"):
+        history.base_content(("prompts", "unknown"))

@@ -1,0 +1,124 @@
+"""Slots of every surface: content in, content out, with places and types."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.support.changes import config, file, listener, middleware, mutation, prompt, routing, socket, tool
+
+from takeback.journal.encoding import encode
+from takeback.runtime import forward
+from takeback.state import ABSENT, State, register, unregister
+from takeback.state.surface import SURFACES
+from takeback.undo.merge import bring_forward
+from takeback.undo.recording import run_recorded, writes_between
+from takeback.undo.shapes import WholeShape, shape_of
+from takeback.undo.slots import differing_slots, dump_state, get_slot, load_state, put_slots, slot_key, slot_of_key
+
+FULL = {
+    "config": {"a": {"b": [1, 1.0, True, None, {"x": {}}]}, "empty": {}, "dotted.key": 1},
+    "prompts": {"system": "text\r\n"},
+    "routing": {"main": None},
+    "tools": {"key": {"id": "other", "parameters": {"type": "object"}}},
+    "middleware": [{"id": name, "handler": "h"} for name in ("a", "b")],
+    "listeners": {"e": [{"id": "x", "handler": "h"}, {"id": "y", "handler": "h"}]},
+    "files": {"d/f": {"base64": "/wA=", "mode": "0600"}, "d/t": {"content": "é"}, "e": {"directory": True}},
+    "resources": {"r": {"address": "tcp://127.0.0.1:9100"}},
+}
+
+
+def test_a_state_comes_back_with_every_place():
+    state = State.read(FULL)
+    state = forward(mutation(middleware("m", index=1), listener("e", "z")), state)[0]
+    back = load_state(json.loads(encode(dump_state(state))))
+    assert back == state
+    assert [link.place for link in back.part("middleware")] == [link.place for link in state.part("middleware")]
+    assert encode(back.write()) == encode(state.write())
+
+
+OPS = [config("a.b", 2), prompt("p", "x"), routing("main", "m"), tool("t"), middleware("c", index=0),
+       listener("e", "w"), file("d/n", "x"), socket("s", 9200)]  # fmt: skip
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op["op_type"])
+def test_a_write_is_taken_down_before_and_after_and_undoes_the_operation(op):
+    state = State.read(FULL)
+    recorded = run_recorded(mutation(op), state)
+    (write,) = recorded.writes
+    assert get_slot(recorded.state, write.slot) is write.after
+    assert put_slots(recorded.state, [(write.slot, write.before)]) == state
+    shape = shape_of(write.slot[0])
+    back = shape.from_json(json.loads(encode(shape.to_json(write.after))), write.slot[1:])
+    assert shape.alike(back, write.after)
+    assert slot_of_key(slot_key(write.slot)) == write.slot
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op["op_type"])
+def test_differing_slots_name_what_a_change_wrote(op):
+    state = State.read(FULL)
+    recorded = run_recorded(mutation(op), state)
+    assert list(differing_slots(state, recorded.state)) == [recorded.writes[0].slot]
+    assert list(differing_slots(state, State.read(FULL))) == []
+
+
+def test_a_change_by_hand_is_taken_down_at_the_highest_place_that_differs():
+    before = State.read({"config": {"a": {"b": 1, "c": 2}}, "files": {"d/x": {"content": "1"}}})
+    after = State.read({"config": {"a": {"b": 1}, "n": {"m": 1}}, "files": {"d": {"content": "now a file"}}})
+    writes = writes_between(before, after)
+    assert [write.slot for write in writes] == [("config", "a", "c"), ("config", "n"), ("files", "d")]
+    assert put_slots(before, [(write.slot, write.after) for write in writes]) == after
+
+
+def test_a_surface_of_no_known_shape_is_one_slot():
+    shape = WholeShape(SURFACES["config"])
+    part = State.read(FULL).part("config")
+    assert shape.own(None) == ()
+    assert shape.put(part, (), ABSENT) == SURFACES["config"].empty
+    assert shape.load(shape.dump(part)) == part
+    assert shape.from_json(shape.to_json(part), ()) == part
+    assert list(shape.differing(part, part.put("new", 1))) == [()]
+    assert shape.get(part, ()) is part
+
+
+def test_a_keyed_surface_added_from_outside_has_slots_without_more_ado():
+    class Flags(type(SURFACES["prompts"])):
+        name = "flags"
+        kinds = ()
+
+    register(Flags())
+    try:
+        one, two = State.read({"flags": {"a": "1"}}), State.read({"flags": {"a": "2"}})
+        assert list(differing_slots(one, two)) == [("flags", "a")]
+        assert load_state(dump_state(two)) == two
+    finally:
+        unregister("flags")
+
+
+def bring(actual, old, new):
+    state, foreign = bring_forward(State.read(actual), State.read(old), State.read(new))
+    return state.write(), foreign
+
+
+def test_bringing_forward_from_any_mixture_of_old_and_new_ends_in_the_new():
+    old = {"config": {"a": 1, "b": 1}, "files": {"d/x": {"content": "old"}}}
+    new = {"config": {"a": 2, "c": 1}, "files": {"n/y": {"content": "new"}}}
+    for actual in (old, new, {**old, "files": new["files"]}, {**new, "files": old["files"]}, {**old, "files": {}}):
+        state, foreign = bring(actual, old, new)
+        assert State.read(state) == State.read(new)
+        assert foreign == ()
+        assert bring(state, old, new) == (state, ())
+
+
+def test_what_someone_else_changed_meanwhile_is_left_alone_and_named():
+    old, new = {"config": {"a": 1, "b": 1}}, {"config": {"a": 2, "b": 2}}
+    state, foreign = bring({"config": {"a": 1, "b": 99}}, old, new)
+    assert state == {"config": {"a": 2, "b": 99}}
+    assert foreign == (("config", "b"),)
+
+
+def test_directories_half_removed_are_removed_and_half_made_are_filled():
+    old, new = {"files": {"d/e/x": {"content": "1"}}}, {"files": {"k": {"content": "2"}}}
+    half = {"files": {"d/e": {"directory": True}, "k": {"content": "2"}}}
+    assert State.read(bring(half, old, new)[0]) == State.read(new)
+    assert State.read(bring({"files": {"d/e": {"directory": True}}}, new, old)[0]) == State.read(old)
