@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from takeback.cli.lab.experimenting import OutOption, RuleOption, WorkersOption, bar, deliver
+from takeback.cli.lab.experimenting import OutOption, RuleOption, WorkersOption, bar, begin, deliver
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.synthesizing import BudgetOption, OracleOption, RecordOption, ThreadsOption, opened, read_mode
 from takeback.lab.experiments.bank import shipped
@@ -42,9 +42,11 @@ def controlled(
     recording = shipped().with_name("controlled")
     units = len(plan.tasks) * len(modes)
     with opened(synthesizer, record, threads, recording) as found, bar("repairs", units) as tick:
-        data = run_controlled(plan, found.method, label=str(found.spec), workers=workers, tick=tick)
         model = found.model_name
-    summary = {"model": model, **_counts(data), **deliver(out_dir, "controlled", plan.lock(model), data)}
+        lock = plan.lock(model)
+        begin(out_dir, lock)
+        data = run_controlled(plan, found.method, label=str(found.spec), workers=workers, tick=tick)
+    summary = {"model": model, **_counts(data), **deliver(out_dir, model, lock, data)}
     if as_json:
         emit(summary)
     else:
