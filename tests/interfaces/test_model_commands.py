@@ -162,3 +162,15 @@ def test_a_run_under_another_lock_than_the_frozen_one_refuses_before_it_asks(tmp
         result = run(*asked, home=tmp_path, server=server)
     assert isinstance(result.exception, LockChanged)
     assert server.seen == []
+
+
+def test_a_frozen_controlled_run_replays_what_was_run_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "rec"
+    asked = ("lab", "controlled", "--per-defect", 2, "--tasks", 3, "--feedback", "none,D0", "--budget", 1, "--json")
+    with FaultServer([Act(text=json.dumps(BAD))]) as server:
+        words = ("--synthesizer", "openai:m", "--record", folder, "--freeze", folder)
+        first = json.loads(run(*asked, *words, home=tmp_path, server=server).stdout)
+    again = run("lab", "controlled", "--synthesizer", f"replay:{folder}", "--json", home=tmp_path)
+    found = json.loads(again.stdout)
+    assert found["outcomes"] == first["outcomes"]
+    assert (found["candidates"], list(found["repaired"])) == (3, ["none", "D0"])
