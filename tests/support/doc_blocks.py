@@ -29,6 +29,8 @@ def output_of(command: str) -> str:
     words = shlex.split(command)
     if words[0] == "takeback":
         words = [sys.executable, "-m", "takeback", *words[1:]]
+    elif words[0] == "python":
+        words[0] = sys.executable
     plain = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(words, cwd=ROOT, env=plain, capture_output=True, text=True, timeout=120, check=False)
     return done.stdout

@@ -115,7 +115,10 @@ def _latency(tasks: int | None) -> dict[str, Any]:
         if not isinstance(plan, Plan):
             raise TypeError(f"task {task.id} cannot be undone: {plan}")
         timed = best_us(
-            {"ours": call(plan_undo, history, trial.after, (FIRST,)), "theirs": call(scoped.undo, FIRST, trial.after)},
+            {
+                "ours": call(plan_undo, history, trial.after, (FIRST,)),
+                "theirs": call(scoped.undo, FIRST, trial.after),
+            },
             rounds=5,
             seconds=0.002,
         )

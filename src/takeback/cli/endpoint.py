@@ -39,6 +39,7 @@ class ModelSettings(BaseModel):
     base_url: str = ""
     api_key: SecretStr = SecretStr("")
     schema_form: Literal["json_schema", "llguidance", "none"] = "json_schema"
+    limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     stream: bool = True
     timeout_s: float = Field(default=300.0, gt=0, le=7200)
     max_retries: int = Field(default=4, ge=0, le=10)
@@ -89,6 +90,7 @@ def endpoint_for(model: str, settings: ModelSettings) -> Endpoint:
         api_key=Secret(settings.api_key.get_secret_value()),
         model=model,
         schema_form=settings.schema_form,
+        limit_field=settings.limit_field,
         stream=settings.stream,
         timeout_s=settings.timeout_s,
         max_retries=settings.max_retries,

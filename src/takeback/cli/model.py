@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import threading
@@ -10,18 +9,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from takeback.errors import TakebackError
+from takeback.cli.output import JsonFlag, emit, err, finish, out
 from takeback.synthesize.models import LocalSettings, weights
 from takeback.synthesize.models.local import start_server
 from takeback.synthesize.models.weights import QWEN, SMOL, Weights
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, talk on stderr.")]
 Small = Annotated[bool, typer.Option("--small", help="The 98 MB model: proves the pipe, not the point.")]
-
-talk = Console(stderr=True)
 
 
 def cache() -> Path:
@@ -38,29 +33,36 @@ def register(app: typer.Typer) -> None:
     app.add_typer(model, name="model")
 
 
-def fetch(small: Small = False, as_json: Json = False) -> None:
+def fetch(small: Small = False, as_json: bool = JsonFlag) -> None:
     """Download the weights, check them byte for byte, keep them in the cache.
 
-    Example: takeback model fetch --small
+    Example: `takeback model fetch --small`
     """
     chosen = SMOL if small else QWEN
-    try:
-        path = _fetch_with_bar(chosen)
-    except TakebackError as error:
-        _fail(error, as_json)
-    _say({"model": chosen.name, "path": str(path), "sha256": chosen.sha256, "licence": chosen.licence}, as_json)
+    path = _fetch_with_bar(chosen)
+    found = {**_describe(chosen), "path": str(path), "sha256": chosen.sha256}
+    if as_json:
+        emit(found)
+    else:
+        out.print(f"{chosen.name} ({chosen.licence}) is in {path}", markup=False)
 
 
-def status(as_json: Json = False) -> None:
+def status(as_json: bool = JsonFlag) -> None:
     """Say which weights are on this machine. Exit code 1 if there are none.
 
-    Example: takeback model status --json
+    Example: `takeback model status --json`
     """
     found = [_describe(known) for known in (QWEN, SMOL)]
-    _say({"cache": str(cache()), "models": found}, as_json)
-    if not any(row["present"] for row in found):
-        talk.print("no weights yet: run 'takeback model fetch', or pass any GGUF file with --model-path")
-        raise typer.Exit(1)
+    if as_json:
+        emit({"cache": str(cache()), "models": found})
+    else:
+        for row in found:
+            word = row["path"] if row["present"] else "not here"
+            out.print(f"{row['model']}: {word}", markup=False)
+    present = any(row["present"] for row in found)
+    if not present:
+        err.print("no weights yet: run 'takeback model fetch', or pass any GGUF file with --model-path")
+    finish(yes=present)
 
 
 def serve(
@@ -70,19 +72,21 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free one.")] = 0,
     threads: Annotated[int, typer.Option(min=1, max=256)] = 1,
     context: Annotated[int, typer.Option(min=512, max=1_048_576, help="Tokens of context.")] = 4096,
-    as_json: Json = False,
+    as_json: bool = JsonFlag,
 ) -> None:
     """Serve a model on loopback until interrupted; any OpenAI-compatible client can use it.
 
-    Example: takeback model serve --model-path ./other.gguf --port 8080
+    Example: `takeback model serve --model-path ./other.gguf --port 8080`
     """
-    try:
-        path = model_path or weights.require(SMOL if small else QWEN, cache())
-        server = start_server(LocalSettings(path, threads=threads, context=context, port=port))
-    except TakebackError as error:
-        _fail(error, as_json)
-    _say({"base_url": f"{server.listening_address}/v1", "model": path.stem}, as_json)
-    talk.print("serving; Ctrl-C stops it")
+    path = model_path or weights.require(SMOL if small else QWEN, cache())
+    server = start_server(LocalSettings(path, threads=threads, context=context, port=port))
+    base_url = f"{server.listening_address}/v1"
+    if as_json:
+        emit({"base_url": base_url, "model": path.stem})
+        sys.stdout.flush()
+    else:
+        out.print(f"{path.stem} at {base_url}", markup=False)
+    err.print("serving; Ctrl-C stops it")
     try:
         threading.Event().wait()
     except KeyboardInterrupt:
@@ -91,7 +95,7 @@ def serve(
 
 def _fetch_with_bar(chosen: Weights) -> Path:
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=talk) as bar:
+    with Progress(*columns, console=err) as bar:
         task = bar.add_task(chosen.name, total=chosen.size)
         return weights.fetch(chosen, cache(), progress=lambda done, _: bar.update(task, completed=done))
 
@@ -104,21 +108,3 @@ def _describe(known: Weights) -> dict[str, object]:
         "bytes": known.size,
         "licence": known.licence,
     }
-
-
-def _say(answer: dict[str, object], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(answer, sort_keys=True), flush=True)
-        return
-    for key, value in answer.items():
-        rows = value if isinstance(value, list) else [value]
-        for row in rows:
-            text = "  ".join(f"{k}={v}" for k, v in row.items()) if isinstance(row, dict) else row
-            print(f"{key}: {text}", flush=True)
-
-
-def _fail(error: TakebackError, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({"error": str(error)}))
-    talk.print(str(error), style="red", markup=False)
-    raise typer.Exit(2) from None

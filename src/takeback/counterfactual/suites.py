@@ -153,9 +153,8 @@ def _mark(nominal: State, state: State) -> str:
         surface = SURFACES[name]
         changes = list(surface.diff(nominal.parts[name], part))
         if changes and isinstance(part, Chain):
-            found.append(f"{name}={encode(surface.canonical(part))}")
-        else:
-            found += (f"{name} {change.address.key}={_shown(surface, change.after)}" for change in changes)
+            found.append(f"{name} in order {encode(part.ids())}")
+        found += (f"{name} {change.address.key}={_shown(surface, change.after)}" for change in changes)
     return "\n".join(sorted(found))
 
 

@@ -14,11 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from takeback.errors import InputError, LockChanged
-from takeback.lab.lock import PARTS, Lock, check, make_lock, read_lock, write_lock
+from takeback.lab.lock import PARTS, Lock, make_lock, read_lock, write_lock
 from takeback.lab.progress import Progress, progress_path
 from takeback.lab.results import write_results
 
@@ -59,12 +60,14 @@ def protocol_parts(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     protocol = getattr(import_module(module), "protocol", None)
     if protocol is None:
         raise InputError("experiment", found=name, expected="an experiment that has a protocol to lock")
-    try:
-        parts: dict[str, Any] = protocol(**options)
-    except TypeError as fault:
-        if "argument" not in str(fault):
-            raise
-        raise InputError(f"options of {name}", found=", ".join(options), expected=f"others ({fault})") from None
+    takes = signature(protocol).parameters
+    unknown = [option for option in options if option not in takes]
+    if unknown:
+        raise InputError(f"options of {name}", found=unknown[0], expected=f"some of {', '.join(takes)}")
+    needed = [option for option, one in takes.items() if one.default is one.empty and option not in options]
+    if needed:
+        raise InputError(f"options of {name}", found=f"no {needed[0]}", expected=f"one, given with --{needed[0]}")
+    parts: dict[str, Any] = protocol(**options)
     return parts
 
 
@@ -73,19 +76,29 @@ def frozen_path(results: Path, name: str) -> Path:
     return results / LOCKS / f"{name}.json"
 
 
-def freeze(results: Path, name: str, parts: Mapping[str, Any], *, replace: bool = False) -> Lock:
-    """Freeze the parts; another lock already there is an error, or with `replace` kept beside the new one."""
-    path, lock = frozen_path(results, name), make_lock(name, parts)
+def freeze(results: Path, lock: Lock, *, replace: bool = False) -> Lock:
+    """Write a lock down before its run; another one already there is an error, or with `replace` kept beside it."""
+    path = frozen_path(results, lock.name)
     if path.exists():
-        held = read_lock(path)
-        if held.digest == lock.digest:
-            return lock
         if not replace:
-            check(held, parts)
-            raise LockChanged(name, (("name", held.name, name),))
-        write_lock(held, path.with_name(f"{name}-{held.digest[:16]}.json"))
+            check_frozen(results, lock)
+        held = read_lock(path)
+        if held.digest != lock.digest:
+            write_lock(held, path.with_name(f"{lock.name}-{held.digest[:16]}.json"))
     write_lock(lock, path)
     return lock
+
+
+def check_frozen(results: Path, lock: Lock) -> None:
+    """Raise `LockChanged`, naming each part that differs, if another lock of this name was frozen."""
+    path = frozen_path(results, lock.name)
+    if not path.exists():
+        return
+    held = read_lock(path)
+    if held.digest != lock.digest:
+        parts = sorted({*held.parts, *lock.parts})
+        pairs = [(part, held.parts.get(part, ""), lock.parts.get(part, "")) for part in parts]
+        raise LockChanged(lock.name, tuple(pair for pair in pairs if pair[1] != pair[2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +125,7 @@ def open_run(results: Path | None, name: str, parts: Mapping[str, Any]) -> Itera
     if results is None:
         yield Run(None, lock, None)
         return
-    frozen = frozen_path(results, name)
-    if frozen.exists():
-        check(read_lock(frozen), parts)
+    check_frozen(results, lock)
     with Progress(progress_path(results, lock), lock) as finished:
         yield Run(results, lock, finished)
     finished.path.unlink()

@@ -33,7 +33,8 @@ class Change(NamedTuple):
 class Component:
     """A part of the state whose behaviour depends on nothing outside it; proof tries each alternative.
 
-    The first alternative is the baseline, used while other components are varied. `path` is set where a
+    The first alternative is the baseline, used while other components are varied; the others can be applied to
+    a value that has the baseline and give what they give on one that has nothing. `path` is set where a
     component lies in a tree: one that is turned into a leaf hides those below it.
     """
 

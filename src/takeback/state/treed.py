@@ -110,7 +110,7 @@ class TreeSurface(Surface):
             yield from self._components((*path, name), child, salt)
         beside = (*path, f"bystander_{salt}")
         populated = _setting(beside, self.generic(beside, salt)[0])
-        yield Component(title, (populated, _as_it_is, _setting(path, EMPTY),
+        yield Component(title, (populated, _setting(beside, ABSENT), _setting(path, EMPTY),
                                 *(_setting(path, content) for content in contents)), path)  # fmt: skip
 
     def bystander(self, value: PMap, salt: str) -> PMap:
@@ -139,7 +139,3 @@ def _setting(path: Path, content: Any) -> Edit:
             return value
 
     return edit
-
-
-def _as_it_is(value: PMap) -> PMap:
-    return value

@@ -75,9 +75,10 @@ def text(raw: Any, where: str, *, longest: int = MAX_TEXT) -> str:
 
 def thaw(value: Any) -> Any:
     """Return the plain JSON form of a frozen value."""
-    if isinstance(value, PMap):
+    kind = type(value)
+    if kind is PMap:
         return {key: thaw(item) for key, item in value.items()}
-    if isinstance(value, tuple):
+    if kind is tuple:
         return [thaw(item) for item in value]
     return value
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from takeback.diagnose import Mode
-from takeback.errors import ServiceFault
+from takeback.errors import InputError, LockChanged, ServiceFault
 from takeback.lab.experiments import controlled, factorial, fresh
 from takeback.lab.experiments.bank import BANK, LOCK, Bank, Case, cohort, freeze, load_bank, stratified
 from takeback.lab.experiments.natural import Entry, answer, natural_lock, proposal_request, round_robin, tally
@@ -119,13 +120,20 @@ def test_a_frozen_bank_is_read_back_with_its_lock(tmp_path: Path) -> None:
     bank = frozen(tmp_path)
     assert load_bank(tmp_path) == bank
     assert read_lock(tmp_path / LOCK) == natural_lock(SUBSET, "scripted")
+    assert bank.locked_tasks() == SUBSET
     first = (tmp_path / BANK).read_bytes()
     frozen(tmp_path)
     assert (tmp_path / BANK).read_bytes() == first
 
 
+def test_a_bank_whose_tasks_have_changed_since_says_so(tmp_path: Path) -> None:
+    bank = frozen(tmp_path)
+    with pytest.raises(LockChanged, match="tasks"):
+        replace(bank, locked=bank.locked[:-1]).locked_tasks()
+
+
 def test_the_cohort_is_the_defective_tasks_with_the_oracles_strata(tmp_path: Path) -> None:
-    cases = cohort(frozen(tmp_path))
+    cases = cohort(frozen(tmp_path).entries)
     strata = {case.task.family: case.stratum for case in cases}
     assert len(cases) == 6
     assert strata["config"] == strata["tools"] == "S0"
@@ -164,14 +172,15 @@ def test_units_keep_their_order_on_several_threads_and_a_fault_ends_the_run() ->
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, ...]:
-    return cohort(frozen(tmp_path_factory.mktemp("bank")))
+    return cohort(frozen(tmp_path_factory.mktemp("bank")).entries)
 
 
 @pytest.mark.parametrize("kind", ["oracle", "portfolio"])
 def test_the_oracle_and_the_portfolio_recover_the_whole_cohort_where_the_language_can(
     cases: tuple[Case, ...], kind: Any
 ) -> None:
-    data = factorial.run_factorial(factorial.Plan(cases), method_of(Spec(kind), None), kind)
+    plan = factorial.Plan(cases)
+    data = factorial.report_data(plan, factorial.run_cells(plan, method_of(Spec(kind), None)), kind)
     read_input("factorial", data, "test")
     for row in data["tasks"]:
         wanted = 1 if row["stratum"] == "S0" else None
@@ -182,7 +191,7 @@ def test_the_oracle_and_the_portfolio_recover_the_whole_cohort_where_the_languag
 def test_the_factorial_asks_in_four_cells_and_nothing_where_the_gate_decides(cases: tuple[Case, ...]) -> None:
     model = Scripted(lambda _: json.dumps({"witness": [], "recovery": [], "contract": ["config"]}))
     plan = factorial.Plan(cases, budget=2)
-    data = factorial.run_factorial(plan, method_of(Spec("openai", "m"), model), model.name)
+    data = factorial.report_data(plan, factorial.run_cells(plan, method_of(Spec("openai", "m"), model)), model.name)
     read_input("factorial", data, "test")
     for row in data["tasks"]:
         in_l0 = 2 if row["stratum"] == "S0" else 0
@@ -196,11 +205,29 @@ def test_the_factorial_asks_in_four_cells_and_nothing_where_the_gate_decides(cas
 def test_replies_out_of_the_language_are_counted_at_the_gate(cases: tuple[Case, ...]) -> None:
     restore = {"op_type": "restore_file", "target": "a", "witness_key": "w"}
     model = Scripted(lambda _: json.dumps({"witness": [], "recovery": [restore], "contract": ["config"]}))
-    data = factorial.run_factorial(factorial.Plan(cases, budget=1), method_of(Spec("openai", "m"), model), "m")
+    plan = factorial.Plan(cases, budget=1)
+    data = factorial.report_data(plan, factorial.run_cells(plan, method_of(Spec("openai", "m"), model)), "m")
     rejected = {(row["cell"], row["stratum"]): (row["rejected"], row["responses"]) for row in data["gate"]}
     count = sum(case.stratum == "S0" for case in cases)
     assert rejected["D0L0", "S0"] == (count, count)
     assert rejected["D0L1", "S0"] == (0, count)
+
+
+def test_tasks_that_only_one_of_two_cells_recovers_are_listed_with_what_was_tried(cases: tuple[Case, ...]) -> None:
+    config = next(case for case in cases if case.task.family == "config")
+    mended = {name: part for name, part in good(config.task).items() if name != "mutation"}
+    bad = {"witness": [], "recovery": [], "contract": ["config"]}
+    model = Scripted(lambda r: json.dumps(mended if "D1_EXACT_ADDRESS" in r.messages[1].content else bad))
+    plan = factorial.Plan((config,), budget=1)
+    results = factorial.run_cells(plan, method_of(Spec("openai", "m"), model))
+    [row] = factorial.discordant(plan, results)
+    assert (row["id"], row["winner"], row["tried"]["D0L1"]["operations"]) == (config.task.id, "D1L1", 0)
+
+
+@pytest.mark.parametrize("name", ["D2L0", "D0L9", "", "L1"])
+def test_a_cell_that_is_no_mode_and_language_is_an_error(name: str) -> None:
+    with pytest.raises(InputError, match="cell"):
+        factorial.read_cell(name)
 
 
 def test_the_controlled_benchmark_runs_every_mode_on_every_class_of_defect() -> None:

@@ -47,6 +47,13 @@ def test_the_request_carries_every_parameter_and_the_schema() -> None:
     assert server.seen[0].authorization == f"Bearer {CANARY}"
 
 
+def test_an_endpoint_may_call_the_limit_field_by_its_newer_name() -> None:
+    with FaultServer([Act(text="{}")]) as server:
+        model_for(server, limit_field="max_completion_tokens").complete(REQUEST)
+    assert server.seen[0].body["max_completion_tokens"] == 2048
+    assert "max_tokens" not in server.seen[0].body
+
+
 def test_the_grammar_form_sends_a_compact_grammar_instead_of_a_response_format() -> None:
     with FaultServer([Act(text="{}")]) as server:
         model_for(server, schema_form="llguidance").complete(REQUEST)
@@ -140,7 +147,7 @@ def test_a_huge_reply_is_cut_at_the_limit_and_says_so(stream: bool) -> None:
     assert (len(reply.text), reply.finish_reason) == (5000, TOO_LARGE)
 
 
-def test_the_token_limit_is_told_apart_from_a_finished_reply(stream: bool) -> None:
+def test_the_limit_field_is_told_apart_from_a_finished_reply(stream: bool) -> None:
     with FaultServer([Act(text='{"a":', finish_reason="length")]) as server:
         assert model_for(server, stream=stream).complete(REQUEST).finish_reason == "length"
 

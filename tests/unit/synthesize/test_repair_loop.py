@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 from tests.support.fault_server import Act, FaultServer
 
+from takeback.counterfactual import Suites
 from takeback.diagnose import Mode
 from takeback.errors import InputError, ServiceFault
 from takeback.language import Candidate
-from takeback.state import Level
+from takeback.state import Level, State
 from takeback.synthesize.attempt import Attempt, attempt_from
 from takeback.synthesize.loop import Repair, Settings, repair
 from takeback.synthesize.models import Endpoint, OpenAIModel, RecordingModel, ReplayModel
 from takeback.synthesize.portfolio import repair_with_oracle, repair_with_portfolio
-from takeback.verify import Code, Reason, Verdict, prove, verify_sampled
+from takeback.verify import Code, Reason, Verdict, prove, verify_on, verify_sampled
 
 MUTATION = [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}]
 CAPTURE = {"op_type": "capture_config", "target": "agent.timeout_sec", "witness_key": "w0"}
@@ -178,6 +179,24 @@ def test_a_start_without_a_readable_mutation_is_an_error() -> None:
 def test_a_budget_out_of_range_is_an_error(budget: int) -> None:
     with pytest.raises(InputError, match="budget"):
         Settings(budget=budget)
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_nothing_of_a_hidden_state_reaches_a_prompt(mode: Mode) -> None:
+    canary = "canary-hidden-77aa"
+    absent = State.read({"config": {"agent": {"other": 1}}}, "dev")
+    hidden = State.read({"config": {"agent": {"timeout_sec": canary}, canary: canary}}, "hidden")
+    made = Suites((absent,) * 10, (hidden,) * 20, (hidden,) * 20)
+    delete = {"op_type": "delete_config", "target": "agent.timeout_sec"}
+    deletes = {"witness": [], "recovery": [delete], "contract": ["config"]}
+    with FaultServer([Act(text=json.dumps(deletes))]) as server:
+        model = OpenAIModel(Endpoint(base_url=server.base_url, model="m"))
+        start = attempt_from({"mutation": MUTATION, **deletes})
+        found = repair(start, model, lambda c: verify_on(c, made, level=Level.L1), Settings(mode=mode))
+    assert found.admitted is None
+    assert canary in str(found.verdict.splits["iid"].trips)
+    assert len(server.seen) == 4
+    assert canary not in json.dumps([seen.body for seen in server.seen])
 
 
 class Silent:

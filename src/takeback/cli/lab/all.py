@@ -27,6 +27,8 @@ def run_all(
 ) -> None:
     """Run contract-audit, oracle, stability and snapshots, and say whether all of them hold.
 
+    Snapshots always runs in one process, because it measures latencies.
+
     Example: `takeback lab all --out results --json`
     """
     begin = perf_counter()
@@ -41,7 +43,7 @@ def run_all(
         if not as_json:
             out.print(name, style="bold")
         started = perf_counter()
-        found[name] = conduct(tasks, workers, results, quiet=as_json)
+        found[name] = conduct(tasks, 1 if name == snapshots.NAME else workers, results, quiet=as_json)
         found[name]["seconds"] = round(perf_counter() - started, 1)
         held[name] = holds(found[name])
     seconds = round(perf_counter() - begin, 1)

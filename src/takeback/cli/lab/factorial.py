@@ -13,7 +13,7 @@ from takeback.cli.lab.experimenting import BankOption, OutOption, RuleOption, Wo
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.synthesizing import BudgetOption, OracleOption, RecordOption, ThreadsOption, opened
 from takeback.lab.experiments.bank import cohort, load_bank, shipped, stratified
-from takeback.lab.experiments.factorial import CELLS, Plan, run_factorial
+from takeback.lab.experiments.factorial import CELLS, Plan, discordant, read_cell, report_data, run_cells
 
 REPLICATION = 48
 
@@ -30,6 +30,7 @@ def factorial(
     per_stratum: int | None = typer.Option(None, "--per-stratum", min=1, help="The first of each stratum only."),
     budget: int = BudgetOption,
     rule: str = RuleOption,
+    cells: str = typer.Option(",".join(CELLS), "--cells", help="Cells, such as adaptiveL1, separated by commas."),
     bank: Path | None = BankOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
@@ -41,8 +42,11 @@ def factorial(
 
     Example: `takeback lab factorial --synthesizer replay --json`
     """
-    cases = stratified(cohort(load_bank(bank)), per_stratum)[:tasks]
-    plan = Plan(cases, budget=budget, rule=rule)
+    cases = stratified(cohort(load_bank(bank).entries), per_stratum)[:tasks]
+    chosen = tuple(cell.strip() for cell in cells.split(","))
+    for cell in chosen:
+        read_cell(cell)
+    plan = Plan(cases, budget=budget, rule=rule, cells=chosen)
     _run("factorial", plan, synthesizer, workers, record, out_dir, threads, as_json=as_json)
 
 
@@ -61,7 +65,9 @@ def replication(
 
     Example: `takeback lab replication --synthesizer openai:MODEL --per-stratum 48 --record DIR`
     """
-    cases = tuple(case for case in stratified(cohort(load_bank(bank)), per_stratum) if case.stratum != "residual")
+    cases = tuple(
+        case for case in stratified(cohort(load_bank(bank).entries), per_stratum) if case.stratum != "residual"
+    )
     _run("replication", Plan(cases, budget=budget), synthesizer, workers, record, out_dir, threads, as_json=as_json)
 
 
@@ -71,10 +77,11 @@ def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | N
         from takeback.lab.report.counting import contrasts, factorial_interaction, rescue  # noqa: PLC0415
         from takeback.lab.report.inputs import Factorial, read_input  # noqa: PLC0415
     shipped_cells = shipped().with_name(name)
-    units = len(plan.cases) * len(CELLS)
+    units = len(plan.cases) * len(plan.cells)
     with opened(synthesizer, record, threads, shipped_cells) as found, bar("cells", units) as tick:
         model = found.model_name
-        data = run_factorial(plan, found.method, model, label=str(found.spec), workers=workers, tick=tick)
+        results = run_cells(plan, found.method, workers=workers, tick=tick)
+    data = report_data(plan, results, model, str(found.spec))
     extra = deliver(out_dir, name, plan.lock(name, model), data)
     if not plan.cases:
         _say({"model": model, "tasks": 0, **extra}, as_json=as_json)
@@ -84,7 +91,7 @@ def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | N
     cells = {
         cell: {part: [rescue(read, cell, part, plan.budget).k, rescue(read, cell, part, plan.budget).n]
                for part in ("all", "S0", "S1")}
-        for cell in CELLS
+        for cell in plan.cells
     }  # fmt: skip
     compared = {
         c.name: {
@@ -107,6 +114,7 @@ def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | N
             "contrasts": compared,
             "interaction": None if both is None else both.estimate,
             "gate": data["gate"],
+            "discordant": discordant(plan, results),
             "outcomes": data["tasks"],
             **extra,
         },

@@ -8,13 +8,20 @@ from typing import Any
 import typer
 
 from takeback.cli.output import JsonFlag, emit, out
+from takeback.lab.lock import make_lock
 from takeback.lab.protocol import freeze, frozen_path, protocol_parts
 
 NameArgument = typer.Argument(..., metavar="NAME", help="An experiment, such as oracle.", show_default=False)
 OutOption = typer.Option(Path("results"), "--out", help="Results folder; the lock goes to locks/NAME.json in it.")
 TasksOption = typer.Option(None, "--tasks", min=1, help="As for the experiment.")
 SetOption = typer.Option(None, "--set", help="As for the experiment.")
-BankOption = typer.Option(None, "--bank", help="As for the experiment.")
+BankOption = typer.Option(None, "--bank", metavar="DIR", help="As for the experiment.")
+ModelOption = typer.Option(None, "--model", help="The model's name, for an experiment that asks one.")
+PerFamilyOption = typer.Option(None, "--per-family", min=1, help="As for the experiment.")
+PerStratumOption = typer.Option(None, "--per-stratum", min=1, help="As for the experiment.")
+PerDefectOption = typer.Option(None, "--per-defect", min=1, help="As for the experiment.")
+BudgetOption = typer.Option(None, "--budget", min=1, help="As for the experiment.")
+RuleOption = typer.Option(None, "--rule", help="As for the experiment.")
 ReplaceFlag = typer.Option(False, "--replace", help="Keep another lock that is there beside the new one.")
 
 
@@ -28,6 +35,12 @@ def lock(
     tasks: int | None = TasksOption,
     sets: list[str] | None = SetOption,
     bank: Path | None = BankOption,
+    model: str | None = ModelOption,
+    per_family: int | None = PerFamilyOption,
+    per_stratum: int | None = PerStratumOption,
+    per_defect: int | None = PerDefectOption,
+    budget: int | None = BudgetOption,
+    rule: str | None = RuleOption,
     results: Path = OutOption,
     replace: bool = ReplaceFlag,
     as_json: bool = JsonFlag,
@@ -36,9 +49,19 @@ def lock(
 
     Example: `takeback lab lock oracle --out results`
     """
-    given: dict[str, Any] = {"tasks": tasks, "sets": sets or None, "bank": bank}
+    given: dict[str, Any] = {
+        "tasks": tasks,
+        "sets": sets or None,
+        "bank": bank,
+        "model": model,
+        "per_family": per_family,
+        "per_stratum": per_stratum,
+        "per_defect": per_defect,
+        "budget": budget,
+        "rule": rule,
+    }
     options = {option: value for option, value in given.items() if value is not None}
-    made = freeze(results, name, protocol_parts(name, options), replace=replace)
+    made = freeze(results, make_lock(name, protocol_parts(name, options)), replace=replace)
     if as_json:
         emit({**made.to_json(), "path": str(frozen_path(results, name))})
         return

@@ -12,10 +12,10 @@ from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, delive
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.synthesizing import RecordOption, ThreadsOption, opened
 from takeback.errors import InputError
-from takeback.lab.experiments.bank import Bank, cohort, freeze, load_bank
+from takeback.lab.experiments.bank import cohort, freeze, load_bank
 from takeback.lab.experiments.natural import OUTCOMES, Entry, answer, natural_lock, round_robin, tally
 from takeback.lab.experiments.units import run_units
-from takeback.lab.tasks import FAMILIES, Task, get, load
+from takeback.lab.tasks import FAMILIES, Task, load
 from takeback.synthesize.models import ChatModel, ReplayModel
 
 
@@ -44,18 +44,26 @@ def natural(
     with opened(synthesizer, record, threads) as found:
         if found.model is None:
             raise InputError("--synthesizer", found=synthesizer, expected="replay[:DIR], local or openai:MODEL")
-        replayed = isinstance(found.model, ReplayModel) and tasks is None and per_family is None
-        chosen = _recorded_tasks(found.spec.argument) if replayed else round_robin(load("natural"), per_family)
-        locked = chosen
-        chosen = chosen[:tasks]
+        if isinstance(found.model, ReplayModel) and tasks is None and per_family is None:
+            bank = load_bank(Path(found.spec.argument) if found.spec.argument else None)
+            locked, chosen = bank.locked_tasks(), bank.tasks()
+        else:
+            locked = round_robin(load("natural"), per_family)
+            chosen = locked[:tasks]
         entries = _ask(chosen, found.model, workers)
         name = found.model.name
     if freeze_to is not None:
         freeze(freeze_to, name, locked, entries)
-    summary = {"model": name, **tally(entries)}
-    strata = _strata(entries)
+    strata: dict[str, str] = {case.task.id: case.stratum for case in cohort([entry.to_json() for entry in entries])}
     data = {"label": name, "tasks": [_row(entry, strata) for entry in entries]}
-    summary |= deliver(out_dir, "natural", natural_lock(locked, name), data)
+    summary = {
+        "model": name,
+        **tally(entries),
+        "strata": {part: list(strata.values()).count(part) for part in ("S0", "S1", "residual")},
+        "locked": len(locked),
+        "not_run": len(locked) - len(entries),
+        **deliver(out_dir, "natural", natural_lock(locked, name), data),
+    }
     if as_json:
         emit(summary)
     else:
@@ -63,19 +71,9 @@ def natural(
     finish(yes=True)
 
 
-def _recorded_tasks(folder: str) -> tuple[Task, ...]:
-    bank = load_bank(Path(folder) if folder else None)
-    return tuple(get(entry["id"]) for entry in bank.entries)
-
-
 def _ask(chosen: tuple[Task, ...], model: ChatModel, workers: int) -> list[Entry]:
     with bar("tasks", len(chosen)) as tick:
         return run_units(chosen, lambda task: answer(task, model), workers=workers, tick=tick)
-
-
-def _strata(entries: list[Entry]) -> dict[str, str]:
-    bank = Bank("", 0, "", tuple(entry.to_json() for entry in entries))
-    return {case.task.id: case.stratum for case in cohort(bank)}
 
 
 def _row(entry: Entry, strata: dict[str, str]) -> dict[str, Any]:
@@ -88,7 +86,7 @@ def _show(summary: dict[str, Any]) -> None:
     for family in FAMILIES:
         table.add_row(family, *(str(summary["families"][family][outcome]) for outcome in OUTCOMES))
     table.add_row("all", *(str(summary[outcome]) for outcome in OUTCOMES), style="bold")
-    out.print(f"{summary['tasks']} tasks, {summary['model']}")
+    out.print(f"{summary['tasks']} tasks of {summary['locked']} locked, {summary['model']}")
     out.print(table)
     spent = summary["account"]
     out.print(f"{spent['calls']} calls, {spent['completion_tokens']} tokens written, {spent['latency_s']:.0f} s")

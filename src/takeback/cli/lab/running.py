@@ -15,8 +15,10 @@ from takeback.lab.protocol import Run
 TasksOption = typer.Option(None, "--tasks", min=1, help="Only so many tasks, families in equal parts.")
 WorkersOption = typer.Option(2, "--workers", min=1, help="Worker processes.")
 OutOption = typer.Option(None, "--out", help="Results folder: lock, data and manifest go to a folder in it.")
-SetOption = typer.Option(["natural", "fresh"], "--set", help="Task sets whose reference mutations to take.")
-BankOption = typer.Option(None, "--bank", help="A frozen bank: take its defective candidates instead.")
+SetOption = typer.Option(
+    ["natural", "fresh"], "--set", help="Task sets whose references to take; bank: the shipped one."
+)
+BankOption = typer.Option(None, "--bank", metavar="DIR", help="A frozen bank: take its defective candidates instead.")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ recording beside it; freezing another one is `takeback lab natural --freeze DIR`
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from takeback.errors import InputError
 from takeback.lab.experiments.judging import judge_for
-from takeback.lab.experiments.natural import Entry, Outcome, natural_lock
-from takeback.lab.lock import read_json, write_lock, write_whole
+from takeback.lab.experiments.natural import Entry, natural_lock, protocol
+from takeback.lab.lock import Lock, check, read_json, read_lock, write_lock, write_whole
 from takeback.lab.tasks import Task, get
 from takeback.state import Level, State
 from takeback.synthesize.attempt import Attempt, attempt_from
@@ -45,16 +45,22 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Bank:
-    """A frozen bank: the model that made it, how many tasks were locked, and the entries that ran."""
+    """A frozen bank: the model that made it, the tasks that were locked, and the entries that ran."""
 
     model: str
-    locked: int
-    lock: str
+    locked: tuple[str, ...]
+    lock: Lock
     entries: tuple[dict[str, Any], ...]
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """The outcome of each task that ran."""
-        return {entry["id"]: entry["outcome"] for entry in self.entries}
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks that ran, in their order."""
+        return tuple(get(entry["id"]) for entry in self.entries)
+
+    def locked_tasks(self) -> tuple[Task, ...]:
+        """The tasks that were locked before the first call; raises `LockChanged` if one is another now."""
+        tasks = tuple(get(task_id) for task_id in self.locked)
+        check(self.lock, protocol(model=self.model, chosen=tasks))
+        return tasks
 
 
 def shipped() -> Path:
@@ -65,8 +71,9 @@ def shipped() -> Path:
 def freeze(folder: Path, model: str, tasks: Sequence[Task], entries: Sequence[Entry]) -> Bank:
     """Write a bank and its lock: `tasks` are all that were locked, `entries` those that ran."""
     lock = natural_lock(tasks, model)
-    bank = Bank(model, len(tasks), lock.digest, tuple(entry.to_json() for entry in entries))
-    body = {"model": model, "locked": bank.locked, "lock": lock.digest, "entries": list(bank.entries)}
+    ids = tuple(task.id for task in tasks)
+    bank = Bank(model, ids, lock, tuple(entry.to_json() for entry in entries))
+    body = {"model": model, "locked": list(ids), "lock": lock.digest, "entries": list(bank.entries)}
     write_whole(folder / BANK, (json.dumps(body, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
     write_lock(lock, folder / LOCK)
     return bank
@@ -77,15 +84,15 @@ def load_bank(folder: Path | None = None) -> Bank:
     path = (folder or shipped()) / BANK
     raw = read_json(path)
     try:
-        return Bank(raw["model"], raw["locked"], raw["lock"], tuple(raw["entries"]))
+        return Bank(raw["model"], tuple(raw["locked"]), read_lock(path.with_name(LOCK)), tuple(raw["entries"]))
     except (KeyError, TypeError):
         raise InputError(str(path), found="another form", expected="a bank: model, locked, lock, entries") from None
 
 
-def cohort(bank: Bank) -> tuple[Case, ...]:
-    """The defective tasks of a bank with their strata, in the bank's order."""
+def cohort(entries: Sequence[Mapping[str, Any]]) -> tuple[Case, ...]:
+    """The defective tasks of a bank's entries with their strata, in the bank's order."""
     cases = []
-    for entry in bank.entries:
+    for entry in entries:
         if entry["outcome"] == "defective" and Fraction(entry["gain"]) > 0:
             task = get(entry["id"])
             attempt = attempt_from(entry["candidate"])

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from takeback.errors import InputError
-from takeback.lab.lock import read_json
+from takeback.lab.experiments.bank import BANK, load_bank, shipped
 from takeback.lab.tasks import FAMILIES, Task, get, load
 from takeback.language import Program, read_program
 from takeback.state import Stage, State
 
 DEFECTIVE = "defective"
+SHIPPED = "bank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +48,29 @@ Item = TypeVar("Item", Task, Case)
 
 
 def reference_cases(sets: Iterable[str], limit: int | None = None) -> tuple[Case, ...]:
-    """The reference mutations of task sets, recoveries removed; `limit` takes as many of each family."""
-    tasks = [task for name in sets for task in load(name)]
-    return tuple(_case(task, task.reference) for task in balanced(tasks, limit))
+    """The reference mutations of task sets, recoveries removed; `limit` takes so many, families in equal parts.
+
+    The set `bank` stands for the defective candidates of the shipped bank.
+    """
+    cases: list[Case] = []
+    for name in sets:
+        cases += bank_cases() if name == SHIPPED else (_case(task, task.reference) for task in load(name))
+    return tuple(balanced(cases, limit))
 
 
-def bank_cases(file: Path, limit: int | None = None) -> tuple[Case, ...]:
-    """The recovery-defective candidates of a frozen bank: `entries`, each with id, outcome and candidate."""
-    raw = read_json(file)
-    entries = raw.get("entries") if isinstance(raw, dict) else raw
-    if not isinstance(entries, list):
-        raise InputError(str(file), found=type(raw).__name__, expected="a bank: a list of entries")
+def bank_cases(folder: Path | None = None, limit: int | None = None) -> tuple[Case, ...]:
+    """The recovery-defective candidates of a frozen bank, the shipped one by default."""
     cases = []
-    for at, entry in enumerate(entries):
+    for at, entry in enumerate(load_bank(folder).entries):
+        place = f"{folder or shipped()}/{BANK}: entries[{at}]"
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or "outcome" not in entry:
-            raise InputError(f"{file}: entries[{at}]", found=entry, expected="id, outcome and candidate")
+            raise InputError(place, found=entry, expected="an entry with id, outcome and candidate")
         if entry["outcome"] == DEFECTIVE:
             mutation: Any = (entry.get("candidate") or {}).get("mutation")
-            read_program(mutation, Stage.FORWARD, f"{file}: entries[{at}].candidate.mutation")
+            read_program(mutation, Stage.FORWARD, f"{place}.candidate.mutation")
             cases.append(_case(get(entry["id"]), tuple(mutation)))
     if not cases:
-        raise InputError(str(file), found="no defective entry", expected="at least one")
+        raise InputError(str(folder or shipped()), found="no defective entry", expected="at least one")
     return tuple(balanced(cases, limit))
 
 

@@ -35,19 +35,27 @@ class Plan:
     level: Level = Level.L1
     max_tokens: int = 2048
 
+    def parts(self, model: str) -> dict[str, Any]:
+        """What a lock of the run freezes."""
+        return {
+            "tasks": [task.to_json() for task in self.tasks],
+            "seeds": [FIRST_SEED + task_index(task) for task in self.tasks],
+            "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
+            "prompts": [prompt_set().digest(), templates_digest()],
+            "model": {"name": model, "temperature": 0.2, "top_p": 0.95, "max_tokens": self.max_tokens},
+            "analysis": {"rule": self.rule, "budget": self.budget, "modes": [mode.value for mode in self.modes]},
+        }
+
     def lock(self, model: str) -> Lock:
         """What the run rests on, by digest."""
-        return make_lock(
-            "controlled",
-            {
-                "tasks": [task.to_json() for task in self.tasks],
-                "seeds": [FIRST_SEED + task_index(task) for task in self.tasks],
-                "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
-                "prompts": [prompt_set().digest(), templates_digest()],
-                "model": {"name": model, "temperature": 0.2, "top_p": 0.95, "max_tokens": self.max_tokens},
-                "analysis": {"rule": self.rule, "budget": self.budget, "modes": [mode.value for mode in self.modes]},
-            },
-        )
+        return make_lock("controlled", self.parts(model))
+
+
+def protocol(
+    *, model: str, per_defect: int | None = None, budget: int = 4, rule: str = "split-wald"
+) -> dict[str, Any]:
+    """What a lock of this experiment freezes."""
+    return Plan(by_defect(per_defect), budget=budget, rule=rule).parts(model)
 
 
 def by_defect(per_defect: int | None = None) -> tuple[Task, ...]:

@@ -7,12 +7,14 @@ has no admissible recovery in L0, so its L0 cells are decided by the gate and no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from takeback.diagnose import Mode, templates_digest
-from takeback.lab.experiments.bank import Case
+from takeback.errors import InputError
+from takeback.lab.experiments.bank import Case, cohort, load_bank, stratified
 from takeback.lab.experiments.judging import judge_for
 from takeback.lab.experiments.natural import FIRST_SEED, task_index
 from takeback.lab.experiments.units import Tick, run_units
@@ -22,12 +24,18 @@ from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.method import Method
 from takeback.synthesize.prompting import prompt_set
 
-CELLS: Final = {
-    "D0L0": (Mode.D0, Level.L0),
-    "D1L0": (Mode.D1, Level.L0),
-    "D0L1": (Mode.D0, Level.L1),
-    "D1L1": (Mode.D1, Level.L1),
-}
+CELLS: Final = ("D0L0", "D1L0", "D0L1", "D1L1")
+Results = Mapping[tuple[str, str], Repair]
+"""How each task, by its id, went in each cell."""
+
+
+def read_cell(name: str) -> tuple[Mode, Level]:
+    """The feedback mode and language of a cell: its name is the one followed by the other, as in `adaptiveL1`."""
+    try:
+        return Mode(name[:-2]), Level(name[-2:])
+    except ValueError:
+        expected = f"a feedback mode ({', '.join(Mode)}) followed by L0 or L1"
+        raise InputError("cell", found=name, expected=expected) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +45,35 @@ class Plan:
     cases: tuple[Case, ...]
     budget: int = 4
     rule: str = "split-wald"
+    cells: tuple[str, ...] = CELLS
     max_tokens: int = 2048
+
+    def parts(self, model: str) -> dict[str, Any]:
+        """What a lock of the run freezes."""
+        return {
+            "tasks": [[case.task.to_json(), case.attempt.raw, case.stratum] for case in self.cases],
+            "seeds": [FIRST_SEED + task_index(case.task) for case in self.cases],
+            "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
+            "prompts": [prompt_set().digest(), templates_digest()],
+            "model": {"name": model, "temperature": 0.2, "top_p": 0.95, "max_tokens": self.max_tokens},
+            "analysis": {"rule": self.rule, "budget": self.budget, "cells": list(self.cells)},
+        }
 
     def lock(self, name: str, model: str) -> Lock:
         """What the run rests on, by digest."""
-        return make_lock(
-            name,
-            {
-                "tasks": [[case.task.to_json(), case.attempt.raw, case.stratum] for case in self.cases],
-                "seeds": [FIRST_SEED + task_index(case.task) for case in self.cases],
-                "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
-                "prompts": [prompt_set().digest(), templates_digest()],
-                "model": {"name": model, "temperature": 0.2, "top_p": 0.95, "max_tokens": self.max_tokens},
-                "analysis": {"rule": self.rule, "budget": self.budget, "cells": list(CELLS)},
-            },
-        )
+        return make_lock(name, self.parts(model))
+
+
+def protocol(
+    *, model: str, bank: Path | None = None, per_stratum: int | None = None, budget: int = 4, rule: str = "split-wald"
+) -> dict[str, Any]:
+    """What a lock of this experiment freezes."""
+    return Plan(stratified(cohort(load_bank(bank).entries), per_stratum), budget=budget, rule=rule).parts(model)
 
 
 def run_cell(case: Case, cell: str, method: Method, plan: Plan) -> Repair:
     """One case in one cell."""
-    mode, level = CELLS[cell]
+    mode, level = read_cell(cell)
     settings = Settings(
         mode=mode,
         budget=plan.budget,
@@ -67,20 +84,34 @@ def run_cell(case: Case, cell: str, method: Method, plan: Plan) -> Repair:
     return method(case.attempt, judge_for(plan.rule, level, case.nominal), settings, case.nominal)
 
 
-def run_factorial(
-    plan: Plan, method: Method, model: str, *, label: str = "", workers: int = 1, tick: Tick | None = None
-) -> dict[str, Any]:
-    """All cases in all cells, in the form the report reads; cases are finished one after the other."""
-    units = [(case, cell) for case in plan.cases for cell in CELLS]
+def run_cells(plan: Plan, method: Method, *, workers: int = 1, tick: Tick | None = None) -> Results:
+    """All cases in all cells; cases are finished one after the other."""
+    units = [(case, cell) for case in plan.cases for cell in plan.cells]
     done = run_units(units, lambda unit: run_cell(unit[0], unit[1], method, plan), workers=workers, tick=tick)
-    results = dict(zip(((case.task.id, cell) for case, cell in units), done, strict=True))
+    return dict(zip(((case.task.id, cell) for case, cell in units), done, strict=True))
+
+
+def report_data(plan: Plan, results: Results, model: str, label: str = "") -> dict[str, Any]:
+    """Outcomes task by task, in the form the report reads."""
     return {
         "label": label,
         "model": model,
         "budget": plan.budget,
-        "tasks": [_task(case, results) for case in plan.cases],
-        "gate": _gate(plan.cases, results),
+        "tasks": [_task(case, plan.cells, results) for case in plan.cases],
+        "gate": _gate(plan, results),
     }
+
+
+def discordant(plan: Plan, results: Results, one: str = "D0L1", two: str = "D1L1") -> list[dict[str, Any]]:
+    """The tasks that only one of two cells recovers: which, and what each last tried, in operations and tokens."""
+    found = []
+    for case in plan.cases:
+        pair = {cell: results[case.task.id, cell] for cell in (one, two) if cell in plan.cells}
+        won = [cell for cell, done in pair.items() if done.admitted is not None]
+        if len(pair) == len((one, two)) and len(won) == 1:
+            tried = {cell: _last(done) for cell, done in pair.items()}
+            found.append({"id": case.task.id, "stratum": case.stratum, "winner": won[0], "tried": tried})
+    return found
 
 
 def turn_of(found: Repair) -> int | None:
@@ -88,8 +119,18 @@ def turn_of(found: Repair) -> int | None:
     return max(1, len(found.turns)) if found.admitted is not None else None
 
 
-def _task(case: Case, results: dict[tuple[str, str], Repair]) -> dict[str, Any]:
-    mine = {cell: results[case.task.id, cell] for cell in CELLS}
+def _last(done: Repair) -> dict[str, Any]:
+    turn = done.turns[-1] if done.turns else None
+    tried = turn.attempt.candidate if turn is not None else done.admitted
+    return {
+        "operations": len(tried.recovery) if tried is not None else None,
+        "outcome": turn.outcome if turn is not None else None,
+        "completion_tokens": done.account.completion_tokens,
+    }
+
+
+def _task(case: Case, cells: Sequence[str], results: Results) -> dict[str, Any]:
+    mine = {cell: results[case.task.id, cell] for cell in cells}
     return {
         "id": case.task.id,
         "family": case.task.family,
@@ -99,11 +140,11 @@ def _task(case: Case, results: dict[tuple[str, str], Repair]) -> dict[str, Any]:
     }
 
 
-def _gate(cases: Sequence[Case], results: dict[tuple[str, str], Repair]) -> list[dict[str, Any]]:
+def _gate(plan: Plan, results: Results) -> list[dict[str, Any]]:
     responses: Counter[tuple[str, str]] = Counter()
     turned: Counter[tuple[str, str]] = Counter()
-    for case in cases:
-        for cell in CELLS:
+    for case in plan.cases:
+        for cell in plan.cells:
             turns = results[case.task.id, cell].turns
             responses[cell, case.stratum] += len(turns)
             turned[cell, case.stratum] += sum(turn.outcome == "out_of_language" for turn in turns)

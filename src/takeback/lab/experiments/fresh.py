@@ -40,19 +40,25 @@ class Plan:
     level: Level = Level.L1
     max_tokens: int = 2048
 
+    def parts(self, model: str) -> dict[str, Any]:
+        """What a lock of the run freezes."""
+        return {
+            "tasks": [task.to_json() for task in self.tasks],
+            "seeds": [FIRST_SEED + task_index(task) for task in self.tasks],
+            "suites": {"dev": list(self.suites), "hidden": HIDDEN, "seed": 0},
+            "prompts": [prompt_set().digest(), templates_digest()],
+            "model": {"name": model, "temperature": 0.2, "top_p": 0.95, "max_tokens": self.max_tokens},
+            "analysis": {"threshold": THRESHOLD, "budget": self.budget, "mode": self.mode.value},
+        }
+
     def lock(self, model: str) -> Lock:
         """What the run rests on, by digest."""
-        return make_lock(
-            "fresh",
-            {
-                "tasks": [task.to_json() for task in self.tasks],
-                "seeds": [FIRST_SEED + task_index(task) for task in self.tasks],
-                "suites": {"dev": list(self.suites), "hidden": HIDDEN, "seed": 0},
-                "prompts": [prompt_set().digest(), templates_digest()],
-                "model": {"name": model, "temperature": 0.2, "top_p": 0.95, "max_tokens": self.max_tokens},
-                "analysis": {"threshold": THRESHOLD, "budget": self.budget, "mode": self.mode.value},
-            },
-        )
+        return make_lock("fresh", self.parts(model))
+
+
+def protocol(*, model: str, per_family: int | None = None, budget: int = 4) -> dict[str, Any]:
+    """What a lock of this experiment freezes."""
+    return Plan(fresh_tasks(per_family), budget=budget).parts(model)
 
 
 def fresh_tasks(per_family: int | None = None) -> tuple[Task, ...]:

@@ -20,7 +20,7 @@ from takeback.runtime import forward
 from takeback.state import SURFACES, Level, State
 from takeback.synthesize.attempt import read_proposal
 from takeback.synthesize.models import Account, ChatModel, Reply, Request
-from takeback.synthesize.prompting import PromptSet, prompt_set
+from takeback.synthesize.prompting import prompt_set
 from takeback.verify import THRESHOLD, Verdict, verify_sampled
 
 Outcome = Literal["admissible", "defective", "inadequate"]
@@ -74,9 +74,9 @@ def task_index(task: Task) -> int:
     return load(task.set_name).index(task)
 
 
-def proposal_request(task: Task, model: str, prompts: PromptSet | None = None, level: Level = LEVEL) -> Request:
+def proposal_request(task: Task, model: str, level: Level = LEVEL) -> Request:
     """What is asked for a task at turn 0: the paper's parameters, seed 7000 + the task's index."""
-    chosen = prompts or prompt_set()
+    chosen = prompt_set()
     state = {name: task.state.get(name, SURFACES[name].write(SURFACES[name].empty)) for name in task.surfaces}
     return Request(
         model=model,
@@ -137,23 +137,26 @@ def tally(entries: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def natural_lock(tasks: Sequence[Task], model: str, prompts: PromptSet | None = None) -> Lock:
-    """What the bank rests on, frozen before the first call: tasks in their order, seeds, prompts, settings."""
-    first = proposal_request(tasks[0], model, prompts)
-    return make_lock(
-        "natural",
-        {
-            "tasks": [task.to_json() for task in tasks],
-            "seeds": [FIRST_SEED + task_index(task) for task in tasks],
-            "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
-            "prompts": (prompts or prompt_set()).digest(*PROMPT_FILES),
-            "model": {
-                "name": model,
-                "temperature": first.temperature,
-                "top_p": first.top_p,
-                "max_tokens": first.max_tokens,
-                "reasoning_effort": first.reasoning_effort,
-            },
-            "analysis": {"rule": "split-wald", "threshold": THRESHOLD, "language": LEVEL.value},
+def protocol(*, model: str, per_family: int | None = None, chosen: Sequence[Task] | None = None) -> dict[str, Any]:
+    """What a lock of this experiment freezes: tasks in their order, seeds, prompts, settings."""
+    tasks = round_robin(load("natural"), per_family) if chosen is None else chosen
+    first = proposal_request(tasks[0], model)
+    return {
+        "tasks": [task.to_json() for task in tasks],
+        "seeds": [FIRST_SEED + task_index(task) for task in tasks],
+        "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
+        "prompts": prompt_set().digest(*PROMPT_FILES),
+        "model": {
+            "name": model,
+            "temperature": first.temperature,
+            "top_p": first.top_p,
+            "max_tokens": first.max_tokens,
+            "reasoning_effort": first.reasoning_effort,
         },
-    )
+        "analysis": {"rule": "split-wald", "threshold": THRESHOLD, "language": LEVEL.value},
+    }
+
+
+def natural_lock(tasks: Sequence[Task], model: str) -> Lock:
+    """The lock of a bank over these tasks, made before the first call."""
+    return make_lock("natural", protocol(model=model, chosen=tasks))

@@ -172,10 +172,10 @@ _OTHER = "other"
 def _arranging(holding: dict[str, str], outside: str, salt: str) -> Edit:
     def edit(value: PMap) -> PMap:
         for key, address in holding.items():
-            if address:
-                shown = "tcp://127.0.0.1:0" if address == _OTHER else address
-                value = value.put(key, _socket(shown, lifecycle=f"{salt}-{key}"))
-        return value.put(f"holder_{salt}", _socket(outside, kind="external")) if outside else value
+            shown = "tcp://127.0.0.1:0" if address == _OTHER else address
+            value = value.put(key, _socket(shown, lifecycle=f"{salt}-{key}")) if address else value.drop(key)
+        holder = f"holder_{salt}"
+        return value.put(holder, _socket(outside, kind="external")) if outside else value.drop(holder)
 
     return edit
 

@@ -18,6 +18,8 @@ from takeback.errors import MissingExtraError, ServiceFault
 from takeback.synthesize.models.chat import TOO_LARGE, Reply, Request, Usage
 
 SchemaForm = Literal["json_schema", "llguidance", "none"]
+LimitField = Literal["max_tokens", "max_completion_tokens"]
+"""What an endpoint calls the limit of generated tokens; newer OpenAI models take only the second."""
 RETRIED_STATUS = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 LONGEST_WAIT_S = 60.0
 
@@ -50,6 +52,7 @@ class Endpoint:
     api_key: Secret = field(default_factory=lambda: Secret(""))
     model: str = ""
     schema_form: SchemaForm = "json_schema"
+    limit_field: LimitField = "max_tokens"
     stream: bool = True
     timeout_s: float = 300.0
     max_retries: int = 4
@@ -59,12 +62,13 @@ class Endpoint:
     extra_body: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Transport(Exception):  # noqa: N818 - a signal between two functions of this module
+class _Transport(Exception):  # noqa: N818  (a signal between two functions of this module)
     """A fault worth another try; `wait_s` is what the service asked for."""
 
-    what: str
-    wait_s: float | None = None
+    def __init__(self, what: str, wait_s: float | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.wait_s = wait_s
 
 
 class OpenAIModel:
@@ -146,7 +150,7 @@ class OpenAIModel:
             "temperature": request.temperature,
             "top_p": request.top_p,
             "seed": request.seed,
-            "max_tokens": request.max_tokens,
+            self._endpoint.limit_field: request.max_tokens,
         }
         if request.reasoning_effort is not None:
             body["reasoning_effort"] = request.reasoning_effort

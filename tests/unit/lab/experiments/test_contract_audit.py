@@ -1,0 +1,111 @@
+"""The contract audit: known omissions are caught, and the counts move when what they measure is broken."""
+
+import random
+import re
+from importlib import import_module
+
+import pytest
+
+from takeback.errors import VerifierBroken
+from takeback.lab.experiments import contract_audit, nondeterminism, truth
+from takeback.state import Contract, State
+from takeback.state.chain import Chain
+from takeback.synthesize import invert
+
+CASES = contract_audit.cohort(18)
+
+
+def test_omissions_are_caught_and_nothing_else_alarms():
+    found = contract_audit.summary(contract_audit.run(CASES))
+    assert found["incomplete"] == {"caught": 18, "of": 18, "by_trace_only": 6}
+    assert found["complete"] == {"false_alarms": 0, "of": 18}
+    assert found["nondeterminism"] == {"false_alarms": 0, "of": 18}
+    assert found["wrong"] == []
+
+
+def test_every_family_is_audited_in_equal_parts():
+    families = [case.family for case in contract_audit.cohort()]
+    assert {family: families.count(family) for family in families} == dict.fromkeys(families, 50)
+
+
+def test_a_broken_audit_is_noticed_by_the_verifier_itself(monkeypatch):
+    monkeypatch.setattr(Contract, "covers", lambda self, address: True)
+    with pytest.raises(VerifierBroken, match="omitted effect"):
+        contract_audit.run(CASES)
+
+
+@pytest.fixture
+def no_self_check(monkeypatch):
+    monkeypatch.setattr(import_module("takeback.verify.decide"), "self_check", lambda: None)
+
+
+@pytest.mark.usefixtures("no_self_check")
+def test_an_audit_that_takes_everything_for_covered_catches_nothing(monkeypatch):
+    monkeypatch.setattr(Contract, "covers", lambda self, address: True)
+    assert contract_audit.summary(contract_audit.run(CASES))["incomplete"]["caught"] == 0
+
+
+@pytest.mark.usefixtures("no_self_check")
+def test_an_audit_that_takes_nothing_for_covered_alarms_on_complete_contracts(monkeypatch):
+    monkeypatch.setattr(Contract, "covers", lambda self, address: False)
+    assert contract_audit.summary(contract_audit.run(CASES))["complete"]["false_alarms"] == 18
+
+
+def test_without_the_trace_no_write_of_the_same_value_is_caught(monkeypatch):
+    monkeypatch.setattr(import_module("takeback.verify.trip").Trial, "_uncovered", lambda self, receipt: ())
+    rows = contract_audit.run(CASES)
+    assert not any(row["caught"] for row in rows if row["trace_only"])
+    assert any(row["caught"] for row in rows if not row["trace_only"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_incomplete_contract_lists_neighbours_but_never_what_it_leaves_out(seed):
+    true = {("config", "a", "b"), ("config", "a"), ("files", "x", "y"), ("tools", "grep")}
+    listed, omitted = contract_audit.leave_out(true, random.Random(seed))
+    assert omitted
+    read = Contract.read(sorted(map(truth.address, listed)), "contract")
+    covered = {truth.address(place) for place in true} - omitted
+    assert {str(one) for one in Contract.read(sorted(covered), "x").addresses if not read.covers(one)} == set()
+
+
+def test_the_truth_names_leaves_and_targets_and_not_directories_that_stay():
+    before = {"config": {"a": {}}, "files": {"d": {"directory": True}}, "middleware": [{"id": "x"}]}
+    after = {"config": {"a": {"b": 1}}, "files": {"d/f": {"content": ""}}, "middleware": [{"id": "y"}, {"id": "x"}]}
+    mutation = [{"op_type": "set_prompt", "target": "same"}, {"op_type": "set_config", "target": "a"}]
+    assert truth.affected(before, after, mutation) == {
+        ("config", "a"), ("config", "a", "b"), ("files", "d", "f"), ("middleware", "y"), ("prompts", "same"),
+    }  # fmt: skip
+
+
+def _alarms(again):
+    found = []
+    for case in CASES:
+        nominal = case.nominal()
+        candidate = invert(case.program(), nominal)
+        found.append(nondeterminism.alarms(candidate, nominal, random.Random(case.id), again))
+    return found
+
+
+def _with_changed_handler(state: State, rng: random.Random) -> State:
+    chain = state.part("middleware")
+    links = [link._replace(record=link.record.put("priority", rng.randrange(10**6))) for link in chain]
+    tools = state.part("tools")
+    for key in tools:
+        tools = tools.put(key, tools[key].put("description", f"drawn {rng.random()}"))
+    return state.replace("middleware", Chain(tuple(links))).replace("tools", tools)
+
+
+def test_a_planted_difference_that_is_not_volatile_is_caught_by_a_control():
+    assert all(_alarms(_with_changed_handler))
+
+
+def test_a_control_alarms_when_object_addresses_are_taken_literally(monkeypatch):
+    assert not any(_alarms(nondeterminism.renew))
+    monkeypatch.setattr("takeback.state.record._POINTER", re.compile("no such text"))
+    assert any(_alarms(nondeterminism.renew))
+
+
+def test_a_control_refuses_a_state_in_which_nothing_can_vary():
+    case = CASES[0]
+    with pytest.raises(Exception, match="something that can vary"):
+        nondeterminism.alarms(invert(case.program()), State(), random.Random(0))

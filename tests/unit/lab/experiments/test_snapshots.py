@@ -1,0 +1,160 @@
+"""Selective undo by method: who is right, on what terms, and that a wrong undo is counted as wrong."""
+
+from dataclasses import replace
+
+import pytest
+
+from takeback.lab.experiments import snapshots
+from takeback.lab.report import read_input
+from takeback.lab.snapshots import own, plain
+from takeback.lab.snapshots.git import files_of, rows_from
+from takeback.lab.snapshots.method import Attempt, right, tidy
+from takeback.lab.snapshots.rows import changed, rows_of, state_of
+from takeback.lab.snapshots.situations import PROTOCOLS, inserts_middleware, situation
+from takeback.lab.tasks import load
+from takeback.undo import Plan
+from takeback.undo.slots import same_content
+
+TASKS = snapshots.cohort(12)
+SOME = load("fresh")[::5]
+IDS = tuple(task.id for task in TASKS)
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return snapshots.run(TASKS)
+
+
+def test_our_undo_is_right_every_time_and_keeps_less_than_the_scoped_snapshot(measured):
+    found = measured["methods"][snapshots.OWN]
+    assert [found[name] for name in PROTOCOLS] == [[12, 12]] * 3
+    assert found["bytes"]["mean"] < measured["methods"][snapshots.SCOPED]["bytes"]["mean"]
+    assert snapshots.holds(measured)
+
+
+def test_every_fresh_task_is_undone_right_by_our_undo():
+    found = snapshots.measure((snapshots.OWN, tuple(task.id for task in load("fresh"))))
+    assert [found[name] for name in PROTOCOLS] == [[300, 300]] * 3
+    assert found["front_inserting"][0] == found["front_inserting"][1] == 62
+
+
+def test_a_full_snapshot_loses_every_later_change_and_a_scoped_one_those_in_its_chain(measured):
+    full, scoped = measured["methods"]["full snapshot"], measured["methods"][snapshots.SCOPED]
+    assert [full[name][0] for name in PROTOCOLS] == [0, 0, 0]
+    assert (scoped["different"][0], scoped["front"][0]) == (12, 0)
+    assert 0 < scoped["same"][0] < 12
+
+
+def test_peers_that_go_by_index_are_wrong_at_the_front(measured):
+    for name in ("jsonpatch", "deepdiff", "dictdiffer"):
+        assert measured["methods"][name]["different"] == [12, 12]
+        assert measured["methods"][name]["front"] == [0, 12]
+    assert measured["methods"]["SQLite session, fractional"]["front"] == [12, 12]
+
+
+def test_every_peer_was_measured(measured):
+    assert set(measured["methods"]) == set(snapshots.METHODS)
+    assert measured["not_run"] == {}
+
+
+def test_an_undo_that_does_nothing_is_counted_as_wrong(monkeypatch):
+    monkeypatch.setattr(own, "plan_undo", lambda history, state, entries: Plan((1,), (), (), state))
+    found = snapshots.measure((snapshots.OWN, IDS))
+    assert [found[name][0] for name in PROTOCOLS] == [0, 0, 0]
+    assert found["wrong"]["same"] == list(IDS)
+
+
+def test_our_undo_lives_on_what_is_counted_alone(monkeypatch):
+    honest = own.keep
+    monkeypatch.setattr(own, "keep", lambda recorded, before: honest(recorded, before)[1:])
+    assert snapshots.measure((snapshots.OWN, IDS))["different"][0] == 0
+
+
+def test_a_result_counts_only_if_types_are_equal_too():
+    trial = replace(situation(TASKS[0], "different", 0), expected={"config": {"a": 1}})
+    assert right(Attempt({"config": {"a": 1}, "tools": {}}, 1, 0.0), trial)
+    assert not right(Attempt({"config": {"a": True}}, 1, 0.0), trial)
+    assert not right(Attempt({"config": {"a": 1.0}}, 1, 0.0), trial)
+    assert not right(Attempt(None, 1, 0.0), trial)
+
+
+def test_a_peer_that_is_not_installed_is_not_run_and_not_a_zero(monkeypatch):
+    absent = snapshots.Source("documents", "JsonPatch", "no_such_module", "nothing")
+    monkeypatch.setitem(snapshots.METHODS, "jsonpatch", absent)
+    found = snapshots.run(TASKS[:2], ("full snapshot", "jsonpatch"))
+    assert list(found["methods"]) == ["full snapshot"]
+    assert found["not_run"] == {"jsonpatch": "no_such_module is not installed"}
+    data = snapshots.report_data(found, "2 tasks")
+    assert data["label"] == "2 tasks; not run: jsonpatch (no_such_module is not installed)"
+    assert [method["name"] for method in data["methods"]] == ["full snapshot"]
+    assert "no_such_module" not in str(snapshots.protocol(tasks=2)["analysis"]["methods"])
+
+
+def test_the_report_reads_what_the_experiment_delivers(measured):
+    data = read_input("snapshots", snapshots.report_data(measured, "label"), "here")
+    assert len(data.methods) == len(snapshots.METHODS)
+
+
+def test_a_later_change_elsewhere_touches_no_surface_of_the_first():
+    for at, task in enumerate(SOME):
+        trial = situation(task, "different", at)
+        assert {op.kind.surface for op in trial.later}.isdisjoint(op.kind.surface for op in trial.change)
+
+
+def test_a_later_change_beside_the_first_is_on_its_surface_and_touches_nothing_of_it():
+    for at, task in enumerate(SOME):
+        trial = situation(task, "same", at)
+        (later,) = trial.later
+        assert later.kind.surface in {op.kind.surface for op in trial.change}
+        assert trial.after != trial.between
+        callbacks = {op.value["id"] for op in trial.change if op.kind.surface == "listeners"}
+        assert later.kind.surface == "listeners" or later.target not in {op.target for op in trial.change}
+        assert later.kind.surface != "listeners" or later.value["id"] not in callbacks
+
+
+def test_both_changes_insert_at_the_front():
+    for at, task in enumerate(TASKS):
+        trial = situation(task, "front", at)
+        first = trial.between.part("middleware").ids()[0]
+        assert first in {op.target for op in trial.change}
+        assert trial.after.part("middleware").ids()[0] == "later_front"
+        if inserts_middleware(task):
+            assert len(trial.change) == len(task.reference)
+
+
+@pytest.mark.parametrize("fractional", [True, False])
+def test_rows_and_files_give_back_every_state(fractional):
+    for task in SOME:
+        state = situation(task, "same", 0).before.write()
+        assert tidy(state_of(rows_of(state, fractional=fractional))) == state
+        assert tidy(state_of(rows_from(files_of(state)))) == state
+
+
+def test_a_fractional_insertion_touches_one_row_and_a_dense_one_many():
+    task = next(task for task in TASKS if inserts_middleware(task) and len(task.state["middleware"]) > 2)
+    trial = situation(task, "front", 0)
+    counts = {}
+    for fractional in (True, False):
+        before = rows_of(trial.between.write(), fractional=fractional)
+        after = rows_of(trial.after.write(), fractional=fractional, known=before, change=trial.later)
+        counts[fractional] = len(list(changed(before, after)))
+    assert counts[True] == 1 < counts[False]
+
+
+def test_the_scoped_snapshot_takes_a_change_back_exactly_where_nothing_came_after():
+    for at, task in enumerate(SOME):
+        trial = situation(task, "same", at)
+        alone = replace(trial, after=trial.between, expected=trial.before.write())
+        for method in (plain.ScopedSnapshot(), plain.ElementInverse(), own.RecoveryProgram()):
+            assert right(method.attempt(alone), alone), (task.id, type(method).__name__)
+
+
+def test_what_is_kept_rebuilds_the_slots_as_they_were():
+    for task in SOME:
+        trial = situation(task, "front", 0)
+        rows = own.keep(own.run_recorded(trial.change, trial.before), trial.before)
+        slots, base = own.rebuild(rows)
+        for slot in slots:
+            kept, was = own.get_slot(base, slot), own.get_slot(trial.before, slot)
+            assert same_content(slot, kept, was)
+        assert base == own.rebuild(rows)[1]
