@@ -273,6 +273,26 @@ def test_a_disk_that_fails_while_putting_back_leaves_it_to_recovery(root, monkey
     assert again.state.write()["config"]["agent"]["timeout"] == 60
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("config.toml", "[agent]\ntimeout = 99\n"), ("prompts/system.md", "mine"), ("tools/grep.json", '{"id": "mine"}'),
+     ("files/notes/todo.md", "mine")],
+)  # fmt: skip
+def test_an_edit_made_while_a_change_is_under_way_is_kept_and_the_change_given_up(root, harness, name, text):
+    def meddle(reached):
+        if reached == "change.announced":
+            (root / name).write_text(text)
+
+    ops = (config("agent.timeout", 60), prompt("system", "new"), tool("grep", "new"), file("notes/todo.md", "new"))
+    with armed(meddle), pytest.raises(HarnessError, match="changed by someone else just now"):
+        harness.apply(candidate(*ops))
+    assert (root / name).read_text() == text
+    assert len(harness.status().drift) == 1
+    harness.adopt()
+    apply(harness, *ops)
+    assert harness.status().clean
+
+
 def test_sockets_are_real_and_taken_again_at_the_next_opening(root):
     first = open_workspace(root)
     port = free_port()
