@@ -162,6 +162,7 @@ def init_workspace(path: str | PathLike[str], *, journal: str | None = None, sta
 def _lay_out(directory: Directory, manifest: Manifest) -> None:
     places = manifest.surfaces.model_dump()
     directory.make_directory(PRIVATE)
+    (directory.root / PRIVATE).chmod(0o700)  # the journal holds captured contents as they are
     for document in DOCUMENTS:
         if directory.read(places[document.surface]) is None:
             directory.write(places[document.surface], FileImage(document.heading.encode()))
