@@ -33,7 +33,7 @@ class Document(ABC):
 
     def read(self, text: str, where: str, known: Any) -> Any:
         """The surface's value; elements that `known` has keep their places."""
-        raw = from_toml(parse_toml(text, where), "")
+        raw = {key: from_toml(item, f"{where}: {key}") for key, item in parse_toml(text, where).items()}
         value = SURFACES[self.surface].read(self.decode(raw, where), where)
         return self.placed(value, known)
 

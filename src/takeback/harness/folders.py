@@ -60,13 +60,20 @@ class NamedFolder(Folder):
         """Write and remove the files of names that differ; permission bits stay."""
         for (name,) in shape_of(self.surface).differing(before, after):
             path = f"{place}/{file_name(name, self.ending)}"
-            content = after.get(name, ABSENT)
+            content, there = after.get(name, ABSENT), directory.read(path)
+            if not self._holds(there, before.get(name, ABSENT), path):
+                raise HarnessError(f"{directory.root / path} was changed by someone else just now")
             if content is ABSENT:
                 directory.remove(path)
             else:
-                there = directory.read(path)
                 mode = 0o644 if there is None else there.mode
                 directory.write(path, FileImage(self.encode(content), mode))
+
+    def _holds(self, image: FileImage | None, content: Any, where: str) -> bool:
+        if image is None or content is ABSENT:
+            return image is None and content is ABSENT
+        shape = shape_of(self.surface)
+        return shape.alike(shape.from_json(self.decode(image.content, where), (where,)), content)
 
     def _name(self, file: str) -> str | None:
         name = unquote(file.removesuffix(self.ending))
@@ -140,22 +147,33 @@ class FilesFolder(Folder):
         """Remove what goes, write what comes, make and remove directories with it."""
         paths = sorted(shape_of("files").differing(before, after))
         for path in paths:
-            for gone, _ in _files(tree.get(before, path), path):
+            for gone, file in _files(tree.get(before, path), path):
                 if not isinstance(tree.get(after, gone), File):
-                    directory.remove(f"{place}/{'/'.join(gone)}")
+                    target = f"{place}/{'/'.join(gone)}"
+                    _demand(directory, target, file)
+                    directory.remove(target)
         for gone in sorted(_directories(before, paths) - _directories(after, paths), key=len, reverse=True):
             directory.remove_directory(f"{place}/{'/'.join(gone)}")
         for made in sorted(_directories(after, paths) - _directories(before, paths), key=len):
             directory.make_directory(f"{place}/{'/'.join(made)}")
         for path in paths:
             for here, file in _files(tree.get(after, path), path):
-                if tree.get(before, here) != file:
+                there = tree.get(before, here)
+                if there != file:
                     target = f"{place}/{'/'.join(here)}"
-                    directory.read(target)  # refuses a link that was put in the way
+                    _demand(directory, target, there if isinstance(there, File) else None)
                     directory.write(target, FileImage(file.content, file.mode))
 
 
 FOLDERS: tuple[Folder, ...] = (PromptFolder(), ToolFolder(), FilesFolder())
+
+
+def _demand(directory: Directory, target: str, file: File | None) -> None:
+    """Refuse to touch what is not, or no longer, what it was taken for; also a link that was put in the way."""
+    image = directory.read(target)
+    found = None if image is None else File(image.content, image.mode & PERMISSIONS)
+    if found != file:
+        raise HarnessError(f"{directory.root / target} was changed by someone else just now")
 
 
 def file_name(name: str, ending: str) -> str:

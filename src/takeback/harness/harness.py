@@ -247,9 +247,6 @@ class Harness:
         if record is None:
             return Recovered(None, swept=swept)
         failpoint("recovery.begun")
-        if record.kind == "genesis":
-            self._ledger.commit_genesis()
-            return Recovered(record, swept=swept)
         writes = writes_of(self.journal, record)
         new = self._ledger.after(record)
         actual = self.binding.read(self.state)

@@ -46,9 +46,8 @@ class Ledger:
 
     def begin(self, state: State, about: dict[str, Any]) -> None:
         """Write the first entry, with the whole state; only in an empty journal."""
-        drafts = [Draft("genesis", about, {"state": dump_state(state)})]
-        (genesis,) = self.store.append(drafts, expect=ROOT)
-        self.store.append([Draft("commit", {"entry": genesis.seq})], expect=genesis.digest)
+        genesis = Draft("genesis", about, {"state": dump_state(state)})
+        self.store.append([genesis, Draft("commit", {"entry": 1})], expect=ROOT)
         self.refresh()
 
     @property
@@ -139,12 +138,6 @@ class Ledger:
         self.pending, self.last, self.head = None, settled.seq, settled.digest
         self._fold(record, writes)
         return record
-
-    def commit_genesis(self) -> None:
-        """Finish a beginning that was cut short."""
-        record = self._pending()
-        self.store.append([Draft("commit", {"entry": record.seq})], expect=self.head)
-        self.refresh()
 
     def abort(self, reason: str) -> None:
         """Say that the announced change was given up and nothing of it is left."""

@@ -42,7 +42,7 @@ def from_toml(raw: Any, where: str) -> Any:
             if not isinstance(raw[ESCAPE], str):
                 raise InputError(f"{where}.{ESCAPE}", found=raw[ESCAPE], expected="a text of JSON")
             return parse(raw[ESCAPE], f"{where}.{ESCAPE}")
-        return {key: from_toml(item, f"{where}.{key}" if where else key) for key, item in raw.items()}
+        return {key: from_toml(item, f"{where}.{key}") for key, item in raw.items()}
     if isinstance(raw, list):
         return [from_toml(item, f"{where}[{at}]") for at, item in enumerate(raw)]
     if isinstance(raw, str | bool | int | float):
@@ -70,15 +70,20 @@ def edit_text(text: str, edit: Callable[[str], str], fresh: dict[str, Any], righ
               where: str) -> str:  # fmt: skip
     """Edit a TOML text in place; if that does not come out right, write `fresh` instead."""
     try:
-        edited = edit(text)
+        edited = edit(text).rstrip("\n") + _ending(text)
         if right(edited):
             return edited
     except (TOMLKitError, InputError, KeyError, TypeError, ValueError, AttributeError, IndexError):
         pass  # the text is written anew below, and that is checked as well
-    anew = tomlkit.dumps(to_toml(fresh) if fresh else {})
+    anew = tomlkit.dumps({key: to_toml(value) for key, value in fresh.items()})
     if not right(anew):
         raise HarnessError(f"{where}: the new contents cannot be written as TOML")
     return anew
+
+
+def _ending(text: str) -> str:
+    """The line ends that a text closes with: edits come and go without leaving blank lines behind."""
+    return text[len(text.rstrip("\n")) :] or "\n"
 
 
 def set_path(document: tomlkit.TOMLDocument, path: tuple[str, ...], plain: Any) -> None:

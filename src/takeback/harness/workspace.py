@@ -89,7 +89,10 @@ class WorkspaceBinding:
                 place = self._places[document.surface]
                 image = self._directory.read(place) or FileImage(document.heading.encode())
                 where = str(self._directory.root / place)
-                text = document.write(self._text(image.content, place), one, two, where).encode()
+                old = self._text(image.content, place)
+                if next(shape_of(document.surface).differing(document.read(old, where, one), one), None) is not None:
+                    raise HarnessError(f"{where} was changed by someone else just now")
+                text = document.write(old, one, two, where).encode()
                 if text != image.content:
                     self._directory.write(place, FileImage(text, image.mode))
         for folder in FOLDERS:
@@ -159,6 +162,7 @@ def init_workspace(path: str | PathLike[str], *, journal: str | None = None, sta
 def _lay_out(directory: Directory, manifest: Manifest) -> None:
     places = manifest.surfaces.model_dump()
     directory.make_directory(PRIVATE)
+    (directory.root / PRIVATE).chmod(0o700)  # the journal holds captured contents as they are
     for document in DOCUMENTS:
         if directory.read(places[document.surface]) is None:
             directory.write(places[document.surface], FileImage(document.heading.encode()))

@@ -65,12 +65,12 @@ class Torture:
 
 def torture(directory: Path, *, kills: int, seed: int = 0, journal: str | None = None,
             progress: Callable[[int], None] = lambda _: None) -> Torture:  # fmt: skip
-    """Kill `kills` children working on a fresh workspace in `directory`."""
+    """Kill `kills` children working on a fresh workspace in `directory`; stops at the first check that fails."""
     init_workspace(directory, journal=journal, start=State.read(START))
     found = Torture()
     rng = random.Random(seed)
     acknowledged: set[str] = set()
-    while found.kills < kills:
+    while found.kills < kills and not found.violations:
         unfinished = False
         for _ in range(CHECK_EVERY):
             target = _next_target(found, rng, unfinished=unfinished)

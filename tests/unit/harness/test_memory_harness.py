@@ -58,7 +58,9 @@ def test_opening_again_knows_state_and_history(tmp_path):
     first.close()
     again = open_memory(journal=place)
     assert again.state == state
-    assert [l.place for l in again.state.part("middleware")] == [l.place for l in state.part("middleware")]
+    assert [link.place for link in again.state.part("middleware")] == [
+        link.place for link in state.part("middleware")
+    ]
     again.undo(ids[3])
     again.redo(ids[1])
     assert again.state.write()["config"]["a"] == {"x": 0, "k0": 0, "k1": 1, "k2": 2, "k4": 4}

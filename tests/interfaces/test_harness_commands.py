@@ -1,0 +1,209 @@
+"""The everyday commands: exit codes, one JSON object on stdout, names as in git, clear refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from tests.support.changes import candidate, config, middleware, tool
+from typer.testing import CliRunner
+
+from takeback.cli import app, main
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout
+
+
+def run_json(*arguments):
+    code, text = run(*arguments, "--json")
+    return code, json.loads(text)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"config": {"a": 5}, "middleware": [{"id": "auth", "handler": "h"}]}))
+    assert run("init", tmp_path / "agent", "--state", state)[0] == 0
+    return tmp_path / "agent"
+
+
+@pytest.fixture
+def change(tmp_path):
+    def write(*ops, name="change.json", **parts):
+        path = tmp_path / name
+        path.write_text(json.dumps({**candidate(*ops).to_json(), **parts}))
+        return path
+
+    return write
+
+
+def applied(workspace, path, *options):
+    code, told = run_json("apply", path, "-C", workspace, *options)
+    assert (code, told["result"]) == (0, "applied"), told
+    return told["entry"]
+
+
+def test_apply_log_show_diff_undo_redo_restore(workspace, change):
+    one = applied(workspace, change(config("x.y", 1)), "-m", "first")
+    two = applied(workspace, change(middleware("limit", index=0)), "-m", "second")
+    code, told = run_json("log", "-C", workspace)
+    assert code == 0
+    assert [(e["kind"], e["status"], e["grade"], e["note"]) for e in told["entries"]] == [
+        ("apply", "live", "proved", "second"),
+        ("apply", "live", "proved", "first"),
+        ("genesis", "done", None, ""),
+    ]
+    assert run_json("show", one[:7], "-C", workspace)[1]["candidate"]["mutation"][0]["target"] == "x.y"
+    code, diff = run_json("diff", two[:6], "-C", workspace)
+    assert (code, diff["changes"][0]["address"]) == (0, 'middleware["limit"]')
+    code, plan = run_json("undo", one[:8], "--plan", "-C", workspace)
+    assert (code, plan["result"]) == (0, "plan")
+    code, done = run_json("undo", one[:8], "--token", plan["token"], "-C", workspace)
+    assert (code, done["result"], done["off"]) == (0, "done", plan["off"])
+    assert "x" not in (workspace / "config.toml").read_text()
+    assert run_json("log", "-C", workspace)[1]["entries"][2]["status"] == "undone"
+    assert run("redo", "-C", workspace)[0] == 0
+    assert run_json("restore", "--to", one, "-C", workspace)[0] == 0
+    assert "limit" not in (workspace / "middleware.toml").read_text()
+    assert run("undo", "HEAD", "-C", workspace)[0] == 0
+    assert "limit" in (workspace / "middleware.toml").read_text()
+    assert run_json("doctor", "-C", workspace)[1]["good"] is True
+
+
+def test_blocked_and_stale_are_no_and_cascade_takes_along(workspace, change):
+    one = applied(workspace, change(config("a", {})))
+    two = applied(workspace, change(config("a.b", 1)))
+    code, told = run_json("undo", one, "-C", workspace)
+    assert (code, told["result"]) == (1, "blocked")
+    assert list(told["ids"].values()) == [two]
+    assert "not a mapping" in run("undo", one, "-C", workspace)[1]
+    assert run_json("undo", one, "--token", "stale", "--cascade", "-C", workspace)[1]["result"] == "stale"
+    code, done = run_json("undo", one, "--cascade", "-C", workspace)
+    assert (code, len(done["off"])) == (0, 2)
+    assert "a = 5" in (workspace / "config.toml").read_text()
+
+
+def test_what_is_not_admitted_is_no_and_force_is_written_down(workspace, change):
+    bad = change(tool("grep"), witness=[], recovery=[{"op_type": "unregister_tool", "target": "grep"}])
+    code, told = run_json("apply", bad, "-C", workspace)
+    assert (code, told["result"], told["why"]) == (1, "refused", "verdict")
+    assert told["verdict"]["counterexample"]["state"]["tools"]
+    code, text = run("apply", bad, "-C", workspace)
+    assert (code, "not admitted" in text) == (1, True)
+    assert not (workspace / "tools/grep.json").exists()
+    code, told = run_json("apply", bad, "--force", "-C", workspace)
+    assert (code, told["forced"]) == (0, True)
+    code, text = run("log", "-C", workspace)
+    assert "refuted, FORCED" in text
+
+
+def test_ties_are_told_and_can_be_refused(workspace, change):
+    one = applied(workspace, change(config("a", {})))
+    code, told = run_json("apply", change(config("a.b", 1)), "--no-ties", "-C", workspace)
+    assert (code, told["why"]) == (1, "tied")
+    code, text = run("apply", change(config("a.b", 1)), "-C", workspace)
+    assert (code, f"{one[:10]} can now be taken back only together" in text) == (0, True)
+
+
+def test_drift_is_shown_refused_and_adopted(workspace, change):
+    (workspace / "config.toml").write_text("a = 6\n")
+    code, told = run_json("status", "-C", workspace)
+    assert (code, told["clean"], told["drift"][0]["address"]) == (1, False, 'config["a"]')
+    code, text = run("apply", change(config("b", 1)), "-C", workspace)
+    assert (code, "takeback adopt" in text) == (1, True)
+    assert run("diff", "-C", workspace)[0] == 0
+    assert run_json("adopt", "-C", workspace, "-m", "by hand")[1]["changes"][0]["after"] == 6
+    assert run("status", "-C", workspace)[0] == 0
+    assert run("diff", "-C", workspace)[0] == 1
+    assert "nothing to adopt" in run("adopt", "-C", workspace)[1]
+
+
+def test_evolve_repairs_with_the_oracle_and_applies(workspace, change, tmp_path):
+    plain = tmp_path / "mutation.json"
+    plain.write_text(json.dumps({"mutation": [tool("grep")]}))
+    code, told = run_json("evolve", workspace, "--task", plain, "--synthesizer", "oracle")
+    assert (code, told["applied"], told["repair"]["source"]) == (0, True, "oracle")
+    assert (workspace / "tools/grep.json").exists()
+    good = change(config("x", 1))
+    code, told = run_json("evolve", workspace, "--task", good, "--synthesizer", "oracle")
+    assert (code, told["repair"]) == (0, None)
+    assert run("evolve", workspace, "--task", "fresh_cfg_001", "--synthesizer", "oracle")[0] in {0, 1}
+    assert run("undo", "HEAD", "-C", workspace)[0] == 0
+
+
+def test_recover_finishes_what_a_killed_process_left(workspace, change):
+    path = change(config("x", 1), tool("grep"))
+    script = (
+        "import os, signal, sys\n"
+        "from takeback.journal.failpoint import armed\n"
+        "from takeback.cli import app\n"
+        "def probe(name):\n"
+        "    if name == 'file.renamed':\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "with armed(probe):\n"
+        "    app(sys.argv[1:])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", script, "apply", str(path), "-C", str(workspace)]
+    killed = subprocess.run(command, capture_output=True, timeout=60, env=environment, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    code, told = run_json("recover", "-C", workspace)
+    assert (code, told["kind"]) == (0, "apply")
+    assert run_json("recover", "-C", workspace)[1]["entry"] is None
+    assert run_json("doctor", "-C", workspace)[1]["good"] is True
+    assert (workspace / "tools/grep.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("undo", "zzzz"), "names no entry"),
+        (("undo", "abcdef"), "no entry's id begins with"),
+        (("undo",), "at least one"),
+        (("undo", "#1"), "beginning of the journal"),
+        (("redo",), "no undo in force"),
+        (("show", "#99"), "#99"),
+        (("apply", "nowhere.json"), "nowhere.json"),
+    ],
+)
+def test_bad_input_is_two_and_says_what_was_expected(workspace, arguments, words, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["takeback", *arguments, "-C", str(workspace)])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_the_doctor_says_no_about_a_tampered_journal(workspace, change):
+    import sqlite3
+
+    applied(workspace, change(config("x", 1)))
+    connection = sqlite3.connect(workspace / ".takeback/journal.db")
+    connection.execute("DROP TRIGGER records_no_update")
+    connection.execute("UPDATE records SET payload = replace(payload, '\"x\"', '\"y\"') WHERE seq = 3")
+    connection.commit()
+    connection.close()
+    code, told = run_json("doctor", "-C", workspace)
+    assert (code, told["good"]) == (1, False)
+    assert any("record 3" in finding["detail"] for finding in told["findings"])
+    assert "BAD" in run("doctor", "-C", workspace)[1]
+
+
+def test_the_demo_tells_the_whole_story():
+    code, told = run_json("demo")
+    assert (code, told["good"], told["kept"]) == (0, True, ["limit", "auth", "retry"])
+
+
+def test_undo_laws_and_torture_report_no_violation():
+    code, told = run_json("lab", "undo-laws", "--histories", "10")
+    assert (code, told["violations"], told["histories"]) == (0, 0, 10)
+    code, told = run_json("torture", "--kills", "6")
+    assert (told["violations"], told["kills"] >= 6) == (0, True), told["examples"]
