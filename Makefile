@@ -26,20 +26,22 @@ test: setup
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not model"
 
 check: setup
-	$(BIN)/ruff check src tests bench
-	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check src tests examples
 	$(BIN)/mypy
 
 bench: setup
 	$(BIN)/takeback bench roundtrip
+	$(BIN)/takeback bench proof
+	$(BIN)/takeback bench undo
 
 docs: setup
 	$(BIN)/python -m tests.support.reference
 	$(BIN)/python -m tests.support.doc_blocks
 
 format: setup
-	$(BIN)/ruff check --fix src tests bench
-	$(BIN)/ruff format src tests bench
+	$(BIN)/ruff check --fix src tests examples
+	$(BIN)/ruff format src tests examples
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache

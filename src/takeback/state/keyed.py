@@ -119,13 +119,6 @@ class KeyedSurface(Surface):
         del kind
         return self.content(target, raw, where)
 
-    def invert(self, op: Operation, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Capture the key and restore it."""
-        return (
-            {"op_type": self.kind(Stage.CAPTURE)[0].name, "target": op.target, "witness_key": key},
-            {"op_type": self.kind(Stage.RECOVERY)[0].name, "target": op.target, "witness_key": key},
-        )
-
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         """Vary existence and content of the touched keys; add names that nobody uses."""
         if strategy in EXISTENCE:

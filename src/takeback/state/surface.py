@@ -41,6 +41,8 @@ class Component:
     name: str
     alternatives: tuple[Edit, ...]
     path: tuple[str, ...] = ()
+    shows: int = 0
+    """How many of the alternatives, from the first, leave what lies below in the tree as it is."""
 
     def hides(self, other: Component) -> bool:
         """Tell whether this component lies above the other in a tree."""
@@ -86,9 +88,13 @@ class Surface(ABC):
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
         """Return an operation's value checked and frozen, or raise."""
 
-    @abstractmethod
     def invert(self, op: Operation, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the capture and the restore that take `op` (a forward operation) back."""
+        capture, restore = self.kind(Stage.CAPTURE)[0], self.kind(Stage.RECOVERY)[0]
+        return (
+            {"op_type": capture.name, "target": op.target, "witness_key": key},
+            {"op_type": restore.name, "target": op.target, "witness_key": key},
+        )
 
     def clear(self, ops: Sequence[Operation]) -> list[dict[str, Any]]:
         """Return recovery operations to run before the restores of `ops`, where those could collide."""

@@ -13,7 +13,7 @@ from typing import Any
 from takeback.errors import OperationFailed
 from takeback.state import tree
 from takeback.state.address import Address
-from takeback.state.operation import Captured, Operation, Stage
+from takeback.state.operation import Captured, Operation
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.surface import Change, Component, Edit, Surface
 from takeback.state.tree import Path
@@ -78,13 +78,6 @@ class TreeSurface(Surface):
             if not self.equivalent(one, two):
                 yield Change(self.address(path), one, two)
 
-    def invert(self, op: Operation, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Capture the path and restore it."""
-        return (
-            {"op_type": self.kind(Stage.CAPTURE)[0].name, "target": op.target, "witness_key": key},
-            {"op_type": self.kind(Stage.RECOVERY)[0].name, "target": op.target, "witness_key": key},
-        )
-
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
         """Break the named paths into parts that cannot see each other."""
         trie: dict[str, Any] = {}
@@ -111,7 +104,7 @@ class TreeSurface(Surface):
         beside = (*path, f"bystander_{salt}")
         populated = _setting(beside, self.generic(beside, salt)[0])
         yield Component(title, (populated, _setting(beside, ABSENT), _setting(path, EMPTY),
-                                *(_setting(path, content) for content in contents)), path)  # fmt: skip
+                                *(_setting(path, content) for content in contents)), path, shows=2)  # fmt: skip
 
     def bystander(self, value: PMap, salt: str) -> PMap:
         """Add a leaf and a container nobody names."""

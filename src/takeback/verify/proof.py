@@ -9,9 +9,8 @@ The argument, its assumptions and where the code holds them: docs/proof.md. Answ
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import chain, count, product
-from math import prod
+from dataclasses import dataclass, replace
+from itertools import chain, count
 from time import monotonic
 from typing import Any, Final
 
@@ -51,17 +50,19 @@ class _Classes:
     def __init__(self, candidate: Candidate, deadline: float) -> None:
         self.candidate = candidate
         self.deadline = deadline
-        text = encode(candidate.to_json())
+        ops = (*candidate.mutation, *candidate.witness, *candidate.recovery)
+        text = encode(candidate.to_json()) + repr([op.value for op in ops])
         self.salt = next(salt for salt in (f"prior{at or ''}" for at in count()) if salt not in text)
+        self.foreign = _foreign(candidate)
         named: dict[str, list[Operation]] = {}
-        for op in (*candidate.mutation, *candidate.witness, *candidate.recovery):
+        for op in (*ops, *_mirrored(self.foreign, ops)):
             named.setdefault(op.kind.surface, []).append(op)
         self.parts: list[_Part] = []
         self.empty: dict[str, Any] = {}
-        for name, ops in named.items():
+        for name, touching in named.items():
             surface = SURFACES[name]
             self.empty[name] = surface.bystander(surface.empty, self.salt)
-            self.parts += [_Part(name, part) for part in surface.components(ops, self.salt)]
+            self.parts += [_Part(name, part) for part in surface.components(touching, self.salt)]
         self.base: Choice = dict.fromkeys(range(len(self.parts)), 0)
         self.built = {name: self._build(name, self.base) for name in named}
         self.settled: set[str] = set()
@@ -105,9 +106,10 @@ class _Classes:
         self.built = {name: self._build(name, self.base) for name in self.built}
 
     def _better(self, changed: Choice, failing: int) -> tuple[Choice, int | None] | None:
-        surface = self.candidate.mutation[failing].kind.surface
+        op = self.candidate.mutation[failing]
+        near = self._around(op)
         for at, part in enumerate(self.parts):
-            if part.surface == surface and at not in changed:
+            if part.surface == op.kind.surface and at not in changed and (at in near or not part.component.path):
                 for other in range(1, len(part.alternatives)):
                     tried = {**changed, at: other}
                     then = self.failing_at(tried)
@@ -150,10 +152,11 @@ class _Classes:
                 yield {at: other, **choice}
 
     def _related(self, one: int, two: int) -> bool:
+        return self._above(one, two) or self._above(two, one)
+
+    def _above(self, one: int, two: int) -> bool:
         mine, theirs = self.parts[one], self.parts[two]
-        if mine.surface != theirs.surface:
-            return False
-        return mine.component.hides(theirs.component) or theirs.component.hides(mine.component)
+        return mine.surface == theirs.surface and mine.component.hides(theirs.component)
 
     def coupled(self, failing: list[tuple[int, int]]) -> Iterator[Choice]:
         """Yield the joint choices of components that a restore from another path's capture ties together.
@@ -161,28 +164,34 @@ class _Classes:
         Whether such a restore can run depends on what stood at the captured path and at its own.
         """
         for group in self._groups():
-            joint = [range(len(self.parts[at].alternatives)) for at in group]
-            size = prod(map(len, joint))
-            if size > MAX_JOINT:
-                raise ProgramTooLarge(
-                    f"restores from captures of other paths tie {len(group)} places together, with {size} joint "
-                    f"shapes, more than {MAX_JOINT}",
-                    hint="restore each path from its own capture",
-                )
             outside = next(((at, other) for at, other in failing if at not in group), None)
-            for chosen in product(*joint):
-                choice = dict(zip(group, chosen, strict=True))
+            for choice in self._joint(group):
                 yield choice
                 if outside is not None:
                     yield {**choice, outside[0]: outside[1]}
 
+    def _joint(self, group: list[int]) -> list[Choice]:
+        """Return every joint choice of a group that makes a state of its own: what is hidden is not varied."""
+        choices: list[Choice] = [{}]
+        for at in sorted(group, key=lambda one: len(self.parts[one].component.path)):
+            every = range(len(self.parts[at].alternatives))
+            choices = [{**choice, at: other} for choice in choices
+                       for other in (every[:1] if self._hidden(at, choice) else every)]  # fmt: skip
+            if len(choices) > MAX_JOINT:
+                raise ProgramTooLarge(
+                    f"restores from captures of other paths tie {len(group)} places together, with more than "
+                    f"{MAX_JOINT} joint shapes",
+                    hint="restore each path from its own capture",
+                )
+        return choices
+
+    def _hidden(self, at: int, choice: Choice) -> bool:
+        return any(other >= self.parts[above].component.shows and self._above(above, at)
+                   for above, other in choice.items())  # fmt: skip
+
     def _groups(self) -> list[list[int]]:
-        captured = {op.witness_key: op for op in self.candidate.witness}
         groups: list[set[int]] = []
-        for op in self.candidate.recovery:
-            source = captured.get(op.witness_key)
-            if op.witness_key is None or source is None or source.target == op.target:
-                continue
+        for source, op in self.foreign:
             tied = self._around(source) | self._around(op)
             for group in [one for one in groups if one & tied]:
                 groups.remove(group)
@@ -200,6 +209,27 @@ class _Classes:
                 if path[:shared] == op.path[:shared]:
                     found.add(at)
         return found
+
+
+def _foreign(candidate: Candidate) -> list[tuple[Operation, Operation]]:
+    """Return each restore that uses the capture of another target, with that capture before it."""
+    captured = {op.witness_key: op for op in candidate.witness}
+    pairs = [(captured[op.witness_key], op) for op in candidate.recovery if op.witness_key in captured]
+    return [(source, op) for source, op in pairs
+            if source.target != op.target and source.kind.surface == op.kind.surface]  # fmt: skip
+
+
+def _mirrored(foreign: list[tuple[Operation, Operation]], ops: tuple[Operation, ...]) -> Iterator[Operation]:
+    """Yield what a restore from another path makes stand at the named paths below its own.
+
+    Where `x` is restored from the capture of `d`, an operation at `x.k` looks at what stood at `d.k`.
+    """
+    for source, restored in foreign:
+        if isinstance(restored.path, tuple):
+            depth = len(restored.path)
+            for op in ops:
+                if op.kind.surface == restored.kind.surface and op.path[:depth] == restored.path:
+                    yield replace(source, path=(*source.path, *op.path[depth:]))
 
 
 def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None = None,
@@ -246,7 +276,7 @@ def _search(candidate: Candidate, deadline: float) -> tuple[int, State | None]:
         if goes_through and trip.forward_failure:
             failing += choice.items()
     elsewhere = classes.check_work(list(classes.failures_elsewhere(failing)))
-    for choice in chain(elsewhere, classes.coupled(failing)):
+    for choice in chain(elsewhere, classes.check_work(list(classes.coupled(failing)))):
         state = classes.state(choice)
         looked += 1
         if not trial.run(state).passed:

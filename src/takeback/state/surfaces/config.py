@@ -69,6 +69,8 @@ class Config(TreeSurface):
         """Take a dotted path of non-empty names."""
         del kind
         path = split_dotted(raw)
+        if join_dotted(path) != raw:
+            raise InputError(where, found=raw, expected=r"a dotted path with \. and \\ as its only escapes")
         if len(path) > MAX_DEPTH // 2:
             raise LimitError(where, found=f"{len(path)} levels", expected=f"at most {MAX_DEPTH // 2}")
         for name in path:
@@ -82,7 +84,7 @@ class Config(TreeSurface):
 
     def generic(self, path: Path, salt: str) -> tuple[Any, ...]:
         """A value, or a mapping with something in it."""
-        return f"{salt}: {'.'.join(path)}", PMap({salt: f"{salt} in {'.'.join(path)}"})
+        return f"{salt}: {self.join(path)}", PMap({salt: f"{salt} in {self.join(path)}"})
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         """Vary the touched paths and what is above them; add unrelated and unfamiliar keys."""

@@ -162,13 +162,6 @@ class Middleware(Surface):
         del kind
         return _record(raw, target, where)
 
-    def invert(self, op: Operation, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Capture the element by id and restore it by id, whatever way its position was given."""
-        return (
-            {"op_type": "capture_middleware", "target": op.target, "witness_key": key},
-            {"op_type": "restore_middleware", "target": op.target, "witness_key": key},
-        )
-
     def perturb(self, strategy: str, value: Chain, aims: Sequence[Operation], rng: random.Random) -> Chain:
         """Vary whether the touched ids and anchors are there, and where; prepend unfamiliar interceptors."""
         if strategy in EXISTENCE:

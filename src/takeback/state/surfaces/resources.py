@@ -22,7 +22,7 @@ from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.surface import Component, Edit
 from takeback.state.values import text
 
-MAX_JOINT = 20_000
+MAX_JOINT = 6_000
 _ADDRESS = re.compile(r"tcp://(\[::1\]|127(?:\.[0-9]{1,3}){3}):(0|[1-9][0-9]{0,4})")
 _MAX_PORT = 65535
 
@@ -141,8 +141,9 @@ class Resources(KeyedSurface):
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
         """Any named key may hold any named address, so all of them are one component (docs/proof.md).
 
-        Two keys at a time hold nothing, an address nobody names or one that is named; the others hold
-        addresses nobody names. Something outside holds the first named address that is free, or nothing.
+        Two keys at a time hold nothing, an address of their own that nobody names, or one that is named; the
+        others hold addresses of their own. Something outside holds the first named address that is free, or
+        nothing.
         """
         keys = sorted({op.path for op in ops})
         wanted = {op.value["address"] for op in ops if op.value is not ABSENT}
@@ -154,26 +155,24 @@ class Resources(KeyedSurface):
                 f"{len(keys)} sockets over {len(named)} addresses have {count} joint shapes, more than {MAX_JOINT}",
                 hint="allocate sockets in several smaller changes",
             )
+        unnamed = (f"tcp://127.0.0.1:{port}" for port in range(20_001, 30_000))
+        own = dict(zip(keys, (address for address in unnamed if address not in wanted), strict=False))
         edits: dict[str, Edit] = {}
         for pair in pairs:
-            for holding in product([_OTHER, "", *named], repeat=len(pair)):
-                held = [address for address in holding if address in wanted]
+            for holding in product(*([own[key], "", *named] for key in pair)):
+                held = [address for address in holding if address]
                 if len(set(held)) == len(held):
                     free = [address for address in named if address not in held]
                     for outside in ("", *free[:1]):
-                        chosen = {**dict.fromkeys(keys, _OTHER), **dict(zip(pair, holding, strict=True))}
+                        chosen = {**own, **dict(zip(pair, holding, strict=True))}
                         edits.setdefault(repr((sorted(chosen.items()), outside)), _arranging(chosen, outside, salt))
         return (Component("resources", tuple(edits.values())),)
-
-
-_OTHER = "other"
 
 
 def _arranging(holding: dict[str, str], outside: str, salt: str) -> Edit:
     def edit(value: PMap) -> PMap:
         for key, address in holding.items():
-            shown = "tcp://127.0.0.1:0" if address == _OTHER else address
-            value = value.put(key, _socket(shown, lifecycle=f"{salt}-{key}")) if address else value.drop(key)
+            value = value.put(key, _socket(address, lifecycle=f"{salt}-{key}")) if address else value.drop(key)
         holder = f"holder_{salt}"
         return value.put(holder, _socket(outside, kind="external")) if outside else value.drop(holder)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -49,7 +50,7 @@ class Routing(KeyedSurface):
 
     def generic(self, key: str, salt: str) -> str:
         """Return a model of its own."""
-        return f"{salt}-{key}"[:200]
+        return f"{salt}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         """Also vary the fallback routes, and turn the policy round."""
