@@ -56,8 +56,8 @@ def _outcome(history: History, state: State, off: frozenset[int], on: frozenset[
             return _helped(history, state, off, on, settled)
         together = make_plan(history, state, off | settled.removed.keys(), on)
         return Blocked(tuple(sorted(settled.removed)), (), tuple(sorted(settled.removed.items())), together)
-    except ContentGone as gone:
-        return Gone((gone.slot,), ())
+    except ContentGone:
+        return _what_is_left(history, state, off, on)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +221,24 @@ def _nested_changes(history: History, view: View, slots: Iterable[Slot], state: 
         if get_slot(state, slot) is ABSENT and history.is_container(slot, view):
             change(slot, EMPTY)
     return state
+
+
+def _what_is_left(history: History, state: State, off: frozenset[int], on: frozenset[int]) -> Gone:
+    """Slot by slot: whose content was forgotten, and what could still be put back."""
+    view = View(history.undone, off, on)
+    gone: list[Slot] = []
+    left: list[SlotChange] = []
+    slots = dict.fromkeys(write.slot for entry in sorted(off | on) for write in history.index.writes(entry))
+    for slot in slots:
+        before = get_slot(state, slot)
+        try:
+            after = (history.subtree if shape_of(slot[0]).nested else history.content)(slot, view)
+        except ContentGone:
+            gone.append(slot)
+        else:
+            if not same_content(slot, before, after):
+                left.append(SlotChange(slot, before, after))
+    return Gone(tuple(gone), tuple(left))
 
 
 def relied_on(history: History, writes: Sequence[Write]) -> dict[int, str]:
