@@ -247,8 +247,10 @@ def relied_on(history: History, writes: Sequence[Write]) -> dict[int, str]:
     found: dict[int, str] = {}
     with history.index.supposing(tuple(writes)) as versions:
         for entry in sorted(footing):
-            removed = _settle(history, frozenset({entry}), frozenset()).removed
-            why = removed.get(versions[0].entry) if versions else None
+            alone = View(history.undone, {entry})
+            if all(history.objection(version, alone) is None for version in versions):
+                continue
+            why = _settle(history, frozenset({entry}), frozenset()).removed.get(versions[0].entry)
             if why is not None:
                 found[entry] = why
     return found
