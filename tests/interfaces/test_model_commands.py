@@ -11,7 +11,7 @@ from tests.support.fault_server import Act, FaultServer
 from typer.testing import CliRunner, Result
 
 from takeback.cli import app
-from takeback.errors import RecordingError, ServiceFault, TakebackError, WeightsError
+from takeback.errors import LockChanged, RecordingError, ServiceFault, TakebackError, WeightsError
 
 CANARY = "sk-canary-command"
 MUTATION = [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}]
@@ -152,3 +152,25 @@ def test_lab_natural_freezes_a_bank_that_replays_and_feeds_the_factorial(tmp_pat
     cells = run("lab", "factorial", "--bank", folder, "--json", "--out", tmp_path / "out", home=tmp_path)
     assert json.loads(cells.stdout)["cells"]["D0L0"] == {"all": [1, 1], "S0": [1, 1], "S1": [0, 0]}
     assert run("lab", "verify", tmp_path / "out", home=tmp_path).exit_code == 0
+
+
+def test_a_run_under_another_lock_than_the_frozen_one_refuses_before_it_asks(tmp_path: Path) -> None:
+    words = ("lab", "lock", "controlled", "--model", "m", "--per-defect", 2, "--out", tmp_path)
+    assert run(*words, home=tmp_path).exit_code == 0
+    with FaultServer([Act(text="no")]) as server:
+        asked = ("lab", "controlled", "--synthesizer", "openai:m", "--per-defect", 1, "--out", tmp_path)
+        result = run(*asked, home=tmp_path, server=server)
+    assert isinstance(result.exception, LockChanged)
+    assert server.seen == []
+
+
+def test_a_frozen_controlled_run_replays_what_was_run_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "rec"
+    asked = ("lab", "controlled", "--per-defect", 2, "--tasks", 3, "--feedback", "none,D0", "--budget", 1, "--json")
+    with FaultServer([Act(text=json.dumps(BAD))]) as server:
+        words = ("--synthesizer", "openai:m", "--record", folder, "--freeze", folder)
+        first = json.loads(run(*asked, *words, home=tmp_path, server=server).stdout)
+    again = run("lab", "controlled", "--synthesizer", f"replay:{folder}", "--json", home=tmp_path)
+    found = json.loads(again.stdout)
+    assert found["outcomes"] == first["outcomes"]
+    assert (found["candidates"], list(found["repaired"])) == (3, ["none", "D0"])

@@ -70,7 +70,8 @@ def test_any_routing_becomes_any_other_and_back(one, two):
 
 
 RECORD = st.fixed_dictionaries(
-    {"handler": TEXT}, optional={"options": st.dictionaries(NAME, SCALAR, max_size=2), "priority": st.integers(0, 200)}
+    {"handler": TEXT},
+    optional={"options": st.dictionaries(NAME, SCALAR, max_size=2), "priority": st.integers(0, 200)},
 )
 CHAIN = st.dictionaries(st.sampled_from("abcde"), RECORD, max_size=4).map(
     lambda found: [{"id": name, **record} for name, record in found.items()]

@@ -15,7 +15,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(<!-- run: (?P<command>[^\n]*?) -->\n```[a-z]*\n)(?P<output>.*?)(```\n)", re.DOTALL)
-DOCS = ("README.md", "docs/proof.md", "docs/harness.md", "docs/undo.md", "docs/lab.md", "docs/reference.md")
+DOCS = (
+    "README.md",
+    "docs/proof.md",
+    "docs/harness.md",
+    "docs/undo.md",
+    "docs/lab.md",
+    "docs/models.md",
+    "docs/reference.md",
+)
 
 
 def documents() -> list[Path]:

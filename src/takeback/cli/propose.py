@@ -20,11 +20,11 @@ from takeback.cli.synthesizing import (
     read_mode,
 )
 from takeback.errors import InputError
-from takeback.lab.experiments.judging import judge_for
 from takeback.lab.experiments.natural import LEVEL, improvement, proposal_request
 from takeback.lab.tasks import Task, get
 from takeback.state import State
 from takeback.synthesize.joint import Joint, joint
+from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.portfolio import repair_with_portfolio
 from takeback.synthesize.prompting import compact

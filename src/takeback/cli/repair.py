@@ -19,9 +19,9 @@ from takeback.cli.synthesizing import (
     read_mode,
 )
 from takeback.errors import InputError
-from takeback.lab.experiments.judging import judge_for
 from takeback.language import load_json
 from takeback.synthesize.attempt import attempt_from
+from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Repair, Settings, Turn
 from takeback.synthesize.prompting import compact
 from takeback.verify import RULE_NAMES

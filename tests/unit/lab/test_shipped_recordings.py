@@ -13,6 +13,7 @@ from takeback.lab.experiments.factorial import CELLS, Plan, report_data, run_cel
 from takeback.lab.experiments.natural import answer
 from takeback.synthesize.method import method_of
 from takeback.synthesize.models import ReplayModel
+from takeback.synthesize.models.recording import read_lines
 from takeback.synthesize.spec import Spec
 
 BANK = load_bank()
@@ -51,6 +52,17 @@ def test_the_portfolio_recovers_every_defective_task_with_a_proof(cases: tuple[C
     assert cases
     assert all(row["turns"]["D0L1"] == 1 for row in data["tasks"])
     assert all(set(row["turns"]) == set(CELLS) for row in data["tasks"])
+
+
+def test_the_shipped_factorial_replays_on_the_whole_cohort_with_four_cells(cases: tuple[Case, ...]) -> None:
+    result = CliRunner().invoke(app, ["lab", "factorial", "--synthesizer", "replay", "--json"])
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert list(found["cells"]) == list(CELLS)
+    assert all(parts["all"][1] == len(cases) for parts in found["cells"].values())
+    assert all(0 <= contrast["p"] <= contrast["p_holm"] <= 1 for contrast in found["contrasts"].values())
+    asked = sum(calls for row in found["outcomes"] for calls in row["calls"].values())
+    assert asked == len(list(read_lines(shipped().with_name("factorial"))))
 
 
 @pytest.mark.parametrize("name", ["natural", "factorial", "controlled"])

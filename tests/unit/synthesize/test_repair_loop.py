@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from tests.support.fault_server import Act, FaultServer
 
-from takeback.counterfactual import Suites
+from takeback.counterfactual import Suites, nominal_state
 from takeback.diagnose import Mode
 from takeback.errors import InputError, ServiceFault
 from takeback.language import Candidate
 from takeback.state import Level, State
 from takeback.synthesize.attempt import Attempt, attempt_from
+from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Repair, Settings, repair
 from takeback.synthesize.models import Endpoint, OpenAIModel, RecordingModel, ReplayModel
 from takeback.synthesize.portfolio import repair_with_oracle, repair_with_portfolio
@@ -234,3 +235,13 @@ def test_the_oracle_says_what_the_language_lacks() -> None:
     found = repair_with_oracle(start, judge_l0, Settings(level=Level.L0))
     assert found.admitted is None
     assert [out.op_type for out in found.unsayable] == ["write_file"]
+
+
+def test_a_candidate_too_large_to_prove_is_rejected_not_a_crash() -> None:
+    ops = [
+        {"op_type": "allocate_socket", "target": f"s{n}", "value": f"tcp://127.0.0.1:{9200 + n}"} for n in range(40)
+    ]
+    start = attempt_from({"mutation": ops, "witness": [], "recovery": [], "contract": ["resources"]})
+    found = repair_with_portfolio(start, None, judge_for("proof", Level.L1, nominal_state()), DEFAULT)
+    assert found.admitted is None
+    assert {reason.code for reason in found.verdict.reasons} == {Code.LIMIT}

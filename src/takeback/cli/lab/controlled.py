@@ -8,11 +8,12 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from takeback.cli.lab.experimenting import OutOption, RuleOption, WorkersOption, bar, deliver
+from takeback.cli.lab.experimenting import OutOption, RuleOption, WorkersOption, bar, begin, deliver
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.synthesizing import BudgetOption, OracleOption, RecordOption, ThreadsOption, opened, read_mode
 from takeback.lab.experiments.bank import shipped
-from takeback.lab.experiments.controlled import MODES, Plan, by_defect, run_controlled
+from takeback.lab.experiments.controlled import MODES, Plan, by_defect, freeze, load_plan, run_controlled
+from takeback.synthesize.spec import parse_spec
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -24,27 +25,38 @@ def controlled(
     synthesizer: str = OracleOption,
     tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many candidates, defect classes in turn."),
     per_defect: int | None = typer.Option(None, "--per-defect", min=1, help="The first of each defect class only."),
-    feedback: str = typer.Option(",".join(MODES), "--feedback", help="Feedback modes, separated by commas."),
+    feedback: str | None = typer.Option(None, "--feedback", help="Feedback modes, separated by commas; all of them."),
     budget: int = BudgetOption,
     rule: str = RuleOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
+    freeze_to: Path | None = typer.Option(None, "--freeze", metavar="DIR", help="Write what was run there."),
     out_dir: Path | None = OutOption,
     threads: int = ThreadsOption,
     as_json: bool = JsonFlag,
 ) -> None:
     """Repair candidates with one injected defect each; how many each feedback mode brings through.
 
+    With `replay` and no choice of candidates or modes, they are those of the recording.
+
     Example: `takeback lab controlled --synthesizer oracle --json`
     """
-    modes = tuple(read_mode(name.strip()) for name in feedback.split(","))
-    plan = Plan(by_defect(per_defect)[:tasks], modes=modes, budget=budget, rule=rule)
+    modes = MODES if feedback is None else tuple(read_mode(name.strip()) for name in feedback.split(","))
+    locked = by_defect(per_defect)
+    plan = Plan(locked[:tasks], modes=modes, budget=budget, rule=rule)
     recording = shipped().with_name("controlled")
-    units = len(plan.tasks) * len(modes)
+    spec = parse_spec(synthesizer)
+    if spec.kind == "replay" and tasks is None and per_defect is None and feedback is None:
+        plan = load_plan(Path(spec.argument) if spec.argument else recording)
+    units = len(plan.tasks) * len(plan.modes)
     with opened(synthesizer, record, threads, recording) as found, bar("repairs", units) as tick:
-        data = run_controlled(plan, found.method, label=str(found.spec), workers=workers, tick=tick)
         model = found.model_name
-    summary = {"model": model, **_counts(data), **deliver(out_dir, "controlled", plan.lock(model), data)}
+        lock = plan.lock(model)
+        begin(out_dir, lock)
+        data = run_controlled(plan, found.method, label=str(found.spec), workers=workers, tick=tick)
+    if freeze_to is not None:
+        freeze(freeze_to, plan, model, locked)
+    summary = {"model": model, **_counts(data), **deliver(out_dir, model, lock, data)}
     if as_json:
         emit(summary)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,11 +14,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from takeback.cli.output import err
 from takeback.lab.experiments.units import Tick
 from takeback.lab.lock import Lock
+from takeback.lab.protocol import check_frozen
 from takeback.lab.results import write_results
 from takeback.verify import RULE_NAMES
 
 WorkersOption = typer.Option(1, "--workers", min=1, max=64, help="How many units run at once.")
-OutOption = typer.Option(None, "--out", metavar="DIR", help="Write result, lock and manifest there.")
+OutOption = typer.Option(
+    None, "--out", metavar="DIR", help="Results folder: lock, data and manifest go to a folder in it."
+)
 RuleOption = typer.Option("split-wald", "--rule", help=f"Rule of admission: {', '.join(RULE_NAMES)}.")
 BankOption = typer.Option(None, "--bank", metavar="DIR", help="A frozen bank; the shipped one if left out.")
 
@@ -31,9 +35,16 @@ def bar(title: str, total: int) -> Iterator[Tick]:
         yield lambda: progress.advance(task)
 
 
-def deliver(folder: Path | None, experiment: str, lock: Lock, data: dict[str, Any]) -> dict[str, Any]:
-    """Write the results if a folder was named; the lock and result digests for the output."""
-    if folder is None:
+def begin(results: Path | None, lock: Lock) -> None:
+    """Refuse to run where another lock of this experiment was frozen in the results folder."""
+    if results is not None:
+        check_frozen(results, lock)
+
+
+def deliver(results: Path | None, who: str, lock: Lock, data: dict[str, Any]) -> dict[str, Any]:
+    """Write the results to a folder named after experiment and synthesizer; the digests, for the output."""
+    if results is None:
         return {"lock": lock.digest}
-    result = write_results(folder, experiment, lock, data)
+    folder = results / f"{lock.name}-{re.sub(r'[^A-Za-z0-9._-]+', '-', who)}"
+    result = write_results(folder, lock.name, lock, data)
     return {"lock": lock.digest, "result": result.digest, "out": str(folder)}

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from takeback.cli.lab import lab_extra
-from takeback.cli.lab.experimenting import BankOption, OutOption, RuleOption, WorkersOption, bar, deliver
+from takeback.cli.lab.experimenting import BankOption, OutOption, RuleOption, WorkersOption, bar, begin, deliver
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.synthesizing import BudgetOption, OracleOption, RecordOption, ThreadsOption, opened
 from takeback.lab.experiments.bank import cohort, load_bank, shipped, stratified
@@ -80,9 +80,11 @@ def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | N
     units = len(plan.cases) * len(plan.cells)
     with opened(synthesizer, record, threads, shipped_cells) as found, bar("cells", units) as tick:
         model = found.model_name
+        lock = plan.lock(name, model)
+        begin(out_dir, lock)
         results = run_cells(plan, found.method, workers=workers, tick=tick)
     data = report_data(plan, results, model, str(found.spec))
-    extra = deliver(out_dir, name, plan.lock(name, model), data)
+    extra = deliver(out_dir, model, lock, data)
     if not plan.cases:
         _say({"model": model, "tasks": 0, **extra}, as_json=as_json)
         return

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from takeback.cli.lab import lab_extra
-from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, deliver
+from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, begin, deliver
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.synthesizing import BudgetOption, OracleOption, RecordOption, ThreadsOption, opened, read_mode
 from takeback.counterfactual import SUITES
@@ -50,8 +50,10 @@ def fresh(
     recording = shipped().with_name("fresh")
     units = len(plan.tasks) * len(names)
     with opened(synthesizer, record, threads, recording) as found, bar("repairs", units) as tick:
-        data = run_fresh(plan, found.method, label=str(found.spec), workers=workers, tick=tick)
         model = found.model_name
+        lock = plan.lock(model)
+        begin(out_dir, lock)
+        data = run_fresh(plan, found.method, label=str(found.spec), workers=workers, tick=tick)
     read = read_input("fresh", data, "fresh")
     assert isinstance(read, Fresh)  # noqa: S101  (the name decides the model)
     rows: dict[str, Any] = {}
@@ -64,7 +66,7 @@ def fresh(
         "tasks": len(plan.tasks),
         "hidden_states": HIDDEN,
         "suites": rows,
-        **deliver(out_dir, "fresh", plan.lock(model), data),
+        **deliver(out_dir, model, lock, data),
     }
     if as_json:
         emit(summary)

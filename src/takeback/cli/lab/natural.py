@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, deliver
+from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, begin, deliver
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.synthesizing import RecordOption, ThreadsOption, opened
 from takeback.errors import InputError
@@ -50,8 +50,10 @@ def natural(
         else:
             locked = round_robin(load("natural"), per_family)
             chosen = locked[:tasks]
-        entries = _ask(chosen, found.model, workers)
         name = found.model.name
+        lock = natural_lock(locked, name)
+        begin(out_dir, lock)
+        entries = _ask(chosen, found.model, workers)
     if freeze_to is not None:
         freeze(freeze_to, name, locked, entries)
     strata: dict[str, str] = {case.task.id: case.stratum for case in cohort([entry.to_json() for entry in entries])}
@@ -62,7 +64,7 @@ def natural(
         "strata": {part: list(strata.values()).count(part) for part in ("S0", "S1", "residual")},
         "locked": len(locked),
         "not_run": len(locked) - len(entries),
-        **deliver(out_dir, "natural", natural_lock(locked, name), data),
+        **deliver(out_dir, name, lock, data),
     }
     if as_json:
         emit(summary)

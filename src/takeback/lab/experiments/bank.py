@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from takeback.errors import InputError
-from takeback.lab.experiments.judging import judge_for
 from takeback.lab.experiments.natural import Entry, natural_lock, protocol
 from takeback.lab.lock import Lock, check, read_json, read_lock, write_lock, write_whole
 from takeback.lab.tasks import Task, get
 from takeback.state import Level, State
 from takeback.synthesize.attempt import Attempt, attempt_from
+from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Settings
 from takeback.synthesize.portfolio import repair_with_oracle
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 from takeback.diagnose import Mode, templates_digest
 from takeback.errors import InputError
 from takeback.lab.experiments.factorial import turn_of
-from takeback.lab.experiments.judging import judge_for
 from takeback.lab.experiments.natural import FIRST_SEED, task_index
 from takeback.lab.experiments.units import Tick, run_units
-from takeback.lab.lock import Lock, make_lock
-from takeback.lab.tasks import DEFECTS, Task, load
+from takeback.lab.lock import Lock, check, make_lock, read_json, read_lock, write_lock, write_whole
+from takeback.lab.tasks import DEFECTS, Task, get, load
 from takeback.state import Level, State
 from takeback.synthesize.attempt import attempt_from
+from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.method import Method
 from takeback.synthesize.prompting import prompt_set
 
+RAN: Final = "ran.json"
+LOCK: Final = "lock.json"
 PAPER_MODES: Final = (Mode.NONE, Mode.GENERIC, Mode.RAW, Mode.TYPED, Mode.PRESCRIPTIVE)
 MODES: Final = (*PAPER_MODES, Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE, Mode.ADAPTIVE)
 
@@ -56,6 +60,35 @@ def protocol(
 ) -> dict[str, Any]:
     """What a lock of this experiment freezes."""
     return Plan(by_defect(per_defect), budget=budget, rule=rule).parts(model)
+
+
+def freeze(folder: Path, plan: Plan, model: str, locked: Sequence[Task]) -> None:
+    """Write beside a recording what was run and what had been locked, so that it replays without being told."""
+    body = {
+        "model": model,
+        "ran": [task.id for task in plan.tasks],
+        "modes": [mode.value for mode in plan.modes],
+        "budget": plan.budget,
+        "rule": plan.rule,
+        "locked": [task.id for task in locked],
+    }
+    write_whole(folder / RAN, (json.dumps(body, indent=1) + "\n").encode("utf-8"))
+    write_lock(replace(plan, tasks=tuple(locked)).lock(model), folder / LOCK)
+
+
+def load_plan(folder: Path) -> Plan:
+    """The plan that a recording was frozen with; raises `LockChanged` if what was locked is another now."""
+    path = folder / RAN
+    raw = read_json(path)
+    try:
+        modes = tuple(Mode(name) for name in raw["modes"])
+        plan = Plan(tuple(get(task) for task in raw["ran"]), modes, raw["budget"], raw["rule"])
+        locked = replace(plan, tasks=tuple(get(task) for task in raw["locked"]))
+        model = str(raw["model"])
+    except (KeyError, TypeError, ValueError):
+        raise InputError(str(path), found="another form", expected="what a controlled run was frozen with") from None
+    check(read_lock(folder / LOCK), locked.parts(model))
+    return plan
 
 
 def by_defect(per_defect: int | None = None) -> tuple[Task, ...]:

@@ -15,11 +15,11 @@ from typing import Any, Final
 from takeback.diagnose import Mode, templates_digest
 from takeback.errors import InputError
 from takeback.lab.experiments.bank import Case, cohort, load_bank, stratified
-from takeback.lab.experiments.judging import judge_for
 from takeback.lab.experiments.natural import FIRST_SEED, task_index
 from takeback.lab.experiments.units import Tick, run_units
 from takeback.lab.lock import Lock, make_lock
 from takeback.state import Level
+from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.method import Method
 from takeback.synthesize.prompting import prompt_set

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from takeback.counterfactual import SUITES, hidden_states
 from takeback.diagnose import Mode, templates_digest
-from takeback.lab.experiments.judging import dev_judge
 from takeback.lab.experiments.natural import FIRST_SEED, round_robin, task_index
 from takeback.lab.experiments.units import Tick, run_units
 from takeback.lab.lock import Lock, make_lock
@@ -19,6 +18,7 @@ from takeback.lab.tasks import Task, load
 from takeback.language import Candidate
 from takeback.state import Level, State
 from takeback.synthesize.attempt import attempt_from
+from takeback.synthesize.judging import dev_judge
 from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.method import Method
 from takeback.synthesize.prompting import prompt_set

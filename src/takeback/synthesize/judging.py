@@ -1,17 +1,24 @@
-"""Judges for experiments: a rule of admission bound to a task's states, as the loop wants it."""
+"""Judges: a rule of admission bound to a language and a nominal state, as the repair loop wants it.
+
+A judge fails closed: a candidate too large to be proved is rejected, with that as the reason.
+"""
 
 from __future__ import annotations
 
+from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate
 from takeback.state import Level, State
 from takeback.synthesize.loop import Judge
-from takeback.verify import Verdict, verify, verify_sampled
+from takeback.verify import Code, Reason, Verdict, prove, verify_sampled
+from takeback.verify.sampled import rejected
+
+PROOF = "proof"
 
 
 def judge_for(rule: str, level: Level, nominal: State) -> Judge:
     """A judge by the name of a rule; `proof` looks at every state, the others at samples around `nominal`."""
-    if rule == "proof":
-        return lambda candidate: verify(candidate, level=level)
+    if rule == PROOF:
+        return lambda candidate: _proved(candidate, level)
     return lambda candidate: verify_sampled(candidate, rule=rule, level=level, nominal=nominal)
 
 
@@ -22,3 +29,10 @@ def dev_judge(suite: str, level: Level, nominal: State) -> Judge:
         return verify_sampled(candidate, level=level, nominal=nominal, dev=suite, iid=0, ood=0, threshold=0.0)
 
     return judge
+
+
+def _proved(candidate: Candidate, level: Level) -> Verdict:
+    try:
+        return prove(candidate, level=level)
+    except ProgramTooLarge as fault:
+        return rejected([Reason(Code.LIMIT, str(fault))], PROOF, level, candidate)
