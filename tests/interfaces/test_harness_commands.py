@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import psycopg
 import pytest
 from tests.support.changes import candidate, config, middleware, tool
 from typer.testing import CliRunner
@@ -202,8 +203,15 @@ def test_the_demo_tells_the_whole_story():
     assert (code, told["good"], told["kept"]) == (0, True, ["limit", "auth", "retry"])
 
 
-def test_undo_laws_and_torture_report_no_violation():
+def test_undo_laws_and_torture_report_no_violation(postgres_url):
     code, told = run_json("lab", "undo-laws", "--histories", "10")
     assert (code, told["violations"], told["histories"]) == (0, 0, 10)
     code, told = run_json("torture", "--kills", "6")
+    assert (code in {0, 1}, told["violations"]) == (True, 0)
+    code, told = run_json("torture", "--kills", "6", "--journal", postgres_url)
     assert (told["violations"], told["kills"] >= 6) == (0, True), told["examples"]
+    with psycopg.connect(postgres_url) as connection:
+        left = connection.execute(
+            "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'takeback_scratch%'"
+        ).fetchone()
+    assert left == (0,)

@@ -9,7 +9,8 @@ import pytest
 from takeback.errors import OperationFailed
 from takeback.harness.codec import StoredIndex, change_draft
 from takeback.journal import open_journal
-from takeback.lab.undo_laws import check_undo_laws, random_op
+from takeback.lab.random_changes import random_op
+from takeback.lab.undo_laws import check_undo_laws
 from takeback.language import read_program
 from takeback.state import ABSENT, Stage, State
 from takeback.undo import Blocked, History, Index, plan_undo, relied_on

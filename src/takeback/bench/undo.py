@@ -197,8 +197,12 @@ def _durable(postgres: str | None) -> dict[str, Any]:
         found: dict[str, Any] = {"bare_sqlite_inserts_per_second": _bare_inserts(root / "bare.db")}
         found["sqlite"] = _throughput(str(root / "journal.db"))
     with _server(postgres) as url:
-        found["postgresql"] = None if url is None else _throughput(f"{url}#bench{int(perf_counter() * 1e6)}")
-    return found
+        if url is None:
+            return {**found, "postgresql": None}
+        from takeback.journal.postgres import scratch_journal  # noqa: PLC0415 - needs the extra
+
+        with scratch_journal(url) as place:
+            return {**found, "postgresql": _throughput(place)}
 
 
 def _bare_inserts(path: Path) -> int:

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from takeback.cli.output import err, out
-from takeback.harness import Harness, Refused, Stale, Undone, Why
+from takeback.harness import Adopted, Harness, Refused, Stale, Undone, Why
 from takeback.harness.log import EntryView, change_json, slot_name
 from takeback.harness.workspace import open_workspace
 from takeback.journal.encoding import encode
@@ -92,6 +92,9 @@ def outcome_json(outcome: object, harness: Harness) -> dict[str, Any]:
     match outcome:
         case Undone():
             return {"result": "done", "entry": outcome.entry.id, **plan_json(outcome.plan)}
+        case Adopted():
+            changes = [change_json(change) for change in outcome.changes]
+            return {"result": "salvaged", "entry": outcome.entry.id, "changes": changes}
         case Plan():
             return {"result": "plan", **plan_json(outcome)}
         case Blocked():
@@ -132,6 +135,9 @@ def show_outcome(outcome: object, harness: Harness) -> bool:
         case Undone():
             out.print(f"done: entry {outcome.entry.id[:SHORT]} ({outcome.entry.kind})")
             show_changes(outcome.plan.changes)
+        case Adopted():
+            out.print(f"put back what was left: entry {outcome.entry.id[:SHORT]}")
+            show_changes(outcome.changes)
         case Plan():
             out.print(f"would take back {_names(outcome.off, harness)}, bring back {_names(outcome.on, harness)}:")
             show_changes(outcome.changes)
@@ -142,7 +148,7 @@ def show_outcome(outcome: object, harness: Harness) -> bool:
             for slot in outcome.slots:
                 out.print(f"the witness is gone: what {slot_name(slot)} should get was forgotten", markup=False)
             if outcome.left:
-                out.print("what could still be put back (make it a change of its own with 'takeback apply'):")
+                out.print("what could still be put back, with --salvage, as a change of its own:")
                 show_changes(outcome.left)
         case Stale():
             out.print(f"stale: the plan is now {outcome.plan.token}, not {outcome.given}; nothing was changed")
@@ -151,7 +157,7 @@ def show_outcome(outcome: object, harness: Harness) -> bool:
             show_refused(outcome)
         case _:
             raise TypeError(f"not an outcome: {outcome!r}")
-    return isinstance(outcome, Undone | Plan)
+    return isinstance(outcome, Undone | Plan | Adopted)
 
 
 def _show_blocked(outcome: Blocked, harness: Harness) -> None:

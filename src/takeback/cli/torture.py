@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import typer
@@ -28,9 +29,13 @@ def torture(
     """
     from takeback.lab.torture import torture as run  # noqa: PLC0415 - the command line starts without the lab
 
-    with tempfile.TemporaryDirectory(prefix="takeback-torture-") as directory, Progress(console=err) as bar:
+    with (
+        tempfile.TemporaryDirectory(prefix="takeback-torture-") as directory,
+        Progress(console=err) as bar,
+        _place(journal) as place,
+    ):
         task = bar.add_task("killing", total=kills)
-        found = run(Path(directory) / "agent", kills=kills, seed=seed, journal=journal,
+        found = run(Path(directory) / "agent", kills=kills, seed=seed, journal=place,
                     progress=lambda done: bar.update(task, completed=done))  # fmt: skip
     result = found.to_json()
     if as_json:
@@ -43,3 +48,12 @@ def torture(
         for text in found.violations[:5]:
             out.print(f"  ! {text}", markup=False)
     finish(yes=not found.violations and not result["missed"])
+
+
+def _place(journal: str | None) -> AbstractContextManager[str | None]:
+    """A journal of the run's own, gone with it."""
+    if journal is None:
+        return nullcontext()
+    from takeback.journal.postgres import scratch_journal  # noqa: PLC0415 - needs the extra
+
+    return scratch_journal(journal)

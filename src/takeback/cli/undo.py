@@ -20,7 +20,7 @@ from takeback.cli.opening import (
 )
 from takeback.cli.output import JsonFlag, emit, finish
 from takeback.errors import InputError
-from takeback.harness import Harness, Undone
+from takeback.harness import Adopted, Harness, Undone
 from takeback.harness.requests import redo_request, restore_request, undo_request
 from takeback.undo import Plan
 
@@ -37,6 +37,7 @@ def undo(
     plan: bool = PlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
+    salvage: bool = typer.Option(False, "--salvage", help="If the witness is gone, put back what is left of it."),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
@@ -52,6 +53,8 @@ def undo(
     def answer(harness: Harness) -> object:
         if plan:
             return harness.plan(lambda ledger: undo_request(ledger, names), cascade=cascade)
+        if salvage:
+            return harness.salvage(*names)
         return harness.undo(*names, token=token, cascade=cascade)
 
     _run(answer, directory, journal, as_json=as_json)
@@ -104,7 +107,7 @@ def _run(answer: Callable[[Harness], object], directory: Path, journal: str | No
         outcome = answer(harness)
         if as_json:
             emit(outcome_json(outcome, harness))
-            yes = isinstance(outcome, Undone | Plan)
+            yes = isinstance(outcome, Undone | Plan | Adopted)
         else:
             yes = show_outcome(outcome, harness)
     finish(yes=yes)

@@ -31,9 +31,10 @@ from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.language import Candidate
 from takeback.state import State
-from takeback.undo import Blocked, Plan, SlotChange, Write, plan_toggle, relied_on
+from takeback.undo import Blocked, Gone, Plan, SlotChange, Write, plan_toggle, relied_on
 from takeback.undo.merge import bring_forward
 from takeback.undo.recording import run_recorded, writes_between
+from takeback.undo.slots import put_slots
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
@@ -142,6 +143,23 @@ class Harness:
             entry = self._ledger.record(change_draft("adopt", writes, {"note": note}), writes)
             self._note()
             return Adopted(entry, drift)
+
+    def salvage(self, *names: str) -> Adopted | UndoOutcome:
+        """Where an undo's witness is gone, put back what is left of it, as a change of its own.
+
+        Where nothing is gone this is an undo.
+        """
+        with self._entered():
+            outcome = self.undo(*names)
+            if not isinstance(outcome, Gone) or not outcome.left:
+                return outcome
+            writes = [Write(change.slot, change.before, change.after) for change in outcome.left]
+            after = put_slots(self.state, [(write.slot, write.after) for write in writes])
+            blocker = self.binding.prepare(self.state, after)
+            if blocker is not None:
+                return Refused(Why.REAL, blocker)
+            draft = change_draft("salvage", writes, {"note": f"what was left of undoing {', '.join(names)}"})
+            return Adopted(self._make(draft, writes, after), outcome.left)
 
     def forget(self, *names: str) -> Record:
         """Delete the contents that entries captured, for good. They stay in the log; some undos end with it."""

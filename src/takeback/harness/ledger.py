@@ -19,7 +19,7 @@ from takeback.state import State
 from takeback.undo import GONE, History, Index, Write
 from takeback.undo.slots import dump_state, load_state, put_slots
 
-CHANGES = frozenset({"apply", "adopt"})
+CHANGES = frozenset({"apply", "adopt", "salvage"})
 MIN_CHECKPOINT = 64 * 1024
 BYTES_OF_RECORD = 500
 BYTES_OF_WRITE = 100

@@ -68,7 +68,7 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """Changes made by someone else are now an entry of their own."""
+    """Changes made by someone else, or what was left of an undo, are now an entry of their own."""
 
     entry: Record
     changes: tuple[SlotChange, ...]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import secrets
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -158,6 +159,19 @@ class PostgresStore(SqlStore):
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+@contextmanager
+def scratch_journal(url: str) -> Iterator[str]:
+    """A URL of a journal of its own in the same database, dropped at the end: for benchmarks and torture."""
+    bare, name = url.partition("#")[0], f"scratch_{secrets.token_hex(6)}"
+    try:
+        yield f"{bare}#{name}"
+    finally:
+        store = PostgresStore(f"{bare}#{name}")
+        with store.transaction():
+            store.run(f"DROP SCHEMA takeback_{name} CASCADE")
+        store.close()
 
 
 def _redacted(url: str) -> tuple[str, tuple[str, ...]]:

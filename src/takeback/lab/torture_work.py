@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from takeback.lab.undo_laws import random_op
+from takeback.lab.random_changes import random_op
 from takeback.language import Program
 from takeback.language.program import read_program
 from takeback.runtime import forward

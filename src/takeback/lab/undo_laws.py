@@ -15,22 +15,15 @@ from typing import Any
 
 from takeback.journal.encoding import encode
 from takeback.lab.naive import NaiveEntry, Plain, Step, begin, finish, replay
+from takeback.lab.random_changes import FOCI, named_slots, random_base, random_op
 from takeback.language.program import read_program
 from takeback.state import ABSENT, Stage, State
 from takeback.undo import Blocked, History, Plan, Write, plan_redo, plan_undo, relied_on
 from takeback.undo.recording import Recorded, run_recorded, writes_between
-from takeback.undo.slots import Slot, get_slot, put_slots
+from takeback.undo.slots import get_slot, put_slots
 
 MIN_CHANGES, MAX_CHANGES = 2, 40
 BRUTE_FORCE = 2_000
-PATHS = ("a", "b", "a.b", "a.c", "a.b.c", "a.b.d", "e.f.g", "e.f")
-FILES = ("d", "d/x", "d/x/y", "d/z", "w", "v/u/t")
-ADDRESSES = tuple(f"tcp://127.0.0.1:{9100 + at}" for at in range(4))
-KINDS = ("set_config", "write_file", "allocate_socket", "add_middleware", "add_listener", "set_prompt", "set_routing",
-         "register_tool")  # fmt: skip
-FOCI = (KINDS, KINDS, ("set_config",), ("write_file",), ("allocate_socket",), ("add_middleware", "add_listener"))
-"""Kinds of change a history draws from: all, or a few so that changes meet more often."""
-VALUES: tuple[Any, ...] = (1, 1.0, True, None, "text", [1, 2], {}, {"b": 5}, {"b": {"c": 1}, "z": 0})
 
 
 @dataclass
@@ -88,7 +81,7 @@ def check_undo_laws(histories: int, seed: int = 0, progress: Callable[[int], Non
 
 
 def _check_history(rng: random.Random, found: Findings) -> None:
-    base = _random_base(rng)
+    base = random_base(rng)
     world = _World(rng, found, base, History(lambda: base), begin(base.write(), _places(base)), rng.choice(FOCI))
     changes = rng.randint(MIN_CHANGES, MAX_CHANGES)
     while len(world.entries) < changes:
@@ -118,7 +111,7 @@ def _change(world: _World) -> None:
 
 def _remove_by_hand(world: _World) -> None:
     """An entry that a harness adopts after someone else removed something."""
-    slots = [slot for slot in _named_slots() if get_slot(world.state, slot) is not ABSENT]
+    slots = [slot for slot in named_slots() if get_slot(world.state, slot) is not ABSENT]
     if slots:
         slot = world.rng.choice(slots)
         after = put_slots(world.state, [(slot, ABSENT)])
@@ -261,66 +254,3 @@ def _steps(raw: list[Plain], recorded: Recorded, before: State) -> tuple[Step, .
             mode = modes[op["target"]] = op["value"].get("mode") or modes.get(op["target"]) or "0644"
         steps.append(Step(op, write.resolved, mode))
     return tuple(steps)
-
-
-def _named_slots() -> list[Slot]:
-    return [
-        *(("config", *path.split(".")) for path in PATHS),
-        *(("files", *path.split("/")) for path in FILES),
-        *(("resources", f"r{at}") for at in range(3)),
-        ("middleware", "auth"), ("middleware", "cache"), ("listeners", "on_error", "audit"), ("tools", "grep"),
-        ("prompts", "system"), ("routing", "main"),
-    ]  # fmt: skip
-
-
-def _random_base(rng: random.Random) -> State:
-    files: tuple[Plain, ...] = ({}, {"d": {"content": "a file"}}, {"d/x": {"content": "x"}, "e": {"directory": True}})
-    return State.read(
-        {
-            "config": {"a": rng.choice((5, {"b": 1}, {"b": {"c": 2, "k": 3}})), "keep": 1},
-            "prompts": {"system": "You are careful."},
-            "tools": {"grep": {"id": "grep"}},
-            "middleware": [{"id": name, "handler": f"mw.{name}"} for name in ("auth", "log", "retry")],
-            "listeners": {"on_error": [{"id": "audit", "handler": "audit"}]},
-            "files": rng.choice(files),
-            "resources": {"r0": {"address": ADDRESSES[0]}} if rng.random() < 0.5 else {},  # noqa: PLR2004 - a coin
-        }
-    )
-
-
-def random_op(rng: random.Random, state: State, kinds: tuple[str, ...]) -> Plain:
-    """One forward operation of a random kind, on few keys."""
-    kind = rng.choice(kinds)
-    stamp = rng.randrange(1000)
-    if kind == "set_config":
-        return {"op_type": kind, "target": rng.choice(PATHS), "value": rng.choice((*VALUES, stamp))}
-    if kind == "write_file":
-        mode = rng.choice((None, None, "0600", "0755"))
-        value = {"content": f"{stamp}"} if mode is None else {"content": f"{stamp}", "mode": mode}
-        return {"op_type": kind, "target": rng.choice(FILES), "value": value}
-    if kind == "allocate_socket":
-        return {"op_type": kind, "target": f"r{rng.randrange(3)}", "value": {"address": rng.choice(ADDRESSES)}}
-    if kind == "add_middleware":
-        return _random_middleware(rng, state, stamp)
-    if kind == "add_listener":
-        value = {"id": rng.choice(("audit", "page", "count")), "handler": f"h{stamp}"}
-        return {"op_type": kind, "target": rng.choice(("on_error", "on_start")), "value": value}
-    if kind == "set_prompt":
-        return {"op_type": kind, "target": rng.choice(("system", "planner")), "value": f"text {stamp}"}
-    if kind == "set_routing":
-        return {"op_type": kind, "target": rng.choice(("main", "spare")), "value": rng.choice((None, f"m{stamp}"))}
-    return {"op_type": kind, "target": rng.choice(("grep", "sed")), "value": {"id": f"t{stamp}"}}
-
-
-def _random_middleware(rng: random.Random, state: State, stamp: int) -> Plain:
-    target = rng.choice(("auth", "log", "cache", "trace", "limit"))
-    op: Plain = {"op_type": "add_middleware", "target": target, "value": {"handler": f"h{stamp}"}}
-    others = [name for name in state.part("middleware").ids() if name != target]
-    spot = rng.choice(("index", "index", "before", "after", "priority", None))
-    if spot == "index":
-        op["index"] = rng.choice((0, 0, 1, 2))
-    elif spot in {"before", "after"} and others:
-        op[spot] = rng.choice(others)
-    elif spot == "priority":
-        op["priority"] = op["value"]["priority"] = rng.choice((50, 100, 150))
-    return op

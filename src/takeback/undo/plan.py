@@ -56,8 +56,8 @@ def _outcome(history: History, state: State, off: frozenset[int], on: frozenset[
             return _helped(history, state, off, on, settled)
         together = make_plan(history, state, off | settled.removed.keys(), on)
         return Blocked(tuple(sorted(settled.removed)), (), tuple(sorted(settled.removed.items())), together)
-    except ContentGone as gone:
-        return Gone((gone.slot,), ())
+    except ContentGone:
+        return _what_is_left(history, state, off, on)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,14 +223,34 @@ def _nested_changes(history: History, view: View, slots: Iterable[Slot], state: 
     return state
 
 
+def _what_is_left(history: History, state: State, off: frozenset[int], on: frozenset[int]) -> Gone:
+    """Slot by slot: whose content was forgotten, and what could still be put back."""
+    view = View(history.undone, off, on)
+    gone: list[Slot] = []
+    left: list[SlotChange] = []
+    slots = dict.fromkeys(write.slot for entry in sorted(off | on) for write in history.index.writes(entry))
+    for slot in slots:
+        before = get_slot(state, slot)
+        try:
+            after = (history.subtree if shape_of(slot[0]).nested else history.content)(slot, view)
+        except ContentGone:
+            gone.append(slot)
+        else:
+            if not same_content(slot, before, after):
+                left.append(SlotChange(slot, before, after))
+    return Gone(tuple(gone), tuple(left))
+
+
 def relied_on(history: History, writes: Sequence[Write]) -> dict[int, str]:
     """Live entries without which these new writes could not happen, and why: taking those back needs both."""
     footing = {top.entry for write in writes for top in _footing(history, write)}
     found: dict[int, str] = {}
     with history.index.supposing(tuple(writes)) as versions:
         for entry in sorted(footing):
-            removed = _settle(history, frozenset({entry}), frozenset()).removed
-            why = removed.get(versions[0].entry) if versions else None
+            alone = View(history.undone, {entry})
+            if all(history.objection(version, alone) is None for version in versions):
+                continue
+            why = _settle(history, frozenset({entry}), frozenset()).removed.get(versions[0].entry)
             if why is not None:
                 found[entry] = why
     return found

@@ -167,6 +167,21 @@ def test_undo_after_the_witness_was_forgotten_says_so_and_still_does_what_it_can
     assert harness.journal.check().whole
 
 
+def test_what_is_left_of_an_undo_can_be_salvaged_as_a_change_of_its_own():
+    harness = open_memory(State.read({"prompts": {"p": "first", "q": "first"}}))
+    one = apply(harness, prompt("p", "second"))
+    two = apply(harness, prompt("p", "third"), prompt("q", "third"))
+    harness.forget(one)
+    gone = harness.undo(two)
+    assert (gone.slots, [change.slot for change in gone.left]) == ((("prompts", "p"),), [("prompts", "q")])
+    salvaged = harness.salvage(two)
+    assert isinstance(salvaged, Adopted)
+    assert harness.state.write() == {"prompts": {"p": "third", "q": "first"}}
+    harness.undo(salvaged.entry.id)
+    assert harness.state.write() == {"prompts": {"p": "third", "q": "third"}}
+    assert isinstance(harness.salvage(one), Undone), "where nothing is gone, it is an undo"
+
+
 @pytest.mark.parametrize(
     ("act", "error"),
     [

@@ -1,0 +1,86 @@
+"""The loop: what is proposed is made only if it can be taken back, repaired where need be."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.changes import candidate, config, mutation, tool
+
+from takeback.evolve import evolve, propose_mutation
+from takeback.harness import Applied, Refused, Why, open_memory
+from takeback.state import State
+from takeback.synthesize.attempt import Attempt, attempt_from
+from takeback.synthesize.method import method_of
+from takeback.synthesize.reply import Rejected
+from takeback.synthesize.spec import parse_spec
+
+ORACLE = method_of(parse_spec("oracle"), None)
+
+
+@pytest.fixture
+def harness():
+    return open_memory(State.read({"tools": {"grep": {"id": "old"}}}))
+
+
+def test_a_good_proposal_is_applied_as_it_came(harness):
+    proposal = attempt_from(candidate(config("a", 1)).to_json())
+    done = evolve(harness, lambda _: proposal, ORACLE, note="as it came")
+    assert (done.applied, done.repair) == (True, None)
+    assert harness.journal.get(done.result.entry.seq).payload["note"] == "as it came"
+
+
+def test_a_proposal_that_cannot_be_taken_back_is_repaired_with_its_mutation_locked(harness):
+    bad = {"mutation": [tool("grep")], "witness": [], "recovery": [{"op_type": "unregister_tool", "target": "grep"}]}
+    done = evolve(harness, lambda _: attempt_from(bad), ORACLE)
+    assert done.verdict.grade.value == "refuted"
+    assert done.repair.source == "oracle"
+    assert isinstance(done.result, Applied)
+    recorded = harness.journal.get(done.result.entry.seq).payload["candidate"]
+    assert recorded["mutation"] == bad["mutation"]
+    harness.undo(done.result.entry.id)
+    assert harness.state.write()["tools"]["grep"]["id"] == "old"
+
+
+def test_a_bare_mutation_gets_its_recovery(harness):
+    done = evolve(harness, propose_mutation(mutation(config("a.b", 1))), ORACLE)
+    assert done.applied
+    assert done.to_json()["entry"] == done.result.entry.id
+
+
+def test_the_proposer_sees_the_present_state(harness):
+    seen = []
+
+    def propose(state):
+        seen.append(state)
+        return attempt_from(candidate(config("a", 1)).to_json())
+
+    evolve(harness, propose, ORACLE)
+    assert seen == [State.read({"tools": {"grep": {"id": "old"}}})]
+
+
+def test_what_holds_no_mutation_changes_nothing(harness):
+    before = harness.journal.head()
+    done = evolve(harness, lambda _: Attempt(None, rejected=Rejected("prose", "a poem")), ORACLE)
+    assert (done.applied, done.result, done.to_json()["shortfall"]) == (False, None, "prose")
+    assert harness.journal.head() == before
+
+
+def test_what_nobody_can_repair_changes_nothing(harness):
+    before = harness.journal.head()
+    done = evolve(harness, propose_mutation(mutation(config("a", 1))), lambda *_: _unrepaired())
+    assert (done.applied, done.result) == (False, None)
+    assert harness.journal.head() == before
+
+
+def test_drift_is_refused_by_the_loop_too(harness):
+    harness.binding.edit(State.read({}))
+    done = evolve(harness, propose_mutation(mutation(config("a", 1))), ORACLE)
+    assert isinstance(done.result, Refused)
+    assert done.result.why is Why.DRIFT
+    assert done.to_json()["refused"]
+
+
+def _unrepaired():
+    from takeback.synthesize.loop import Repair
+    from takeback.verify import Grade, Verdict
+
+    return Repair(None, Verdict(admitted=False, grade=Grade.REFUTED, rule="proof", language="L1"))
