@@ -185,8 +185,37 @@ def _intrude(plain: Plain, rng: random.Random) -> None:
     program.insert(rng.randrange(len(program) + 1), {"op_type": _REMOVALS[surface], "target": target})
 
 
+def _borrow(plain: Plain, rng: random.Random) -> None:
+    """Restore something from another capture of its surface first, and rightly later."""
+    keyed = [op for op in plain["recovery"] if "witness_key" in op]
+    if keyed:
+        op = rng.choice(keyed)
+        surface = KINDS[op["op_type"]].surface
+        lenders = [one["witness_key"] for one in plain["witness"] if KINDS[one["op_type"]].surface == surface]
+        at = rng.randrange(plain["recovery"].index(op) + 1)
+        plain["recovery"].insert(at, {**op, "witness_key": rng.choice([*lenders, op["witness_key"]])})
+
+
+def _detour(plain: Plain, rng: random.Random) -> None:
+    """Capture other paths, and restore at and below a target from them before it is restored rightly."""
+    targets = [op["target"] for op in plain["mutation"] if op["op_type"] in _DETOURS]
+    if not targets:
+        return
+    target = rng.choice(targets)
+    kind = next(op["op_type"] for op in plain["mutation"] if op["target"] == target and op["op_type"] in _DETOURS)
+    noun, mark, pool = _DETOURS[kind]
+    for key in ("lent", "lent_too"):
+        plain["witness"].append({"op_type": f"capture_{noun}", "target": rng.choice(pool), "witness_key": key})
+    below = mark.join([target, *rng.choices("bcd", k=rng.randrange(3))])
+    plain["recovery"][:0] = [
+        {"op_type": f"restore_{noun}", "target": target, "witness_key": "lent"},
+        {"op_type": f"restore_{noun}", "target": below, "witness_key": "lent_too"},
+    ]
+
+
+_DETOURS = {"set_config": ("config", ".", PATHS), "write_file": ("file", "/", FILES)}
 _POOLS = {"listeners": EVENTS, "files": FILES}
 _REMOVALS = {"config": "delete_config", "tools": "unregister_tool", "listeners": "unregister_listener",
              "files": "delete_file", "resources": "release_socket"}  # fmt: skip
 _BREAKS = (_drop, _swap, _reorder, _retarget, _relabel, _unconditional, _double, _whole, _recallback,
-           _conditional, _intrude)  # fmt: skip
+           _conditional, _intrude, _borrow, _detour)  # fmt: skip

@@ -62,7 +62,7 @@ def _files(rng: random.Random) -> dict[str, Any]:
 
 
 def _resources(rng: random.Random) -> dict[str, Any]:
-    free = [*PORTS, "tcp://127.0.0.1:0", "tcp://127.0.0.1:9403"]
+    free = [*PORTS, "tcp://127.0.0.1:0", "tcp://127.0.0.1:9403", "tcp://127.0.0.1:9404"]
     rng.shuffle(free)
     plain: dict[str, Any] = {}
     for name in (*NAMES, "elsewhere"):
