@@ -7,6 +7,7 @@ what a killed process left.
 
 from __future__ import annotations
 
+import re
 import uuid
 from contextlib import suppress
 from os import PathLike
@@ -27,6 +28,7 @@ from takeback.verify import verify
 
 HEAD = f"{PRIVATE}/HEAD"
 """How far the journal has come, noted apart from it: tells when the journal was cut or replaced by an old copy."""
+NOTED = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})\n")
 
 
 class WorkspaceBinding:
@@ -115,16 +117,14 @@ class WorkspaceBinding:
 
     def note(self, seq: int, digest: str) -> None:
         """Remember in a small file; not synced, since it may lag behind but never runs ahead."""
-        with suppress(OSError):
-            (self._directory.root / HEAD).write_text(f"{seq} {digest}\n")
+        with suppress(HarnessError):
+            self._directory.write(HEAD, FileImage(f"{seq} {digest}\n".encode(), 0o600), sync=False)
 
     def noted(self) -> tuple[int, str] | None:
-        """What the small file says; None if there is none or it is unreadable."""
-        try:
-            seq, digest = (self._directory.root / HEAD).read_text().split()
-            return int(seq), digest
-        except (OSError, ValueError):
-            return None
+        """What the small file says; None if there is none or a failing machine spoilt it. A link is refused."""
+        image = self._directory.read(HEAD)
+        found = None if image is None else NOTED.fullmatch(image.content)
+        return None if found is None else (int(found[1]), found[2].decode())
 
     def close(self) -> None:
         """Let the sockets and the directory go."""
@@ -183,6 +183,8 @@ def open_workspace(path: str | PathLike[str], *, journal: str | None = None, hol
         raise HarnessError(f"{root / MANIFEST} vanished")
     manifest = read_manifest(image.content.decode(errors="replace"), str(root / MANIFEST))
     where = journal or manifest.workspace.journal
+    if journal is None and "://" not in where:
+        directory.demand_plain(where)
     store = open_journal(where if "://" in where else root / where)
     binding = WorkspaceBinding(directory, manifest, hold=hold)
     about = {"identity": manifest.workspace.id}

@@ -22,6 +22,7 @@ from takeback.journal.sql import SqlStore
 from takeback.journal.store import now
 
 POLL = 0.01
+LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 DIALECT = Dialect(number="INTEGER", text="TEXT")
 
@@ -44,6 +45,8 @@ class SqliteStore(SqlStore):
         self._locks = 0
         if not self._path.parent.is_dir():
             raise JournalError(f"cannot open the journal {self.location}: its directory does not exist")
+        if self._path.is_symlink():
+            raise JournalError(f"cannot open the journal {self.location}: it is a link, which is not followed")
         fresh = not self._path.exists()
         with self._faults():
             self._connection = sqlite3.connect(
@@ -142,7 +145,7 @@ class SqliteStore(SqlStore):
 
     def _acquire(self, deadline: float, timeout: float) -> None:
         try:
-            fd = os.open(f"{self.location}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = os.open(f"{self.location}.lock", LOCK_FLAGS, 0o600)
         except OSError as error:
             raise JournalError(f"cannot lock the journal {self.location}: {error.strerror}") from error
         while True:

@@ -19,7 +19,14 @@ from tests.support.changes import (
     tool,
 )
 
-from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, UnsafePathError
+from takeback.errors import (
+    HarnessError,
+    InputError,
+    JournalCorruptError,
+    JournalError,
+    TakebackError,
+    UnsafePathError,
+)
 from takeback.harness import Applied, Undone, Why
 from takeback.harness.doctor import examine_workspace
 from takeback.harness.workspace import init_workspace, open_workspace
@@ -349,6 +356,28 @@ def test_a_link_in_the_sandbox_is_never_followed(root, harness, tmp_path):
     assert list(outside.iterdir()) == []
     (root / "files/link").unlink()
     assert harness.status().clean
+
+
+@pytest.mark.parametrize("name", ["HEAD", "journal.db", "journal.db.lock", ""])
+def test_a_link_among_takebacks_own_files_is_refused_and_nothing_outside_is_written(root, tmp_path, name):
+    place, outside = root / ".takeback" / name, tmp_path / "outside"
+    if place.exists():
+        place.rename(outside)
+    place.symlink_to(outside)
+    before = {path: path.read_bytes() for path in (outside, *outside.rglob("*")) if path.is_file()}
+    with pytest.raises(TakebackError, match="link|Too many levels"):
+        open_workspace(root)
+    assert {path: path.read_bytes() for path in (outside, *outside.rglob("*")) if path.is_file()} == before
+
+
+def test_a_link_swapped_in_for_the_noted_head_is_replaced_not_written_through(root, harness, tmp_path):
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    head = root / ".takeback/HEAD"
+    head.unlink(missing_ok=True)
+    head.symlink_to(outside)
+    apply(harness, config("a", 1))
+    assert (outside.read_text(), head.is_symlink()) == ("mine", False)
 
 
 @pytest.mark.parametrize(
