@@ -6,6 +6,7 @@ transactions, with a lock on a file beside the database that the system drops wh
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sqlite3
@@ -147,7 +148,8 @@ class SqliteStore(SqlStore):
         try:
             fd = os.open(f"{self.location}.lock", LOCK_FLAGS, 0o600)
         except OSError as error:
-            raise JournalError(f"cannot lock the journal {self.location}: {error.strerror}") from error
+            why = "its lock is a link, which is not followed" if error.errno == errno.ELOOP else error.strerror
+            raise JournalError(f"cannot lock the journal {self.location}: {why}") from error
         while True:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

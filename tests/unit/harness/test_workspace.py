@@ -365,7 +365,7 @@ def test_a_link_among_takebacks_own_files_is_refused_and_nothing_outside_is_writ
         place.rename(outside)
     place.symlink_to(outside)
     before = {path: path.read_bytes() for path in (outside, *outside.rglob("*")) if path.is_file()}
-    with pytest.raises(TakebackError, match="link|Too many levels"):
+    with pytest.raises(TakebackError, match="link"):
         open_workspace(root)
     assert {path: path.read_bytes() for path in (outside, *outside.rglob("*")) if path.is_file()} == before
 
