@@ -155,7 +155,7 @@ def init_workspace(path: str | PathLike[str], *, journal: str | None = None, sta
     except BaseException:
         directory.remove(MANIFEST)
         raise
-    open_workspace(root, hold=False, start=start).close()
+    _open(root, hold=False, start=start, create=True).close()
     return root
 
 
@@ -171,9 +171,13 @@ def _lay_out(directory: Directory, manifest: Manifest) -> None:
 
 
 def open_workspace(path: str | PathLike[str], *, journal: str | None = None, hold: bool = True,
-                   verifier: Verifier = verify, start: State | None = None) -> Harness:  # fmt: skip
+                   verifier: Verifier = verify) -> Harness:  # fmt: skip
     """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process."""
-    root = Path(path)
+    return _open(Path(path), journal=journal, hold=hold, verifier=verifier)
+
+
+def _open(root: Path, *, journal: str | None = None, hold: bool = True, verifier: Verifier = verify,
+          start: State | None = None, create: bool = False) -> Harness:  # fmt: skip
     if not (root / MANIFEST).is_file():
         raise InputError(str(root), found=f"no {MANIFEST}", expected="a workspace",
                          hint="'takeback init DIR' makes one")  # fmt: skip
@@ -185,16 +189,15 @@ def open_workspace(path: str | PathLike[str], *, journal: str | None = None, hol
     where = journal or manifest.workspace.journal
     if journal is None and "://" not in where:
         directory.demand_plain(where)
-    store = open_journal(where if "://" in where else root / where)
+    store = open_journal(where if "://" in where else root / where, create=create)
     binding = WorkspaceBinding(directory, manifest, hold=hold)
     about = {"identity": manifest.workspace.id}
-    begin = None if start is None else binding.read(start)
-    harness = Harness(binding, store, verifier=verifier, start=begin, about=about)
-    if harness.ledger.identity != manifest.workspace.id:
-        harness.close()
-        raise HarnessError(
-            f"the journal {store.location} belongs to another workspace",
-            hint="give each workspace a journal of its own: a path, or a URL that ends in #name",
-        )
+    try:
+        state = None if start is None else binding.read(start)
+        harness = Harness(binding, store, verifier=verifier, start=state, about=about, begin=create)
+    except BaseException:
+        binding.close()
+        store.close()
+        raise
     binding.sockets.sync(harness.state.part("resources"))
     return harness

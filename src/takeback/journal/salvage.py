@@ -27,7 +27,7 @@ PAGE_COUNT_AT = slice(28, 32)
 def examine(where: str | PathLike[str]) -> ChainReport:
     """Check a journal; one that cannot be opened is reported with what can still be read of it."""
     try:
-        with closing(open_journal(where)) as store:
+        with closing(open_journal(where, create=False)) as store:
             return store.check()
     except JournalCorruptError as error:
         report = check_rows(salvaged(Path(fspath(where))))

@@ -20,7 +20,7 @@ from typing import Any
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError
 from takeback.journal.schema import Dialect, migrate
 from takeback.journal.sql import SqlStore
-from takeback.journal.store import now
+from takeback.journal.store import MISSING_HINT, missing, now
 
 POLL = 0.01
 LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -37,7 +37,7 @@ GUARDS = tuple(
 class SqliteStore(SqlStore):
     """A journal in a SQLite file; safe for threads and processes."""
 
-    def __init__(self, path: str | os.PathLike[str], *, timeout: float = 10.0) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, timeout: float = 10.0, create: bool = True) -> None:
         self._path = Path(path)
         self.location = str(self._path)
         self._mutex = threading.RLock()
@@ -49,6 +49,8 @@ class SqliteStore(SqlStore):
         if self._path.is_symlink():
             raise JournalError(f"cannot open the journal {self.location}: it is a link, which is not followed")
         fresh = not self._path.exists()
+        if fresh and not create:
+            raise JournalError(missing(self.location), hint=MISSING_HINT)
         with self._faults():
             self._connection = sqlite3.connect(
                 self._path, timeout=timeout, isolation_level=None, check_same_thread=False

@@ -23,6 +23,8 @@ MIN_PREFIX = 4
 FIND_LIMIT = 10
 """How many records with one beginning are listed at most."""
 
+MISSING_HINT = "put it back from a copy, or name the right one with --journal; only 'takeback init' begins a journal"
+
 
 class Store(Protocol):
     """An append-only, hash-chained list of records."""
@@ -65,8 +67,8 @@ class Store(Protocol):
         """Let go of files and connections."""
 
 
-def open_journal(where: str | PathLike[str], *, timeout: float = 10.0) -> Store:
-    """Open (or begin) a journal: `:memory:`, a path for SQLite, or a `postgresql://` URL.
+def open_journal(where: str | PathLike[str], *, timeout: float = 10.0, create: bool = True) -> Store:
+    """Open a journal: `:memory:`, a path for SQLite, or a `postgresql://` URL. Makes it unless `create` is false.
 
     A URL may end in `#name` to keep several journals in one database.
     """
@@ -82,13 +84,18 @@ def open_journal(where: str | PathLike[str], *, timeout: float = 10.0) -> Store:
             raise JournalError(
                 "a PostgreSQL journal needs the 'postgres' extra: pip install 'takeback[postgres]'"
             ) from error
-        return PostgresStore(place, timeout=timeout)
+        return PostgresStore(place, timeout=timeout, create=create)
     if "://" in place:
         scheme = place.split("://", 1)[0]
         raise JournalError(f"unknown kind of journal {scheme!r}; expected a file path or postgresql://…")
     from takeback.journal.sqlite import SqliteStore  # noqa: PLC0415
 
-    return SqliteStore(place, timeout=timeout)
+    return SqliteStore(place, timeout=timeout, create=create)
+
+
+def missing(location: str) -> str:
+    """What to say of a journal that should be there."""
+    return f"the journal {location} is missing; nothing was changed"
 
 
 def resolve(store: Store, name: str) -> Record:

@@ -30,6 +30,7 @@ from takeback.errors import (
 from takeback.harness import Applied, Undone, Why
 from takeback.harness.doctor import examine_workspace
 from takeback.harness.workspace import init_workspace, open_workspace
+from takeback.journal import open_journal
 from takeback.journal.failpoint import armed
 from takeback.state import State
 
@@ -443,6 +444,29 @@ def test_a_journal_cut_back_to_an_old_copy_is_told_and_nothing_is_changed(root, 
         open_workspace(root)
     assert contents(root) == before
     assert [finding.check for finding in examine_workspace(root) if not finding.good] == ["open"]
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_missing_journal_is_named_and_never_made_anew(root, noted):
+    if not noted:
+        (root / ".takeback/HEAD").unlink()
+    for path in (root / ".takeback").glob("journal.db*"):
+        path.unlink()
+    with pytest.raises(JournalError, match=r"journal\.db is missing"):
+        open_workspace(root)
+    assert [finding.check for finding in examine_workspace(root) if not finding.good] == ["chain"]
+    assert not list((root / ".takeback").glob("journal.db*"))
+
+
+def test_an_emptied_journal_is_not_begun_again(root, tmp_path):
+    for path in (root / ".takeback").glob("journal.db*"):
+        path.unlink()
+    open_journal(root / ".takeback/journal.db").close()
+    with pytest.raises(JournalCorruptError, match="ends at record 0, but record 2"):
+        open_workspace(root)
+    (root / ".takeback/HEAD").unlink()
+    with pytest.raises(JournalError, match="missing"):
+        open_workspace(root)
 
 
 def test_a_truncated_journal_is_examined_as_far_as_it_goes(root):
