@@ -1,14 +1,13 @@
 """A workspace: a directory whose files are the harness.
 
 Config, routing, middleware and listeners are TOML files that people edit; prompts are Markdown, tools JSON,
-sandboxed files themselves; sockets are real. `init_workspace` makes one, `open_workspace` opens one, finishing
-what a killed process left.
+sandboxed files themselves; sockets are real. `open_workspace` opens one, finishing what a killed process left;
+`takeback.harness.founding` makes one.
 """
 
 from __future__ import annotations
 
 import re
-import uuid
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -19,7 +18,7 @@ from takeback.harness.directory import Directory, FileImage
 from takeback.harness.documents import DOCUMENTS, Document
 from takeback.harness.folders import FOLDERS
 from takeback.harness.harness import Harness, Verifier
-from takeback.harness.manifest import MANIFEST, PRIVATE, Manifest, Surfaces, Workspace, read_manifest, write_manifest
+from takeback.harness.manifest import MANIFEST, PRIVATE, Manifest, read_manifest
 from takeback.harness.sockets import Sockets
 from takeback.journal import open_journal
 from takeback.state import State
@@ -132,52 +131,10 @@ class WorkspaceBinding:
         self._directory.close()
 
 
-def init_workspace(path: str | PathLike[str], *, journal: str | None = None, start: State | None = None) -> Path:
-    """Make a directory a workspace: a manifest, a file or directory for each surface, a journal begun.
-
-    Files that are there already are taken as they are; `start` fills in what is not there.
-    """
-    root = Path(path)
-    root.mkdir(parents=True, exist_ok=True)
-    if (root / MANIFEST).exists():
-        raise InputError(str(root), found=f"a {MANIFEST}", expected="a directory that is no workspace yet")
-    workspace = Workspace(id=uuid.uuid4().hex, journal=journal or f"{PRIVATE}/journal.db")
-    manifest = Manifest(workspace=workspace, surfaces=Surfaces())
-    directory = Directory(root)
-    try:
-        _lay_out(directory, manifest)
-        binding = WorkspaceBinding(directory, manifest, hold=False)
-        present = binding.read(State())
-        if start is not None:
-            binding.write(present, start)
-        directory.write(MANIFEST, FileImage(write_manifest(manifest).encode()))
-        binding.close()
-    except BaseException:
-        directory.remove(MANIFEST)
-        raise
-    _open(root, hold=False, start=start, create=True).close()
-    return root
-
-
-def _lay_out(directory: Directory, manifest: Manifest) -> None:
-    places = manifest.surfaces.model_dump()
-    directory.make_directory(PRIVATE)
-    (directory.root / PRIVATE).chmod(0o700)  # the journal holds captured contents as they are
-    for document in DOCUMENTS:
-        if directory.read(places[document.surface]) is None:
-            directory.write(places[document.surface], FileImage(document.heading.encode()))
-    for folder in FOLDERS:
-        directory.make_directory(places[folder.surface])
-
-
 def open_workspace(path: str | PathLike[str], *, journal: str | None = None, hold: bool = True,
                    verifier: Verifier = verify) -> Harness:  # fmt: skip
     """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process."""
-    return _open(Path(path), journal=journal, hold=hold, verifier=verifier)
-
-
-def _open(root: Path, *, journal: str | None = None, hold: bool = True, verifier: Verifier = verify,
-          start: State | None = None, create: bool = False) -> Harness:  # fmt: skip
+    root = Path(path)
     if not (root / MANIFEST).is_file():
         raise InputError(str(root), found=f"no {MANIFEST}", expected="a workspace",
                          hint="'takeback init DIR' makes one")  # fmt: skip
@@ -189,12 +146,11 @@ def _open(root: Path, *, journal: str | None = None, hold: bool = True, verifier
     where = journal or manifest.workspace.journal
     if journal is None and "://" not in where:
         directory.demand_plain(where)
-    store = open_journal(where if "://" in where else root / where, create=create)
+    store = open_journal(where if "://" in where else root / where, create=False)
     binding = WorkspaceBinding(directory, manifest, hold=hold)
     about = {"identity": manifest.workspace.id}
     try:
-        state = None if start is None else binding.read(start)
-        harness = Harness(binding, store, verifier=verifier, start=state, about=about, begin=create)
+        harness = Harness(binding, store, verifier=verifier, about=about, begin=False)
     except BaseException:
         binding.close()
         store.close()

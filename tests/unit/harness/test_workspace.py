@@ -29,7 +29,8 @@ from takeback.errors import (
 )
 from takeback.harness import Applied, Undone, Why
 from takeback.harness.doctor import examine_workspace
-from takeback.harness.workspace import init_workspace, open_workspace
+from takeback.harness.founding import init_workspace
+from takeback.harness.workspace import open_workspace
 from takeback.journal import open_journal
 from takeback.journal.failpoint import armed
 from takeback.state import State
