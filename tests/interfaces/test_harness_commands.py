@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 
 import psycopg
 import pytest
@@ -14,6 +15,7 @@ from tests.support.changes import candidate, config, middleware, tool
 from typer.testing import CliRunner
 
 from takeback.cli import app, main
+from takeback.errors import InputError
 
 
 def run(*arguments):
@@ -215,3 +217,20 @@ def test_undo_laws_and_torture_report_no_violation(postgres_url):
             "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'takeback_scratch%'"
         ).fetchone()
     assert left == (0,)
+
+
+def test_forget_needs_a_yes_and_what_is_left_of_an_undo_can_be_salvaged(workspace, change):
+    one = applied(workspace, change(config("a", 1)))
+    two = applied(workspace, change(config("a", 2), config("b", 2), config("c.d", 2)))
+    with pytest.raises(InputError, match="cannot be had back"):
+        run("forget", one, "-C", workspace)
+    assert run_json("forget", one, "--yes", "-C", workspace)[1]["forgotten"] == [one]
+    code, told = run_json("undo", two, "-C", workspace)
+    assert (code, told["result"], told["slots"]) == (1, "witness gone", ['config["a"]'])
+    assert [left["address"] for left in told["left"]] == ['config["b"]', 'config["c.d"]', 'config["c"]']
+    assert "with --salvage" in run("undo", two, "-C", workspace)[1]
+    code, told = run_json("undo", two, "--salvage", "-C", workspace)
+    assert (code, told["result"]) == (0, "salvaged")
+    assert run_json("status", "-C", workspace)[1]["clean"] is True
+    assert tomllib.loads((workspace / "config.toml").read_text()) == {"a": 2}
+    assert run_json("doctor", "-C", workspace)[1]["good"] is True
