@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from tests.support.changes import candidate, config, middleware, tool
 from typer.testing import CliRunner
 
 from takeback.cli import app, main
+from takeback.cli.output import out
 from takeback.errors import InputError
 
 
@@ -106,6 +108,21 @@ def test_what_is_not_admitted_is_no_and_force_is_written_down(workspace, change)
     assert (code, told["forced"]) == (0, True)
     code, text = run("log", "-C", workspace)
     assert "refuted, FORCED" in text
+
+
+@pytest.mark.parametrize("columns", [80, 60, 20])
+def test_a_narrow_log_cuts_only_what_was_done(workspace, change, monkeypatch, columns):
+    bad = change(config("a", 1), witness=[], recovery=[])
+    note = "a note [bold] that goes on and on\nand never fits into one line of eighty columns"
+    entry = run_json("apply", bad, "--force", "-m", note, "-C", workspace)[1]["entry"]
+    monkeypatch.setattr(out, "width", columns)
+    heading, line, beginning = run("log", "-C", workspace)[1].splitlines()
+    assert heading.split() == ["entry", "#", "when", "kind", "evidence", "status", "what"]
+    cells = re.split(r"  +", line)
+    assert (cells[0], cells[1], cells[3:6]) == (entry[:10], "3", ["apply", "refuted, FORCED", "live"])
+    assert (cells[6][-1], cells[6][:6]) == ("…", "a note")
+    assert len(line) <= max(columns, 80)
+    assert beginning.endswith("done")
 
 
 def test_ties_are_told_and_can_be_refused(workspace, change):

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from takeback.cli.output import err, out
 from takeback.harness import Adopted, Harness, Refused, Stale, Undone, Why
@@ -20,6 +20,7 @@ from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 
 SHORT = 10
 WIDTH = 70
+MIN_WHAT = 12
 
 DirOption = typer.Option(Path(), "--dir", "-C", metavar="DIR", help="The workspace.", show_default="here")
 JournalOption = typer.Option(
@@ -66,17 +67,24 @@ def _line(address: str, content: Any) -> str:
 
 
 def show_log(entries: Iterable[EntryView]) -> None:
-    """Print entries as a table."""
-    table = Table(box=None, pad_edge=False)
-    for name, width in (("entry", SHORT), ("#", 2), ("when", 14), ("kind", 5), ("evidence", 8), ("status", 6)):
-        table.add_column(name, no_wrap=True, min_width=width)
-    table.add_column("what", no_wrap=True)
+    """Print entries, one a line. Where the terminal is narrow only the last column, what was done, is cut."""
+    rows = [("entry", "#", "when", "kind", "evidence", "status", "what")]
     for entry in entries:
         what = entry.note or ", ".join(entry.addresses[:2]) + (" …" if len(entry.addresses) > 2 else "")  # noqa: PLR2004
         grade = f"{entry.grade}, FORCED" if entry.forced else entry.grade
-        table.add_row(entry.id[:SHORT], str(entry.seq), entry.at[5:19].replace("T", " "), entry.kind, grade,
-                      f"[{MARKS[entry.status]}]{entry.status}[/]", escape(what))  # fmt: skip
-    out.print(table)
+        rows.append((entry.id[:SHORT], str(entry.seq), entry.at[5:16].replace("T", " "), entry.kind, grade,
+                     entry.status, " ".join(what.split())))  # fmt: skip
+    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
+    room = max(MIN_WHAT, out.width - sum(widths) - 2 * len(widths))
+    for row in rows:
+        line = Text(style="bold" if row is rows[0] else "")
+        for cell, width in zip(row, widths, strict=False):
+            line.append(cell.ljust(width + 2), style=MARKS.get(cell, ""))
+        last = Text(row[-1])
+        last.truncate(room, overflow="ellipsis")
+        line.append_text(last)
+        line.rstrip()
+        out.print(line)
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
