@@ -194,10 +194,9 @@ class Harness:
     def status(self) -> Status:
         """How things stand; changes nothing but what recovery must finish."""
         with self._entered() as drift:
-            changes = sum(record.kind in CHANGES for record in self._ledger.entries())
-            undone = len(self._ledger.history.undone)
-            return Status(self._ledger.head, changes - undone, undone, self._ledger.pending, drift,
-                          self.binding.leftovers(), self.binding.problems())  # fmt: skip
+            live, undone, aborted = self._ledger.tally()
+            return Status(self._ledger.head, live, undone, self._ledger.pending, drift,
+                          self.binding.leftovers(), self.binding.problems(), aborted)  # fmt: skip
 
     @contextmanager
     def _entered(self) -> Iterator[tuple[SlotChange, ...]]:

@@ -188,6 +188,16 @@ class Ledger:
         forgot = next((record.seq for record in self.store.records(reverse=True) if record.kind == "forget"), 0)
         return Ledger(self.store, before=forgot).state
 
+    def tally(self) -> tuple[int, int, int]:
+        """How many changes are live, were taken back, and were given up while they were made."""
+        counts = {"live": 0, "undone": 0, "abort": 0}
+        fate = ""
+        for record in self.store.records(reverse=True):
+            if record.kind in CHANGES:
+                counts[fate if fate == "abort" else "undone" if record.seq in self.history.undone else "live"] += 1
+            fate = record.kind
+        return counts["live"], counts["undone"], counts["abort"]
+
     def entries(self, *, reverse: bool = True) -> Iterator[Record]:
         """Records that announce changes."""
         return (record for record in self.store.records(reverse=reverse) if record.kind in ENTRY_KINDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket as sockets
+from contextlib import contextmanager
 
 import pytest
 from tests.support.changes import (
@@ -260,6 +261,45 @@ def test_a_write_that_fails_in_the_middle_puts_everything_back(root, harness, mo
     entry = apply(harness, *EVERYTHING)
     harness.undo(entry)
     assert contents(root) == before
+
+
+@pytest.fixture
+def failing_disk(monkeypatch):
+    def full(*args, **options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    @contextmanager
+    def failing():
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "rename", full)
+            with pytest.raises(HarnessError, match="nothing was changed"):
+                yield
+
+    return failing
+
+
+def test_a_change_that_was_given_up_is_neither_live_nor_undone(root, harness, failing_disk):
+    one = apply(harness, config("a", 1))
+    with failing_disk():
+        harness.apply(candidate(config("b", 1)))
+    given_up = next(harness.ledger.entries()).id
+    for opened in (harness, open_workspace(root, hold=False)):
+        status = opened.status()
+        assert (status.entries, status.undone, status.aborted) == (1, 0, 1)
+        for act in (opened.undo, opened.redo):
+            with pytest.raises(InputError, match="given up while it was made"):
+                act(given_up)
+    with failing_disk():
+        harness.undo(one)
+    given_up = next(harness.ledger.entries()).id
+    with pytest.raises(InputError, match="no undo in force"):
+        harness.redo()
+    harness.restore("#1")
+    assert harness.status().undone == 1
+    with pytest.raises(InputError, match="no undo in force"):
+        harness.redo()
+    with pytest.raises(InputError, match="given up while it was made"):
+        harness.undo(given_up)
 
 
 def test_a_disk_that_fails_while_putting_back_leaves_it_to_recovery(root, monkeypatch):
