@@ -251,3 +251,33 @@ def test_forget_needs_a_yes_and_what_is_left_of_an_undo_can_be_salvaged(workspac
     assert run_json("status", "-C", workspace)[1]["clean"] is True
     assert tomllib.loads((workspace / "config.toml").read_text()) == {"a": 2}
     assert run_json("doctor", "-C", workspace)[1]["good"] is True
+
+
+def test_a_place_that_is_no_workspace_is_two_for_the_doctor_as_well(tmp_path):
+    with pytest.raises(InputError, match="expected a workspace"):
+        run("doctor", "-C", tmp_path / "nowhere")
+
+
+def test_the_doctor_does_not_send_people_to_the_doctor(workspace):
+    (workspace / ".takeback/journal.db").write_bytes(b"no journal at all" * 99)
+    code, text = run("doctor", "-C", workspace)
+    assert (code, "takeback doctor" in text, "damaged" in text) == (1, False, True)
+
+
+def test_a_negative_number_of_entries_is_refused(workspace):
+    assert run("log", "-n", "-5", "-C", workspace)[0] == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("undo", "HEAD", "--plan", "--token", "x"),
+        ("undo", "HEAD", "--salvage", "--token", "x"),
+        ("undo", "HEAD", "--salvage", "--cascade"),
+        ("redo", "--plan", "--token", "x"),
+        ("restore", "--to", "HEAD", "--plan", "--token", "x"),
+    ],
+)
+def test_options_of_which_one_would_be_ignored_are_refused(workspace, arguments):
+    with pytest.raises(InputError, match="expected one of them"):
+        run(*arguments, "-C", workspace)

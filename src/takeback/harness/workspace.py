@@ -131,13 +131,18 @@ class WorkspaceBinding:
         self._directory.close()
 
 
+def demand_workspace(root: Path) -> None:
+    """Refuse a directory that is no workspace."""
+    if not (root / MANIFEST).is_file():
+        raise InputError(str(root), found=f"no {MANIFEST}", expected="a workspace",
+                         hint="'takeback init DIR' makes one")  # fmt: skip
+
+
 def open_workspace(path: str | PathLike[str], *, journal: str | None = None, hold: bool = True,
                    verifier: Verifier = verify) -> Harness:  # fmt: skip
     """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process."""
     root = Path(path)
-    if not (root / MANIFEST).is_file():
-        raise InputError(str(root), found=f"no {MANIFEST}", expected="a workspace",
-                         hint="'takeback init DIR' makes one")  # fmt: skip
+    demand_workspace(root)
     directory = Directory(root)
     image = directory.read(MANIFEST)
     if image is None:
