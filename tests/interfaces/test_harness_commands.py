@@ -281,3 +281,22 @@ def test_a_negative_number_of_entries_is_refused(workspace):
 def test_options_of_which_one_would_be_ignored_are_refused(workspace, arguments):
     with pytest.raises(InputError, match="expected one of them"):
         run(*arguments, "-C", workspace)
+
+
+def test_json_names_entries_by_id_and_shows_contents_without_inner_places(workspace, change):
+    entry = applied(workspace, change(middleware("limit", index=0)))
+    added = run_json("diff", entry, "-C", workspace)[1]["changes"][0]
+    assert (added["before"], added["after"]["id"], "place" in json.dumps(added)) == (None, "limit", False)
+    told = run_json("undo", entry, "--plan", "-C", workspace)[1]
+    assert told["ids"] == {str(told["off"][0]): entry}
+    done = run_json("undo", entry, "-C", workspace)[1]
+    assert (done["ids"], done["changes"][0]["before"]["id"]) == (told["ids"], "limit")
+
+
+def test_a_moved_element_is_shown_as_moved(workspace, change):
+    applied(workspace, change(middleware("limit", index=0)))
+    path = workspace / "middleware.toml"
+    records = tomllib.loads(path.read_text())["middleware"]
+    path.write_text("".join(f'[[middleware]]\nid = "{r["id"]}"\nhandler = "{r["handler"]}"\n' for r in records[::-1]))
+    moved = [change for change in run_json("status", "-C", workspace)[1]["drift"] if change.get("moved")]
+    assert len(moved) == 1

@@ -59,8 +59,6 @@ def show_changes(changes: Iterable[SlotChange | Write]) -> None:
 
 
 def _line(address: str, content: Any) -> str:
-    if isinstance(content, dict) and set(content) == {"place", "record"}:
-        content = content["record"]
     text = encode(content) if not isinstance(content, str) else repr(content)
     text = text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
     return escape(f"{address} = {text}")
@@ -87,10 +85,11 @@ def show_log(entries: Iterable[EntryView]) -> None:
         out.print(line)
 
 
-def plan_json(plan: Plan) -> dict[str, Any]:
-    """A plan as JSON."""
+def plan_json(plan: Plan, harness: Harness) -> dict[str, Any]:
+    """A plan as JSON; `ids` names the entries behind the numbers."""
     return {
         "token": plan.token, "off": list(plan.off), "on": list(plan.on),
+        "ids": {str(number): harness.journal.get(number).id for number in (*plan.off, *plan.on)},
         "changes": [change_json(change) for change in plan.changes],
     }  # fmt: skip
 
@@ -99,15 +98,15 @@ def outcome_json(outcome: object, harness: Harness) -> dict[str, Any]:
     """Any answer of plan, undo, redo or restore as JSON."""
     match outcome:
         case Undone():
-            return {"result": "done", "entry": outcome.entry.id, **plan_json(outcome.plan)}
+            return {"result": "done", "entry": outcome.entry.id, **plan_json(outcome.plan, harness)}
         case Adopted():
             changes = [change_json(change) for change in outcome.changes]
             return {"result": "salvaged", "entry": outcome.entry.id, "changes": changes}
         case Plan():
-            return {"result": "plan", **plan_json(outcome)}
+            return {"result": "plan", **plan_json(outcome, harness)}
         case Blocked():
             ids = {str(number): harness.journal.get(number).id for number, _ in outcome.reasons}
-            together = plan_json(outcome.together) if isinstance(outcome.together, Plan) else None
+            together = plan_json(outcome.together, harness) if isinstance(outcome.together, Plan) else None
             return {
                 "result": "blocked", "off": list(outcome.off), "on": list(outcome.on), "ids": ids,
                 "reasons": {str(number): why for number, why in outcome.reasons}, "together": together,
@@ -116,7 +115,7 @@ def outcome_json(outcome: object, harness: Harness) -> dict[str, Any]:
             slots = [slot_name(slot) for slot in outcome.slots]
             return {"result": "witness gone", "slots": slots, "left": [change_json(c) for c in outcome.left]}
         case Stale():
-            return {"result": "stale", "given": outcome.given, "now": plan_json(outcome.plan)}
+            return {"result": "stale", "given": outcome.given, "now": plan_json(outcome.plan, harness)}
         case Refused():
             return refused_json(outcome)
         case _:
