@@ -1,7 +1,6 @@
 """Two changes, then the first is taken back and the second stays."""
 
-from takeback import oracle, read_candidate
-from takeback.harness import open_memory
+from takeback import open_memory, oracle, read_candidate
 
 harness = open_memory()
 entries = []

@@ -7,6 +7,8 @@ verdict.admitted, verdict.grade, verdict.counterexample
 """
 
 from takeback.errors import InputError, TakebackError
+from takeback.harness import Harness, open_memory
+from takeback.harness.workspace import init_workspace, open_workspace
 from takeback.language import Candidate, candidate_schema, gate, read_candidate
 from takeback.state import Level, State, diff, register
 from takeback.synthesize.oracle import oracle
@@ -18,6 +20,7 @@ __all__ = [
     "Candidate",
     "Counterexample",
     "Grade",
+    "Harness",
     "InputError",
     "Level",
     "State",
@@ -27,6 +30,9 @@ __all__ = [
     "candidate_schema",
     "diff",
     "gate",
+    "init_workspace",
+    "open_memory",
+    "open_workspace",
     "oracle",
     "prove",
     "read_candidate",

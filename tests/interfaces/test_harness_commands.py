@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import tomllib
 
 import psycopg
 import pytest
@@ -14,6 +16,8 @@ from tests.support.changes import candidate, config, middleware, tool
 from typer.testing import CliRunner
 
 from takeback.cli import app, main
+from takeback.cli.output import out
+from takeback.errors import InputError
 
 
 def run(*arguments):
@@ -104,6 +108,21 @@ def test_what_is_not_admitted_is_no_and_force_is_written_down(workspace, change)
     assert (code, told["forced"]) == (0, True)
     code, text = run("log", "-C", workspace)
     assert "refuted, FORCED" in text
+
+
+@pytest.mark.parametrize("columns", [80, 60, 20])
+def test_a_narrow_log_cuts_only_what_was_done(workspace, change, monkeypatch, columns):
+    bad = change(config("a", 1), witness=[], recovery=[])
+    note = "a note [bold] that goes on and on\nand never fits into one line of eighty columns"
+    entry = run_json("apply", bad, "--force", "-m", note, "-C", workspace)[1]["entry"]
+    monkeypatch.setattr(out, "width", columns)
+    heading, line, beginning = run("log", "-C", workspace)[1].splitlines()
+    assert heading.split() == ["entry", "#", "when", "kind", "evidence", "status", "what"]
+    cells = re.split(r"  +", line)
+    assert (cells[0], cells[1], cells[3:6]) == (entry[:10], "3", ["apply", "refuted, FORCED", "live"])
+    assert (cells[6][-1], cells[6][:6]) == ("…", "a note")
+    assert len(line) <= max(columns, 80)
+    assert beginning.endswith("done")
 
 
 def test_ties_are_told_and_can_be_refused(workspace, change):
@@ -215,3 +234,69 @@ def test_undo_laws_and_torture_report_no_violation(postgres_url):
             "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'takeback_scratch%'"
         ).fetchone()
     assert left == (0,)
+
+
+def test_forget_needs_a_yes_and_what_is_left_of_an_undo_can_be_salvaged(workspace, change):
+    one = applied(workspace, change(config("a", 1)))
+    two = applied(workspace, change(config("a", 2), config("b", 2), config("c.d", 2)))
+    with pytest.raises(InputError, match="cannot be had back"):
+        run("forget", one, "-C", workspace)
+    assert run_json("forget", one, "--yes", "-C", workspace)[1]["forgotten"] == [one]
+    code, told = run_json("undo", two, "-C", workspace)
+    assert (code, told["result"], told["slots"]) == (1, "witness gone", ['config["a"]'])
+    assert [left["address"] for left in told["left"]] == ['config["b"]', 'config["c.d"]', 'config["c"]']
+    assert "with --salvage" in run("undo", two, "-C", workspace)[1]
+    code, told = run_json("undo", two, "--salvage", "-C", workspace)
+    assert (code, told["result"]) == (0, "salvaged")
+    assert run_json("status", "-C", workspace)[1]["clean"] is True
+    assert tomllib.loads((workspace / "config.toml").read_text()) == {"a": 2}
+    assert run_json("doctor", "-C", workspace)[1]["good"] is True
+
+
+def test_a_place_that_is_no_workspace_is_two_for_the_doctor_as_well(tmp_path):
+    with pytest.raises(InputError, match="expected a workspace"):
+        run("doctor", "-C", tmp_path / "nowhere")
+
+
+def test_the_doctor_does_not_send_people_to_the_doctor(workspace):
+    (workspace / ".takeback/journal.db").write_bytes(b"no journal at all" * 99)
+    code, text = run("doctor", "-C", workspace)
+    assert (code, "takeback doctor" in text, "damaged" in text) == (1, False, True)
+
+
+def test_a_negative_number_of_entries_is_refused(workspace):
+    assert run("log", "-n", "-5", "-C", workspace)[0] == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("undo", "HEAD", "--plan", "--token", "x"),
+        ("undo", "HEAD", "--salvage", "--token", "x"),
+        ("undo", "HEAD", "--salvage", "--cascade"),
+        ("redo", "--plan", "--token", "x"),
+        ("restore", "--to", "HEAD", "--plan", "--token", "x"),
+    ],
+)
+def test_options_of_which_one_would_be_ignored_are_refused(workspace, arguments):
+    with pytest.raises(InputError, match="expected one of them"):
+        run(*arguments, "-C", workspace)
+
+
+def test_json_names_entries_by_id_and_shows_contents_without_inner_places(workspace, change):
+    entry = applied(workspace, change(middleware("limit", index=0)))
+    added = run_json("diff", entry, "-C", workspace)[1]["changes"][0]
+    assert (added["before"], added["after"]["id"], "place" in json.dumps(added)) == (None, "limit", False)
+    told = run_json("undo", entry, "--plan", "-C", workspace)[1]
+    assert told["ids"] == {str(told["off"][0]): entry}
+    done = run_json("undo", entry, "-C", workspace)[1]
+    assert (done["ids"], done["changes"][0]["before"]["id"]) == (told["ids"], "limit")
+
+
+def test_a_moved_element_is_shown_as_moved(workspace, change):
+    applied(workspace, change(middleware("limit", index=0)))
+    path = workspace / "middleware.toml"
+    records = tomllib.loads(path.read_text())["middleware"]
+    path.write_text("".join(f'[[middleware]]\nid = "{r["id"]}"\nhandler = "{r["handler"]}"\n' for r in records[::-1]))
+    moved = [change for change in run_json("status", "-C", workspace)[1]["drift"] if change.get("moved")]
+    assert len(moved) == 1

@@ -10,11 +10,14 @@ from takeback.bench.timing import best_us, call
 from takeback.counterfactual import nominal_state
 from takeback.language import read_candidate, read_program
 from takeback.state import PMap, Stage, State
+from takeback.state.chain import Chain
 from takeback.state.surfaces.files import File
 from takeback.synthesize import invert
 from takeback.verify import Trial, verify_sampled
 
 SIZES: Final = (10, 1_000, 100_000, 1_000_000)
+CHAINS: Final = (10, 100, 1_000)
+"""Lengths of the middleware chain, whose operations cost time in its length (docs/limitations.md)."""
 MUTATIONS: Final[dict[str, list[dict[str, Any]]]] = {
     "config": [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}],
     "prompts": [{"op_type": "set_prompt", "target": "system", "value": "You are a terse coding agent."}],
@@ -36,6 +39,8 @@ MUTATIONS: Final[dict[str, list[dict[str, Any]]]] = {
     "listeners": [
         {"op_type": "add_listener", "target": "on_start", "value": {"id": "warm", "handler": "hooks.warm:run"}}
     ],
+    "files": [{"op_type": "write_file", "target": "notes/todo.md", "value": {"content": "- rest\n", "mode": "0644"}}],
+    "sockets": [{"op_type": "allocate_socket", "target": "debug", "value": {"address": "tcp://127.0.0.1:9205"}}],
     "multi": [
         {"op_type": "set_config", "target": "agent.max_retries", "value": 5},
         {"op_type": "set_routing", "target": "default_model", "value": "code-2"},
@@ -63,6 +68,7 @@ def measure(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
         "by_family_us": {name: round(time, 2) for name, time in zip(MUTATIONS, ours, strict=True)},
         "growth": {str(size): round(time, 2) for size, time in growth.items()},
         "growth_ratio": round(growth[sizes[-1]] / growth[sizes[0]], 2),
+        "chain_growth": {str(length): round(_chained(length), 2) for length in CHAINS},
         "verify_50_states_ms": round(_verification() / 1000, 2),
     }
 
@@ -77,6 +83,14 @@ def _grown(size: int) -> float:
     state = large_state(size)
     trials = [Trial(invert(read_program(mutation, Stage.FORWARD, "bench"))) for mutation in MUTATIONS.values()]
     return best_us({"all": lambda: [trial.run(state) for trial in trials]})["all"] / len(trials)
+
+
+def _chained(length: int) -> float:
+    record = nominal_state().part("middleware").links[0].record
+    chain = Chain.of((f"mw_{at}", record.put("id", f"mw_{at}")) for at in range(length))
+    state = nominal_state().replace("middleware", chain)
+    trial = Trial(invert(read_program(MUTATIONS["middleware"], Stage.FORWARD, "bench")))
+    return best_us({"chain": call(trial.run, state)}, rounds=3)["chain"]
 
 
 def _verification() -> float:

@@ -35,11 +35,17 @@ register_all(__name__, __path__, app)
 def main() -> None:
     """Run the command line; turn errors into a clear message and exit code 2."""
     try:
-        app()
+        code = app(standalone_mode=False)
     except TakebackError as fault:
         emit_error(str(fault), as_json=wants_json(sys.argv))
         sys.exit(2)
     except Exception as fault:  # noqa: BLE001  (a fault must not look like the answer no)
+        usage = getattr(fault, "format_message", None)
+        if usage is not None:
+            if usage():
+                emit_error(usage(), as_json=wants_json(sys.argv))
+            sys.exit(2)
         message = f"fault: {type(fault).__name__}: {fault}"
         emit_error(f"{message}\n  This is a mistake in Takeback: please report it.", as_json=wants_json(sys.argv))
         sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)

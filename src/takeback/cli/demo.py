@@ -16,8 +16,9 @@ from takeback.cli.opening import SHORT, opened, show_changes, show_log, show_out
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.showing import show_verdict
 from takeback.harness import Applied, Harness, Refused, Undone
+from takeback.harness.founding import init_workspace
 from takeback.harness.log import changes_of, log
-from takeback.harness.workspace import init_workspace, open_workspace
+from takeback.harness.workspace import open_workspace
 from takeback.journal.failpoint import armed
 from takeback.language import read_candidate, read_program
 from takeback.state import Stage, State

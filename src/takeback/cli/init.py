@@ -9,7 +9,7 @@ import typer
 from takeback.cli.opening import JournalOption, opened
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.reading import read_state
-from takeback.harness.workspace import init_workspace
+from takeback.harness.founding import init_workspace
 
 
 def register(app: typer.Typer) -> None:
@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
 
 
 def init(
+    context: typer.Context,
     directory: Path = typer.Argument(..., metavar="DIR", help="The directory; made if it is not there."),
     state: Path | None = typer.Option(None, "--state", metavar="FILE", help="A state as JSON to begin with."),
     journal: str | None = JournalOption,
@@ -25,9 +26,13 @@ def init(
 ) -> None:
     """Make a directory a workspace: files for each surface, a manifest, and a journal begun.
 
-    Files that are there already are taken as they are. Example: `takeback init agent`
+    Files that are there already are taken as they are. The manifest names the journal, but never a password: give a
+    URL that has one in TAKEBACK_JOURNAL. Example: `takeback init agent`
     """
-    root = init_workspace(directory, journal=journal, start=None if state is None else read_state(state))
+    start = None if state is None else read_state(state)
+    source = context.get_parameter_source("journal")
+    secret = source is not None and source.name == "ENVIRONMENT"
+    root = init_workspace(directory, journal=journal, start=start, secret=secret)
     with opened(root, journal) as harness:
         payload = {"workspace": str(root), "head": harness.ledger.head, "entries": harness.state.size()}
     if as_json:

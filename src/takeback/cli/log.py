@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 def show_entries(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
-    number: int = typer.Option(0, "--number", "-n", help="Only the last so many entries.", show_default="all"),
+    number: int = typer.Option(0, "--number", "-n", min=0, help="Only the last so many entries.", show_default="all"),
     as_json: bool = JsonFlag,
 ) -> None:
     """List entries, newest first, with their evidence grades.

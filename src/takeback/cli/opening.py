@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from takeback.cli.output import err, out
 from takeback.harness import Adopted, Harness, Refused, Stale, Undone, Why
@@ -20,6 +20,7 @@ from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 
 SHORT = 10
 WIDTH = 70
+MIN_WHAT = 12
 
 DirOption = typer.Option(Path(), "--dir", "-C", metavar="DIR", help="The workspace.", show_default="here")
 JournalOption = typer.Option(
@@ -58,31 +59,37 @@ def show_changes(changes: Iterable[SlotChange | Write]) -> None:
 
 
 def _line(address: str, content: Any) -> str:
-    if isinstance(content, dict) and set(content) == {"place", "record"}:
-        content = content["record"]
     text = encode(content) if not isinstance(content, str) else repr(content)
     text = text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
     return escape(f"{address} = {text}")
 
 
 def show_log(entries: Iterable[EntryView]) -> None:
-    """Print entries as a table."""
-    table = Table(box=None, pad_edge=False)
-    for name, width in (("entry", SHORT), ("#", 2), ("when", 14), ("kind", 5), ("evidence", 8), ("status", 6)):
-        table.add_column(name, no_wrap=True, min_width=width)
-    table.add_column("what", no_wrap=True)
+    """Print entries, one a line. Where the terminal is narrow only the last column, what was done, is cut."""
+    rows = [("entry", "#", "when", "kind", "evidence", "status", "what")]
     for entry in entries:
         what = entry.note or ", ".join(entry.addresses[:2]) + (" …" if len(entry.addresses) > 2 else "")  # noqa: PLR2004
         grade = f"{entry.grade}, FORCED" if entry.forced else entry.grade
-        table.add_row(entry.id[:SHORT], str(entry.seq), entry.at[5:19].replace("T", " "), entry.kind, grade,
-                      f"[{MARKS[entry.status]}]{entry.status}[/]", escape(what))  # fmt: skip
-    out.print(table)
+        rows.append((entry.id[:SHORT], str(entry.seq), entry.at[5:16].replace("T", " "), entry.kind, grade,
+                     entry.status, " ".join(what.split())))  # fmt: skip
+    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
+    room = max(MIN_WHAT, out.width - sum(widths) - 2 * len(widths))
+    for row in rows:
+        line = Text(style="bold" if row is rows[0] else "")
+        for cell, width in zip(row, widths, strict=False):
+            line.append(cell.ljust(width + 2), style=MARKS.get(cell, ""))
+        last = Text(row[-1])
+        last.truncate(room, overflow="ellipsis")
+        line.append_text(last)
+        line.rstrip()
+        out.print(line)
 
 
-def plan_json(plan: Plan) -> dict[str, Any]:
-    """A plan as JSON."""
+def plan_json(plan: Plan, harness: Harness) -> dict[str, Any]:
+    """A plan as JSON; `ids` names the entries behind the numbers."""
     return {
         "token": plan.token, "off": list(plan.off), "on": list(plan.on),
+        "ids": {str(number): harness.journal.get(number).id for number in (*plan.off, *plan.on)},
         "changes": [change_json(change) for change in plan.changes],
     }  # fmt: skip
 
@@ -91,15 +98,15 @@ def outcome_json(outcome: object, harness: Harness) -> dict[str, Any]:
     """Any answer of plan, undo, redo or restore as JSON."""
     match outcome:
         case Undone():
-            return {"result": "done", "entry": outcome.entry.id, **plan_json(outcome.plan)}
+            return {"result": "done", "entry": outcome.entry.id, **plan_json(outcome.plan, harness)}
         case Adopted():
             changes = [change_json(change) for change in outcome.changes]
             return {"result": "salvaged", "entry": outcome.entry.id, "changes": changes}
         case Plan():
-            return {"result": "plan", **plan_json(outcome)}
+            return {"result": "plan", **plan_json(outcome, harness)}
         case Blocked():
             ids = {str(number): harness.journal.get(number).id for number, _ in outcome.reasons}
-            together = plan_json(outcome.together) if isinstance(outcome.together, Plan) else None
+            together = plan_json(outcome.together, harness) if isinstance(outcome.together, Plan) else None
             return {
                 "result": "blocked", "off": list(outcome.off), "on": list(outcome.on), "ids": ids,
                 "reasons": {str(number): why for number, why in outcome.reasons}, "together": together,
@@ -108,7 +115,7 @@ def outcome_json(outcome: object, harness: Harness) -> dict[str, Any]:
             slots = [slot_name(slot) for slot in outcome.slots]
             return {"result": "witness gone", "slots": slots, "left": [change_json(c) for c in outcome.left]}
         case Stale():
-            return {"result": "stale", "given": outcome.given, "now": plan_json(outcome.plan)}
+            return {"result": "stale", "given": outcome.given, "now": plan_json(outcome.plan, harness)}
         case Refused():
             return refused_json(outcome)
         case _:

@@ -36,6 +36,8 @@ def show_verdict(verdict: Verdict, name: str) -> None:
     if verdict.classes is not None and verdict.grade is Grade.PROVED:
         out.print(f"  holds on every state of the model ({verdict.classes} classes of states looked at)")
     if verdict.splits:
+        if verdict.classes is not None:
+            out.print("  the sample beside it, which does not decide:")
         _show_splits(verdict)
     if verdict.counterexample is not None:
         show_counterexample(verdict.counterexample)

@@ -26,12 +26,14 @@ def status(directory: Path = DirOption, journal: str | None = JournalOption, as_
     if as_json:
         emit({
             "clean": found.clean, "head": found.head, "live": found.entries, "undone": found.undone,
+            "aborted": found.aborted,
             "pending": found.pending.id if found.pending else None,
             "drift": [change_json(change) for change in found.drift],
             "leftovers": list(found.leftovers), "problems": list(found.problems),
         })  # fmt: skip
     else:
-        out.print(f"{found.entries} live, {found.undone} undone, head {found.head[:SHORT]}")
+        aborted = f", {found.aborted} given up" if found.aborted else ""
+        out.print(f"{found.entries} live, {found.undone} undone{aborted}, head {found.head[:SHORT]}")
         if found.drift:
             out.print("changed behind Takeback's back ('takeback adopt' makes it an entry):")
             show_changes(found.drift)

@@ -49,6 +49,8 @@ def undo(
     if not entries:
         raise InputError("undo", found="no entry", expected="at least one; 'takeback log' lists them")
     names = tuple(entries)
+    _demand_one(plan=plan, token=token is not None, salvage=salvage)
+    _demand_one(cascade=cascade, salvage=salvage)
 
     def answer(harness: Harness) -> object:
         if plan:
@@ -74,6 +76,7 @@ def redo(
     Example: `takeback redo --dir agent`
     """
     names = tuple(entries or ())
+    _demand_one(plan=plan, token=token is not None)
 
     def answer(harness: Harness) -> object:
         if plan:
@@ -95,11 +98,19 @@ def restore(
 
     Example: `takeback restore --to 3f2a91 --dir agent`
     """
+    _demand_one(plan=plan, token=token is not None)
 
     def answer(harness: Harness) -> object:
         return harness.plan(lambda ledger: restore_request(ledger, to)) if plan else harness.restore(to, token=token)
 
     _run(answer, directory, journal, as_json=as_json)
+
+
+def _demand_one(**options: bool) -> None:
+    """Refuse options of which one would be ignored beside the other."""
+    given = [f"--{name}" for name, present in options.items() if present]
+    if len(given) > 1:
+        raise InputError("options", found=" and ".join(given), expected="one of them")
 
 
 def _run(answer: Callable[[Harness], object], directory: Path, journal: str | None, *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,9 @@ from takeback.cli.showing import show_verdict
 from takeback.errors import InputError, LimitError
 from takeback.language import load_json
 from takeback.state import Level
-from takeback.verify import RULE_NAMES, Code, Verdict, verify_json
+from takeback.verify import RULE_NAMES, Code, Grade, Verdict, verify_json
 from takeback.verify.sampled import rejected
 from takeback.verify.verdict import Reason
-
-_UNREADABLE = {Code.MALFORMED, Code.LIMIT}
 
 
 def register(app: typer.Typer) -> None:
@@ -40,6 +39,8 @@ def verify(
 ) -> None:
     """Decide whether a candidate may be admitted: by proof for every state, or on samples with `--rule`.
 
+    With proof the sample is run as well, beside it: what it says is shown, but does not decide.
+
     Example: `takeback verify examples/candidates/unconditional-delete/candidate.json`
     """
     level = read_level(language)
@@ -51,7 +52,7 @@ def verify(
         emit(verdict.to_json())
     else:
         show_verdict(verdict, str(file))
-    unreadable = any(reason.code in _UNREADABLE for reason in verdict.reasons)
+    unreadable = verdict.mutation_digest is None
     yes = not verdict.reasons if exact else verdict.admitted
     raise typer.Exit(2 if unreadable else 0 if yes else 1)
 
@@ -69,7 +70,11 @@ def _verdict(file: Path, level: Level, rule: str, locked: str | None, *, exact: 
         if state is None:
             raise InputError("--exact", found="no --state", expected="the state to run on")
         return verify_json(raw, str(file), rule="exact", level=level, locked=locked, nominal=read_state(state))
-    if rule == "proof":
-        return verify_json(raw, str(file), rule=rule, level=level, locked=locked)
     sampling["nominal"] = read_state(state)
-    return verify_json(raw, str(file), rule=rule, level=level, locked=locked, **sampling)
+    if rule != "proof":
+        return verify_json(raw, str(file), rule=rule, level=level, locked=locked, **sampling)
+    proved = verify_json(raw, str(file), level=level, locked=locked)
+    if proved.grade is Grade.DECLARED:
+        return proved
+    beside = verify_json(raw, str(file), rule="split-wald", level=level, locked=locked, **sampling)
+    return replace(proved, splits=beside.splits)

@@ -94,18 +94,21 @@ class Directory:
                     raise UnsafePathError(f"{self.root / path} is not a regular file")
                 return FileImage(file.read(), stat.S_IMODE(status.st_mode))
 
-    def write(self, path: str, image: FileImage) -> tuple[str, ...]:
-        """Put a file in place, whole or not at all; returns the directories that had to be made."""
+    def write(self, path: str, image: FileImage, *, sync: bool = True) -> tuple[str, ...]:
+        """Put a file in place, whole or not at all; returns the directories that had to be made.
+
+        Without `sync`, a failing machine may lose it, though never a killed process.
+        """
         parts = split_path(path)
         with self._faults("write", path):
             made = self._make(parts[:-1])
             with self._parent(parts) as parent:
                 if parent is None:
                     raise HarnessError(f"cannot write {self.root / path}: its directory vanished")
-                self._write_in(parent, parts[-1], image)
+                self._write_in(parent, parts[-1], image, sync=sync)
         return made
 
-    def _write_in(self, parent: int, name: str, image: FileImage) -> None:
+    def _write_in(self, parent: int, name: str, image: FileImage, *, sync: bool) -> None:
         temporary = f".takeback-tmp-{secrets.token_hex(8)}"
         fd = os.open(temporary, CREATE_FLAGS, 0o600, dir_fd=parent)
         try:
@@ -114,7 +117,8 @@ class Directory:
                 file.write(image.content)
                 file.flush()
                 os.fchmod(file.fileno(), image.mode)
-                os.fsync(file.fileno())
+                if sync:
+                    os.fsync(file.fileno())
             failpoint("file.temp.written")
             os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
         except BaseException:
@@ -122,7 +126,16 @@ class Directory:
                 os.unlink(temporary, dir_fd=parent)
             raise
         failpoint("file.renamed")
-        os.fsync(parent)
+        if sync:
+            os.fsync(parent)
+
+    def demand_plain(self, path: str) -> None:
+        """Refuse a path below the directory on which a link stands, for what can only be opened by name."""
+        place = self.root
+        for part in Path(path).parts:
+            place /= part
+            if place.is_symlink():
+                raise UnsafePathError(f"{place} is a link, which is not followed")
 
     def remove(self, path: str) -> bool:
         """Remove a file; whether it was there. A directory is refused."""

@@ -16,7 +16,7 @@ from takeback.errors import TakebackError
 from takeback.harness.harness import Harness
 from takeback.harness.log import slot_name
 from takeback.harness.manifest import MANIFEST, read_manifest
-from takeback.harness.workspace import open_workspace
+from takeback.harness.workspace import demand_workspace, open_workspace
 from takeback.journal import examine
 
 
@@ -32,6 +32,7 @@ class Finding:
 def examine_workspace(path: str | PathLike[str], journal: str | None = None) -> tuple[Finding, ...]:
     """Look at everything; what cannot be looked at because something before it is bad is left out."""
     root = Path(path)
+    demand_workspace(root)
     try:
         manifest = read_manifest((root / MANIFEST).read_text(errors="replace"), str(root / MANIFEST))
     except (TakebackError, OSError) as fault:
@@ -41,7 +42,7 @@ def examine_workspace(path: str | PathLike[str], journal: str | None = None) -> 
     try:
         report = examine(where if "://" in where else root / where)
     except TakebackError as fault:
-        return (*found, Finding("chain", good=False, detail=str(fault)))
+        return (*found, Finding("chain", good=False, detail=fault.message))
     if not report.whole:
         found += [Finding("chain", good=False, detail=fault.problem) for fault in report.faults]
         readable = f"{report.records} records can be read, the first {report.intact} of them form a whole chain"
@@ -51,7 +52,7 @@ def examine_workspace(path: str | PathLike[str], journal: str | None = None) -> 
         with closing(open_workspace(root, journal=journal, hold=False)) as harness:
             return (*found, *_opened(harness))
     except TakebackError as fault:
-        return (*found, Finding("open", good=False, detail=str(fault)))
+        return (*found, Finding("open", good=False, detail=fault.message))
 
 
 def _opened(harness: Harness) -> Iterator[Finding]:
@@ -59,7 +60,7 @@ def _opened(harness: Harness) -> Iterator[Finding]:
     finished = "nothing was under way" if told.entry is None else f"finished entry {told.entry.id[:12]}"
     yield Finding("recovery", good=True, detail=f"{finished}; {len(told.swept)} temporary files removed")
     replayed = harness.ledger.replayed() == harness.state
-    yield Finding("replay", good=replayed, detail="all records from the first on add up to the state"
+    yield Finding("replay", good=replayed, detail="all records that hold their contents add up to the state"
                   if replayed else "the records do not add up to the state of the last checkpoint")  # fmt: skip
     status = harness.status()
     for change in status.drift:

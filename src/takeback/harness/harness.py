@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from takeback.errors import HarnessError, InputError, JournalCorruptError, TakebackError
+from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, TakebackError
 from takeback.harness.binding import Binding
 from takeback.harness.codec import change_draft, toggle_draft, writes_of
 from takeback.harness.ledger import CHANGES, Ledger
@@ -29,6 +29,7 @@ from takeback.harness.results import (
 )
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
+from takeback.journal.store import MISSING_HINT, missing
 from takeback.language import Candidate
 from takeback.state import State
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write, plan_toggle, relied_on
@@ -44,20 +45,34 @@ LOCK_SECONDS = 60.0
 class Harness:
     """One harness, its journal and what it is bound to.
 
-    `verifier` decides about candidates (by proof unless another is given).
+    `verifier` decides about candidates (by proof unless another is given). An empty journal is begun with `start`,
+    or with what is there; where `begin` is false it is an error. `about` goes into its first record; a journal begun
+    with another `identity` is refused.
     """
 
     def __init__(self, binding: Binding, journal: Store, *, verifier: Verifier = verify,
-                 start: State | None = None, about: dict[str, Any] | None = None) -> None:  # fmt: skip
+                 start: State | None = None, about: dict[str, Any] | None = None,
+                 begin: bool = True) -> None:  # fmt: skip
         self.binding = binding
         self.journal = journal
         self._verifier = verifier
         with journal.lock(LOCK_SECONDS):
             self._ledger = Ledger(journal)
-            if not self._ledger.begun:
-                self._ledger.begin(binding.read(State()) if start is None else start, about or {})
+            self._demand_own_journal((about or {}).get("identity"))
             self._demand_whole_journal()
+            if not self._ledger.begun:
+                if not begin:
+                    raise JournalError(missing(journal.location), hint=MISSING_HINT)
+                self._ledger.begin(binding.read(State()) if start is None else start, about or {})
+                self._note()
             self.recovered = self._finish()
+
+    def _demand_own_journal(self, identity: str | None) -> None:
+        if identity is not None and self._ledger.begun and self._ledger.identity != identity:
+            raise HarnessError(
+                f"the journal {self.journal.location} belongs to another workspace",
+                hint="give each workspace a journal of its own: a path, or a URL that ends in #name",
+            )
 
     def _demand_whole_journal(self) -> None:
         """A journal that ends before what was noted of it is not the journal: it was cut, or is an old copy."""
@@ -179,10 +194,9 @@ class Harness:
     def status(self) -> Status:
         """How things stand; changes nothing but what recovery must finish."""
         with self._entered() as drift:
-            changes = sum(record.kind in CHANGES for record in self._ledger.entries())
-            undone = len(self._ledger.history.undone)
-            return Status(self._ledger.head, changes - undone, undone, self._ledger.pending, drift,
-                          self.binding.leftovers(), self.binding.problems())  # fmt: skip
+            live, undone, aborted = self._ledger.tally()
+            return Status(self._ledger.head, live, undone, self._ledger.pending, drift,
+                          self.binding.leftovers(), self.binding.problems(), aborted)  # fmt: skip
 
     @contextmanager
     def _entered(self) -> Iterator[tuple[SlotChange, ...]]:

@@ -28,7 +28,7 @@ BYTES_OF_WRITE = 100
 class Ledger:
     """The journal of one harness, followed."""
 
-    def __init__(self, store: Store, *, from_start: bool = False) -> None:
+    def __init__(self, store: Store, *, before: int | None = None) -> None:
         self.store = store
         self.state = State()
         """What the journal says the harness should be."""
@@ -40,8 +40,7 @@ class Ledger:
         self._checkpoint_size = 0
         self._since_checkpoint = 0
         self.history = History(self._base(), Index(StoredIndex(store)))
-        if not from_start:
-            self._start_at_checkpoint()
+        self._start_at_checkpoint(before)
         self.refresh()
 
     def begin(self, state: State, about: dict[str, Any]) -> None:
@@ -63,9 +62,10 @@ class Ledger:
 
         return base
 
-    def _start_at_checkpoint(self) -> None:
-        """Take the state from the last checkpoint, if there is one."""
-        start = next((record for record in self.store.records(reverse=True) if record.kind == "checkpoint"), None)
+    def _start_at_checkpoint(self, before: int | None) -> None:
+        """Take the state from the last checkpoint (before a record, where one is given), if there is one."""
+        start = next((record for record in self.store.records(reverse=True)
+                      if record.kind == "checkpoint" and (before is None or record.seq < before)), None)  # fmt: skip
         if start is not None:
             text = self.store.attachment(start.seq, "state")
             if text is None:
@@ -181,8 +181,22 @@ class Ledger:
         return record
 
     def replayed(self) -> State:
-        """The state from the very first record on, ignoring checkpoints: for checking."""
-        return Ledger(self.store, from_start=True).state
+        """The state from the first record on that nothing after it was forgotten of: for checking.
+
+        That is the very first one, unless contents were forgotten: then the checkpoint written ahead of that.
+        """
+        forgot = next((record.seq for record in self.store.records(reverse=True) if record.kind == "forget"), 0)
+        return Ledger(self.store, before=forgot).state
+
+    def tally(self) -> tuple[int, int, int]:
+        """How many changes are live, were taken back, and were given up while they were made."""
+        counts = {"live": 0, "undone": 0, "abort": 0}
+        fate = ""
+        for record in self.store.records(reverse=True):
+            if record.kind in CHANGES:
+                counts[fate if fate == "abort" else "undone" if record.seq in self.history.undone else "live"] += 1
+            fate = record.kind
+        return counts["live"], counts["undone"], counts["abort"]
 
     def entries(self, *, reverse: bool = True) -> Iterator[Record]:
         """Records that announce changes."""

@@ -11,6 +11,7 @@ from takeback.harness.harness import Harness
 from takeback.harness.ledger import CHANGES
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.state import ABSENT, SURFACES
+from takeback.state.chain import Link
 from takeback.state.treed import TreeSurface
 from takeback.undo import GONE, SlotChange, Write
 from takeback.undo.slots import Slot, shape_of, slot_of_key
@@ -105,15 +106,24 @@ def content_json(slot: Slot, content: Any) -> Any:
     """Content for people: its JSON, null for nothing, and a word for what was forgotten."""
     if content is ABSENT:
         return None
-    return "(forgotten)" if content is GONE else shape_of(slot[0]).to_json(content)
+    if content is GONE:
+        return "(forgotten)"
+    plain = shape_of(slot[0]).to_json(content)
+    return plain["record"] if _placed(content) else plain
+
+
+def _placed(content: Any) -> bool:
+    return isinstance(content, Link)
 
 
 def change_json(change: SlotChange | Write) -> dict[str, Any]:
-    """A change of one slot as JSON; absence is told apart from null."""
+    """A change of one slot as JSON; absence is told apart from null, and a move within a chain is said."""
+    moved = _placed(change.before) and _placed(change.after) and change.before.place != change.after.place
     return {
         "address": slot_name(change.slot),
         "before": content_json(change.slot, change.before),
         "after": content_json(change.slot, change.after),
         "existed": change.before is not ABSENT,
         "exists": change.after is not ABSENT,
+        **({"moved": True} if moved else {}),
     }

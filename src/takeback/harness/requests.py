@@ -44,7 +44,7 @@ def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
     off: set[int] = set()
     on: set[int] = set()
     for name in names:
-        record = named_entry(ledger, name)
+        record = _made(ledger, name)
         if record.kind in CHANGES:
             if record.seq in ledger.history.undone:
                 raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
@@ -62,18 +62,19 @@ def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
     """Bring entries back; without names, those of the last undo that is still in force."""
     if not names:
         for record in ledger.entries():
-            if record.kind == "undo" and set(_numbers(record, "off")) <= ledger.history.undone:
+            in_force = record.kind == "undo" and set(_numbers(record, "off")) <= ledger.history.undone
+            if in_force and not was_aborted(ledger, record):
                 return _request(*opposite(ledger, record), (record.id,))
         raise InputError("redo", found="no undo in force", expected="something that was taken back")
     off: set[int] = set()
     on: set[int] = set()
     for name in names:
-        record = named_entry(ledger, name)
+        record = _made(ledger, name)
         if record.kind in TOGGLES:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
             on |= more_on
-        elif record.seq in ledger.history.undone and not was_aborted(ledger, record):
+        elif record.seq in ledger.history.undone:
             on.add(record.seq)
         else:
             raise InputError("entry", found=f"{name}, which is not undone", expected="an entry that was taken back")
@@ -107,6 +108,15 @@ def opposite(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
         raise InputError("entry", found=f"{record.id[:12]}, of which nothing is in force any more",
                          expected=f"a {record.kind} in force")  # fmt: skip
     return off, on
+
+
+def _made(ledger: Ledger, name: str) -> Record:
+    """The entry a person means, which must not have been given up."""
+    record = named_entry(ledger, name)
+    if was_aborted(ledger, record):
+        raise InputError("entry", found=f"{name}, which was given up while it was made: nothing of it is left",
+                         expected="an entry that was made")  # fmt: skip
+    return record
 
 
 def was_aborted(ledger: Ledger, record: Record) -> bool:

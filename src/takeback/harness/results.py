@@ -94,11 +94,14 @@ class Status:
     entries: int
     """Changes that are live."""
     undone: int
+    """Changes that were taken back."""
     pending: Record | None
     drift: tuple[SlotChange, ...]
     leftovers: tuple[str, ...]
     problems: tuple[str, ...] = ()
     """Real things that could not be had, such as sockets."""
+    aborted: int = 0
+    """Changes that were announced and given up; nothing of them is left."""
 
     @property
     def clean(self) -> bool:

@@ -1,13 +1,13 @@
 """A workspace: a directory whose files are the harness.
 
 Config, routing, middleware and listeners are TOML files that people edit; prompts are Markdown, tools JSON,
-sandboxed files themselves; sockets are real. `init_workspace` makes one, `open_workspace` opens one, finishing
-what a killed process left.
+sandboxed files themselves; sockets are real. `open_workspace` opens one, finishing what a killed process left;
+`takeback.harness.founding` makes one.
 """
 
 from __future__ import annotations
 
-import uuid
+import re
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -18,7 +18,7 @@ from takeback.harness.directory import Directory, FileImage
 from takeback.harness.documents import DOCUMENTS, Document
 from takeback.harness.folders import FOLDERS
 from takeback.harness.harness import Harness, Verifier
-from takeback.harness.manifest import MANIFEST, PRIVATE, Manifest, Surfaces, Workspace, read_manifest, write_manifest
+from takeback.harness.manifest import MANIFEST, PRIVATE, Manifest, read_manifest
 from takeback.harness.sockets import Sockets
 from takeback.journal import open_journal
 from takeback.state import State
@@ -27,6 +27,7 @@ from takeback.verify import verify
 
 HEAD = f"{PRIVATE}/HEAD"
 """How far the journal has come, noted apart from it: tells when the journal was cut or replaced by an old copy."""
+NOTED = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})\n")
 
 
 class WorkspaceBinding:
@@ -115,16 +116,14 @@ class WorkspaceBinding:
 
     def note(self, seq: int, digest: str) -> None:
         """Remember in a small file; not synced, since it may lag behind but never runs ahead."""
-        with suppress(OSError):
-            (self._directory.root / HEAD).write_text(f"{seq} {digest}\n")
+        with suppress(HarnessError):
+            self._directory.write(HEAD, FileImage(f"{seq} {digest}\n".encode(), 0o600), sync=False)
 
     def noted(self) -> tuple[int, str] | None:
-        """What the small file says; None if there is none or it is unreadable."""
-        try:
-            seq, digest = (self._directory.root / HEAD).read_text().split()
-            return int(seq), digest
-        except (OSError, ValueError):
-            return None
+        """What the small file says; None if there is none or a failing machine spoilt it. A link is refused."""
+        image = self._directory.read(HEAD)
+        found = None if image is None else NOTED.fullmatch(image.content)
+        return None if found is None else (int(found[1]), found[2].decode())
 
     def close(self) -> None:
         """Let the sockets and the directory go."""
@@ -132,67 +131,34 @@ class WorkspaceBinding:
         self._directory.close()
 
 
-def init_workspace(path: str | PathLike[str], *, journal: str | None = None, start: State | None = None) -> Path:
-    """Make a directory a workspace: a manifest, a file or directory for each surface, a journal begun.
-
-    Files that are there already are taken as they are; `start` fills in what is not there.
-    """
-    root = Path(path)
-    root.mkdir(parents=True, exist_ok=True)
-    if (root / MANIFEST).exists():
-        raise InputError(str(root), found=f"a {MANIFEST}", expected="a directory that is no workspace yet")
-    workspace = Workspace(id=uuid.uuid4().hex, journal=journal or f"{PRIVATE}/journal.db")
-    manifest = Manifest(workspace=workspace, surfaces=Surfaces())
-    directory = Directory(root)
-    try:
-        _lay_out(directory, manifest)
-        binding = WorkspaceBinding(directory, manifest, hold=False)
-        present = binding.read(State())
-        if start is not None:
-            binding.write(present, start)
-        directory.write(MANIFEST, FileImage(write_manifest(manifest).encode()))
-        binding.close()
-    except BaseException:
-        directory.remove(MANIFEST)
-        raise
-    open_workspace(root, hold=False, start=start).close()
-    return root
-
-
-def _lay_out(directory: Directory, manifest: Manifest) -> None:
-    places = manifest.surfaces.model_dump()
-    directory.make_directory(PRIVATE)
-    (directory.root / PRIVATE).chmod(0o700)  # the journal holds captured contents as they are
-    for document in DOCUMENTS:
-        if directory.read(places[document.surface]) is None:
-            directory.write(places[document.surface], FileImage(document.heading.encode()))
-    for folder in FOLDERS:
-        directory.make_directory(places[folder.surface])
-
-
-def open_workspace(path: str | PathLike[str], *, journal: str | None = None, hold: bool = True,
-                   verifier: Verifier = verify, start: State | None = None) -> Harness:  # fmt: skip
-    """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process."""
-    root = Path(path)
+def demand_workspace(root: Path) -> None:
+    """Refuse a directory that is no workspace."""
     if not (root / MANIFEST).is_file():
         raise InputError(str(root), found=f"no {MANIFEST}", expected="a workspace",
                          hint="'takeback init DIR' makes one")  # fmt: skip
+
+
+def open_workspace(path: str | PathLike[str], *, journal: str | None = None, hold: bool = True,
+                   verifier: Verifier = verify) -> Harness:  # fmt: skip
+    """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process."""
+    root = Path(path)
+    demand_workspace(root)
     directory = Directory(root)
     image = directory.read(MANIFEST)
     if image is None:
         raise HarnessError(f"{root / MANIFEST} vanished")
     manifest = read_manifest(image.content.decode(errors="replace"), str(root / MANIFEST))
     where = journal or manifest.workspace.journal
-    store = open_journal(where if "://" in where else root / where)
+    if journal is None and "://" not in where:
+        directory.demand_plain(where)
+    store = open_journal(where if "://" in where else root / where, create=False)
     binding = WorkspaceBinding(directory, manifest, hold=hold)
     about = {"identity": manifest.workspace.id}
-    begin = None if start is None else binding.read(start)
-    harness = Harness(binding, store, verifier=verifier, start=begin, about=about)
-    if harness.ledger.identity != manifest.workspace.id:
-        harness.close()
-        raise HarnessError(
-            f"the journal {store.location} belongs to another workspace",
-            hint="give each workspace a journal of its own: a path, or a URL that ends in #name",
-        )
+    try:
+        harness = Harness(binding, store, verifier=verifier, about=about, begin=False)
+    except BaseException:
+        binding.close()
+        store.close()
+        raise
     binding.sockets.sync(harness.state.part("resources"))
     return harness

@@ -22,7 +22,7 @@ from psycopg import errors, sql
 from takeback.errors import JournalBusyError, JournalError
 from takeback.journal.schema import Dialect, migrate
 from takeback.journal.sql import SqlStore
-from takeback.journal.store import now
+from takeback.journal.store import MISSING_HINT, missing, now
 
 NAME = re.compile(r"[a-z0-9_]{1,40}")
 
@@ -41,7 +41,7 @@ FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()
 class PostgresStore(SqlStore):
     """A journal in a PostgreSQL schema; safe for threads, processes and machines."""
 
-    def __init__(self, url: str, *, timeout: float = 10.0) -> None:
+    def __init__(self, url: str, *, timeout: float = 10.0, create: bool = True) -> None:
         bare, _, name = url.partition("#")
         if name and not NAME.fullmatch(name):
             raise JournalError(f"journal name {name!r} in the URL: expected lower-case letters, digits and _")
@@ -57,18 +57,20 @@ class PostgresStore(SqlStore):
                 bare, autocommit=True, connect_timeout=max(2, int(timeout))
             )
         try:
-            self._prepare()
+            self._prepare(create=create)
         except BaseException:
             self._connection.close()
             raise
 
-    def _prepare(self) -> None:
+    def _prepare(self, *, create: bool) -> None:
         schema = sql.Identifier(self._schema)
         with self._faults():
             self._connection.execute("SET synchronous_commit = on")
             self._connection.execute("SET client_min_messages = warning")
             self._connection.execute(sql.SQL("SET search_path = {}").format(schema))
             self._wait_at_most(self._timeout)
+        if not create and not self.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self._schema,)):
+            raise JournalError(missing(self.location), hint=MISSING_HINT)
         with self.transaction(), self._faults():
             self._connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
             migrate(self, stamp=now(), dialect=DIALECT, location=self.location)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from contextlib import closing
+from contextlib import closing, suppress
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from takeback.journal.sql import COLUMNS
 from takeback.journal.store import open_journal
 
 HEADER = 100
+MAGIC = b"SQLite format 3\0"
 PAGE_SIZE_AT = slice(16, 18)
 PAGE_COUNT_AT = slice(28, 32)
 
@@ -27,11 +28,11 @@ PAGE_COUNT_AT = slice(28, 32)
 def examine(where: str | PathLike[str]) -> ChainReport:
     """Check a journal; one that cannot be opened is reported with what can still be read of it."""
     try:
-        with closing(open_journal(where)) as store:
+        with closing(open_journal(where, create=False)) as store:
             return store.check()
     except JournalCorruptError as error:
         report = check_rows(salvaged(Path(fspath(where))))
-        faults = (Fault(None, str(error)), *report.faults)
+        faults = (Fault(None, error.message), *report.faults)
         return ChainReport(report.records, report.intact, report.head, faults)
 
 
@@ -56,7 +57,8 @@ def _pad(path: Path) -> None:
     """Give the copy the length its header promises; the missing pages read as empty."""
     with path.open("r+b") as file:
         header = file.read(HEADER)
-        if len(header) == HEADER:
+        if len(header) == HEADER and header.startswith(MAGIC):
             size = int.from_bytes(header[PAGE_SIZE_AT], "big")
             promised = (65536 if size == 1 else size) * int.from_bytes(header[PAGE_COUNT_AT], "big")
-            file.truncate(max(promised, path.stat().st_size))
+            with suppress(OSError):  # a damaged header may promise more than a file can be
+                file.truncate(max(promised, path.stat().st_size))

@@ -6,6 +6,7 @@ transactions, with a lock on a file beside the database that the system drops wh
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sqlite3
@@ -19,9 +20,10 @@ from typing import Any
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError
 from takeback.journal.schema import Dialect, migrate
 from takeback.journal.sql import SqlStore
-from takeback.journal.store import now
+from takeback.journal.store import MISSING_HINT, missing, now
 
 POLL = 0.01
+LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 DIALECT = Dialect(number="INTEGER", text="TEXT")
 
@@ -35,7 +37,7 @@ GUARDS = tuple(
 class SqliteStore(SqlStore):
     """A journal in a SQLite file; safe for threads and processes."""
 
-    def __init__(self, path: str | os.PathLike[str], *, timeout: float = 10.0) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, timeout: float = 10.0, create: bool = True) -> None:
         self._path = Path(path)
         self.location = str(self._path)
         self._mutex = threading.RLock()
@@ -44,7 +46,11 @@ class SqliteStore(SqlStore):
         self._locks = 0
         if not self._path.parent.is_dir():
             raise JournalError(f"cannot open the journal {self.location}: its directory does not exist")
+        if self._path.is_symlink():
+            raise JournalError(f"cannot open the journal {self.location}: it is a link, which is not followed")
         fresh = not self._path.exists()
+        if fresh and not create:
+            raise JournalError(missing(self.location), hint=MISSING_HINT)
         with self._faults():
             self._connection = sqlite3.connect(
                 self._path, timeout=timeout, isolation_level=None, check_same_thread=False
@@ -142,9 +148,10 @@ class SqliteStore(SqlStore):
 
     def _acquire(self, deadline: float, timeout: float) -> None:
         try:
-            fd = os.open(f"{self.location}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = os.open(f"{self.location}.lock", LOCK_FLAGS, 0o600)
         except OSError as error:
-            raise JournalError(f"cannot lock the journal {self.location}: {error.strerror}") from error
+            why = "its lock is a link, which is not followed" if error.errno == errno.ELOOP else error.strerror
+            raise JournalError(f"cannot lock the journal {self.location}: {why}") from error
         while True:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

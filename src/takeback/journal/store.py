@@ -7,11 +7,13 @@ keys they touch.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from os import PathLike, fspath
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from takeback.errors import JournalError, UnknownEntryError
 from takeback.journal.chain import ChainReport
@@ -22,6 +24,10 @@ MIN_PREFIX = 4
 
 FIND_LIMIT = 10
 """How many records with one beginning are listed at most."""
+
+MISSING_HINT = "put it back from a copy, or name the right one with --journal; only 'takeback init' begins a journal"
+
+SECRET = re.compile(r"(?i)(ssl)?password=.")
 
 
 class Store(Protocol):
@@ -65,8 +71,8 @@ class Store(Protocol):
         """Let go of files and connections."""
 
 
-def open_journal(where: str | PathLike[str], *, timeout: float = 10.0) -> Store:
-    """Open (or begin) a journal: `:memory:`, a path for SQLite, or a `postgresql://` URL.
+def open_journal(where: str | PathLike[str], *, timeout: float = 10.0, create: bool = True) -> Store:
+    """Open a journal: `:memory:`, a path for SQLite, or a `postgresql://` URL. Makes it unless `create` is false.
 
     A URL may end in `#name` to keep several journals in one database.
     """
@@ -82,13 +88,34 @@ def open_journal(where: str | PathLike[str], *, timeout: float = 10.0) -> Store:
             raise JournalError(
                 "a PostgreSQL journal needs the 'postgres' extra: pip install 'takeback[postgres]'"
             ) from error
-        return PostgresStore(place, timeout=timeout)
+        return PostgresStore(place, timeout=timeout, create=create)
     if "://" in place:
         scheme = place.split("://", 1)[0]
         raise JournalError(f"unknown kind of journal {scheme!r}; expected a file path or postgresql://…")
     from takeback.journal.sqlite import SqliteStore  # noqa: PLC0415
 
-    return SqliteStore(place, timeout=timeout)
+    return SqliteStore(place, timeout=timeout, create=create)
+
+
+def without_password(where: str) -> str:
+    """A journal's path or URL without the passwords in it."""
+    if "://" not in where:
+        return where
+    try:
+        parts = urlsplit(where)
+        password = parts.password
+    except ValueError:
+        raise JournalError("the journal's URL is malformed (not shown: it may hold a password)") from None
+    if password:
+        user, _, host = parts.netloc.rpartition("@")
+        where = where.replace(parts.netloc, f"{user.partition(':')[0]}@{host}", 1)
+    open_items = "&".join(item for item in parts.query.split("&") if not SECRET.match(item))
+    return where.replace(f"?{parts.query}", f"?{open_items}" if open_items else "", 1) if parts.query else where
+
+
+def missing(location: str) -> str:
+    """What to say of a journal that should be there."""
+    return f"the journal {location} is missing; nothing was changed"
 
 
 def resolve(store: Store, name: str) -> Record:

@@ -20,7 +20,8 @@ from typing import Any
 
 from takeback.errors import TakebackError
 from takeback.harness import Applied, Harness, Undone
-from takeback.harness.workspace import init_workspace, open_workspace
+from takeback.harness.founding import init_workspace
+from takeback.harness.workspace import open_workspace
 from takeback.journal.failpoint import BOUNDARIES, armed
 from takeback.lab.naive import replay
 from takeback.lab.torture_check import leftovers, naive_history, naive_state, snapshot
@@ -66,7 +67,7 @@ class Torture:
 def torture(directory: Path, *, kills: int, seed: int = 0, journal: str | None = None,
             progress: Callable[[int], None] = lambda _: None) -> Torture:  # fmt: skip
     """Kill `kills` children working on a fresh workspace in `directory`; stops at the first check that fails."""
-    init_workspace(directory, journal=journal, start=State.read(START))
+    init_workspace(directory, journal=journal, start=State.read(START), secret=True)
     found = Torture()
     rng = random.Random(seed)
     acknowledged: set[str] = set()

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path as FilePath
+from stat import S_ISREG
 from typing import Any, Final
 
 from takeback.errors import InputError, LimitError
@@ -88,11 +89,14 @@ def load_json(path: str | FilePath) -> Any:
     """Return the JSON in a file, or raise naming the file."""
     place = FilePath(path)
     try:
-        if place.stat().st_size > MAX_FILE:
-            raise LimitError(str(path), found=f"{place.stat().st_size} bytes", expected=f"at most {MAX_FILE}")
-        raw = place.read_bytes()
+        if not S_ISREG(place.stat().st_mode):
+            raise InputError(str(path), found="no regular file", expected="a file with JSON in it")
+        with place.open("rb") as file:
+            raw = file.read(MAX_FILE + 1)
     except OSError as fault:
         raise InputError(str(path), found=fault.strerror or str(fault), expected="a readable file") from None
+    if len(raw) > MAX_FILE:
+        raise LimitError(str(path), found="a larger file", expected=f"at most {MAX_FILE} bytes")
     return parse(raw, str(path))
 
 

@@ -71,7 +71,11 @@ def forward(program: Program, state: State) -> tuple[State, Receipt]:
 
 
 def recover(program: Program, state: State, witness: Witness, receipt: Receipt) -> State:
-    """Run a recovery program; raise `OperationFailed` naming the operation that could not run."""
+    """Run a recovery program; raise `OperationFailed` naming the operation that could not run.
+
+    The receipt is part of what recovery is given. On descriptors it changes nothing: the handles it names are
+    closed by whoever holds them, which is the live harness.
+    """
     del receipt
     parts = state.parts.copy()
     for at, op in enumerate(program):

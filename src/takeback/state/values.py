@@ -17,6 +17,7 @@ from takeback.state.pmap import PMap
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 MAX_DEPTH: Final = 32
+_MOST_DIGITS: Final = 400
 MAX_TEXT: Final = 1_000_000
 MAX_INT: Final = 2**63 - 1
 MAX_ITEMS: Final = 10_000
@@ -31,7 +32,7 @@ def freeze(raw: Any, where: str, *, depth: int = 0) -> Any:
         return text(raw, where)
     if kind is int:
         if abs(raw) > MAX_INT:
-            raise LimitError(where, found=f"a whole number of {len(hex(raw)) * 4 // 10 + 1} digits or more",
+            raise LimitError(where, found=f"a whole number of {int(raw.bit_length() * 0.30103) + 1} digits",
                              expected=f"at most {MAX_INT} in size")  # fmt: skip
         return raw
     if kind is float:
@@ -107,7 +108,8 @@ def encode(plain: Any) -> str:
 def parse(raw: str | bytes, where: str) -> Any:
     """Return the JSON value in `raw`, or raise with line and column."""
     try:
-        return json.loads(raw, object_pairs_hook=lambda pairs: _object(pairs, where), parse_constant=_refuse)
+        return json.loads(raw, object_pairs_hook=lambda pairs: _object(pairs, where), parse_constant=_refuse,
+                          parse_int=_whole_number)  # fmt: skip
     except json.JSONDecodeError as fault:
         place = f"{where}, line {fault.lineno}, column {fault.colno}"
         raise InputError(place, found=f"malformed JSON ({fault.msg})", expected="valid JSON") from None
@@ -117,6 +119,12 @@ def parse(raw: str | bytes, where: str) -> Any:
         raise LimitError(where, found="deeper nesting", expected=f"at most {MAX_DEPTH} levels") from None
     except ValueError as fault:
         raise InputError(where, found=str(fault)[:100], expected="valid JSON") from None
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a whole number of {len(digits)} digits")
+    return int(digits)
 
 
 def _refuse(constant: str) -> Any:

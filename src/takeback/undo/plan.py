@@ -228,17 +228,37 @@ def _what_is_left(history: History, state: State, off: frozenset[int], on: froze
     view = View(history.undone, off, on)
     gone: list[Slot] = []
     left: list[SlotChange] = []
+    nested: dict[Slot, None] = {}
     slots = dict.fromkeys(write.slot for entry in sorted(off | on) for write in history.index.writes(entry))
     for slot in slots:
-        before = get_slot(state, slot)
+        before, deep = get_slot(state, slot), shape_of(slot[0]).nested
         try:
-            after = (history.subtree if shape_of(slot[0]).nested else history.content)(slot, view)
+            after = (history.subtree if deep else history.content)(slot, view)
         except ContentGone:
             gone.append(slot)
-        else:
-            if not same_content(slot, before, after):
-                left.append(SlotChange(slot, before, after))
+            continue
+        if deep and _known_above(history, slot, view):
+            nested[slot] = None
+        elif not same_content(slot, before, after) and not (deep and _leaf_above(state, slot)):
+            left.append(SlotChange(slot, before, after))
+    _nested_changes(history, view, nested, state, left)
     return Gone(tuple(gone), tuple(left))
+
+
+def _known_above(history: History, slot: Slot, view: View) -> bool:
+    """Whether nothing is forgotten of what a slot lies in."""
+    try:
+        for depth in range(2, len(slot)):
+            history.is_container(slot[:depth], view)
+    except ContentGone:
+        return False
+    return True
+
+
+def _leaf_above(state: State, slot: Slot) -> bool:
+    """Whether something that is no container stands where a slot would have to lie."""
+    above = (get_slot(state, slot[:depth]) for depth in range(2, len(slot)))
+    return any(content is not ABSENT and type(content) is not PMap for content in above)
 
 
 def relied_on(history: History, writes: Sequence[Write]) -> dict[int, str]:

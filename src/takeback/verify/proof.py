@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Any, Final
 
 from takeback.errors import ProgramTooLarge
-from takeback.language import Candidate
+from takeback.language import Candidate, Program
 from takeback.runtime import forward
 from takeback.state import SURFACES, Level, Operation, State
 from takeback.state.surface import Component, Edit
@@ -55,7 +55,7 @@ class _Classes:
         self.salt = next(salt for salt in (f"prior{at or ''}" for at in count()) if salt not in text)
         self.foreign = _foreign(candidate)
         named: dict[str, list[Operation]] = {}
-        for op in (*ops, *_mirrored(self.foreign, ops)):
+        for op in (*ops, *_mirrored(self.foreign, candidate.recovery)):
             named.setdefault(op.kind.surface, []).append(op)
         self.parts: list[_Part] = []
         self.empty: dict[str, Any] = {}
@@ -219,15 +219,15 @@ def _foreign(candidate: Candidate) -> list[tuple[Operation, Operation]]:
             if source.target != op.target and source.kind.surface == op.kind.surface]  # fmt: skip
 
 
-def _mirrored(foreign: list[tuple[Operation, Operation]], ops: tuple[Operation, ...]) -> Iterator[Operation]:
+def _mirrored(foreign: list[tuple[Operation, Operation]], recovery: Program) -> Iterator[Operation]:
     """Yield what a restore from another path makes stand at the named paths below its own.
 
-    Where `x` is restored from the capture of `d`, an operation at `x.k` looks at what stood at `d.k`.
+    Where `x` is restored from the capture of `d`, a restore at `x.k` looks at what stood at `d.k`.
     """
     for source, restored in foreign:
         if isinstance(restored.path, tuple):
             depth = len(restored.path)
-            for op in ops:
+            for op in recovery:
                 if op.kind.surface == restored.kind.surface and op.path[:depth] == restored.path:
                     yield replace(source, path=(*source.path, *op.path[depth:]))
 

@@ -80,7 +80,7 @@ def test_a_wrong_option_ends_in_two_with_what_was_expected():
 def test_a_fault_of_the_program_ends_in_two_not_in_no(monkeypatch, capsys):
     from takeback import cli
 
-    def explode() -> None:
+    def explode(**_: object) -> None:
         raise ZeroDivisionError("boom")
 
     monkeypatch.setattr(cli, "app", explode)
@@ -178,3 +178,29 @@ def test_a_command_without_arguments_shows_its_help_and_an_example():
         code, out = _invoke(name, "--help")
         assert code == 0
         assert "Example" in out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["verify", "--json"], ["verify", "F", "--nonsense", "--json"], ["lab", "bogus", "--json"]]
+)
+def test_a_usage_error_with_json_is_one_object_with_the_error(monkeypatch, capsys, arguments):
+    from takeback import cli
+
+    monkeypatch.setattr(sys, "argv", ["takeback", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert _one_object(capsys.readouterr().out)["error"]
+
+
+def test_what_is_no_regular_file_is_refused_without_reading_it(tmp_path):
+    import os
+
+    from takeback.errors import InputError
+    from takeback.language import load_json
+
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        with pytest.raises(InputError, match="no regular file"):
+            load_json(path)

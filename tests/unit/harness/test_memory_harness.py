@@ -182,6 +182,27 @@ def test_what_is_left_of_an_undo_can_be_salvaged_as_a_change_of_its_own():
     assert isinstance(harness.salvage(one), Undone), "where nothing is gone, it is an undo"
 
 
+def test_what_is_left_holds_no_container_that_nothing_else_held_up():
+    harness = open_memory()
+    one = apply(harness, config("z", 1))
+    two = apply(harness, config("z", 2), config("a", {}), config("a.b", 1), config("a.c.d", 1), config("x.y", 1))
+    harness.forget(one)
+    assert [change.slot[1:] for change in harness.undo(two).left] == [("a",), ("x", "y"), ("x",)]
+    harness.salvage(two)
+    assert harness.state.write() == {"config": {"z": 2}}
+
+
+def test_what_lies_in_a_forgotten_container_can_still_be_put_back():
+    harness = open_memory(State.read({"config": {"a": 5}}))
+    one = apply(harness, config("a", {"b": 1}))
+    two = apply(harness, config("a.c", 2), config("a.b", 2))
+    harness.forget(one)
+    gone = harness.undo(two)
+    assert isinstance(gone, Gone)
+    assert set(gone.slots) | {change.slot for change in gone.left} == {("config", "a", "b"), ("config", "a", "c")}
+    assert harness.state.write() == {"config": {"a": {"b": 2, "c": 2}}}
+
+
 @pytest.mark.parametrize(
     ("act", "error"),
     [

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from takeback.harness import open_memory
-from takeback.harness.workspace import init_workspace, open_workspace
+from takeback.harness.founding import init_workspace
+from takeback.harness.workspace import open_workspace
 
 WORKER = """
 import sys

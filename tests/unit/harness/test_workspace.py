@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket as sockets
+from contextlib import contextmanager
 
 import pytest
 from tests.support.changes import (
@@ -19,10 +20,19 @@ from tests.support.changes import (
     tool,
 )
 
-from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, UnsafePathError
+from takeback.errors import (
+    HarnessError,
+    InputError,
+    JournalCorruptError,
+    JournalError,
+    TakebackError,
+    UnsafePathError,
+)
 from takeback.harness import Applied, Undone, Why
 from takeback.harness.doctor import examine_workspace
-from takeback.harness.workspace import init_workspace, open_workspace
+from takeback.harness.founding import init_workspace
+from takeback.harness.workspace import open_workspace
+from takeback.journal import open_journal
 from takeback.journal.failpoint import armed
 from takeback.state import State
 
@@ -253,6 +263,45 @@ def test_a_write_that_fails_in_the_middle_puts_everything_back(root, harness, mo
     assert contents(root) == before
 
 
+@pytest.fixture
+def failing_disk(monkeypatch):
+    def full(*args, **options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    @contextmanager
+    def failing():
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "rename", full)
+            with pytest.raises(HarnessError, match="nothing was changed"):
+                yield
+
+    return failing
+
+
+def test_a_change_that_was_given_up_is_neither_live_nor_undone(root, harness, failing_disk):
+    one = apply(harness, config("a", 1))
+    with failing_disk():
+        harness.apply(candidate(config("b", 1)))
+    given_up = next(harness.ledger.entries()).id
+    for opened in (harness, open_workspace(root, hold=False)):
+        status = opened.status()
+        assert (status.entries, status.undone, status.aborted) == (1, 0, 1)
+        for act in (opened.undo, opened.redo):
+            with pytest.raises(InputError, match="given up while it was made"):
+                act(given_up)
+    with failing_disk():
+        harness.undo(one)
+    given_up = next(harness.ledger.entries()).id
+    with pytest.raises(InputError, match="no undo in force"):
+        harness.redo()
+    harness.restore("#1")
+    assert harness.status().undone == 1
+    with pytest.raises(InputError, match="no undo in force"):
+        harness.redo()
+    with pytest.raises(InputError, match="given up while it was made"):
+        harness.undo(given_up)
+
+
 def test_a_disk_that_fails_while_putting_back_leaves_it_to_recovery(root, monkeypatch):
     first = open_workspace(root)
     rename, calls = os.rename, []
@@ -351,6 +400,28 @@ def test_a_link_in_the_sandbox_is_never_followed(root, harness, tmp_path):
     assert harness.status().clean
 
 
+@pytest.mark.parametrize("name", ["HEAD", "journal.db", "journal.db.lock", ""])
+def test_a_link_among_takebacks_own_files_is_refused_and_nothing_outside_is_written(root, tmp_path, name):
+    place, outside = root / ".takeback" / name, tmp_path / "outside"
+    if place.exists():
+        place.rename(outside)
+    place.symlink_to(outside)
+    before = {path: path.read_bytes() for path in (outside, *outside.rglob("*")) if path.is_file()}
+    with pytest.raises(TakebackError, match="link"):
+        open_workspace(root)
+    assert {path: path.read_bytes() for path in (outside, *outside.rglob("*")) if path.is_file()} == before
+
+
+def test_a_link_swapped_in_for_the_noted_head_is_replaced_not_written_through(root, harness, tmp_path):
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    head = root / ".takeback/HEAD"
+    head.unlink(missing_ok=True)
+    head.symlink_to(outside)
+    apply(harness, config("a", 1))
+    assert (outside.read_text(), head.is_symlink()) == ("mine", False)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -414,6 +485,29 @@ def test_a_journal_cut_back_to_an_old_copy_is_told_and_nothing_is_changed(root, 
         open_workspace(root)
     assert contents(root) == before
     assert [finding.check for finding in examine_workspace(root) if not finding.good] == ["open"]
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_missing_journal_is_named_and_never_made_anew(root, noted):
+    if not noted:
+        (root / ".takeback/HEAD").unlink()
+    for path in (root / ".takeback").glob("journal.db*"):
+        path.unlink()
+    with pytest.raises(JournalError, match=r"journal\.db is missing"):
+        open_workspace(root)
+    assert [finding.check for finding in examine_workspace(root) if not finding.good] == ["chain"]
+    assert not list((root / ".takeback").glob("journal.db*"))
+
+
+def test_an_emptied_journal_is_not_begun_again(root, tmp_path):
+    for path in (root / ".takeback").glob("journal.db*"):
+        path.unlink()
+    open_journal(root / ".takeback/journal.db").close()
+    with pytest.raises(JournalCorruptError, match="ends at record 0, but record 2"):
+        open_workspace(root)
+    (root / ".takeback/HEAD").unlink()
+    with pytest.raises(JournalError, match="missing"):
+        open_workspace(root)
 
 
 def test_a_truncated_journal_is_examined_as_far_as_it_goes(root):

@@ -130,7 +130,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path):
     file = tmp_path / "large.json"
     with file.open("wb") as out:
         out.truncate(4_000_001)
-    with pytest.raises(LimitError, match="found 4000001 bytes"):
+    with pytest.raises(LimitError, match="expected at most 4000000 bytes"):
         load_json(file)
 
 

@@ -164,3 +164,44 @@ def test_proof_knows_the_language():
     assert not verdict.admitted
     assert verdict.grade is Grade.DECLARED
     assert {reason.code.value for reason in verdict.reasons} == {"OUT_OF_LANGUAGE"}
+
+
+def test_what_a_foreign_capture_brings_along_is_looked_at():
+    restore = {"op_type": "restore_config"}
+    candidate = read_candidate(
+        {
+            "mutation": [{"op_type": "set_config", "target": "x", "value": 1}],
+            "witness": [
+                {"op_type": "capture_config", "target": path, "witness_key": key}
+                for path, key in (("d", "wd"), ("d.m", "wm"), ("x", "wx"))
+            ],
+            "recovery": [
+                {**restore, "target": "x", "witness_key": "wd"},
+                {**restore, "target": "x.k.z", "witness_key": "wm"},
+                {**restore, "target": "x", "witness_key": "wx"},
+            ],
+        }
+    )
+    assert not round_trip(candidate, State.read({"config": {"d": {"m": 1, "k": 5}}})).passed
+    assert prove(candidate).grade is Grade.REFUTED
+
+
+def test_a_socket_restored_while_another_still_holds_its_address_is_refuted():
+    candidate = read_candidate(
+        {
+            "mutation": [{"op_type": "set_prompt", "target": "p", "value": "x"}],
+            "witness": [
+                {"op_type": "capture_prompt", "target": "p", "witness_key": "wp"},
+                {"op_type": "capture_socket", "target": "j", "witness_key": "wj"},
+                {"op_type": "capture_socket", "target": "k", "witness_key": "wk"},
+            ],
+            "recovery": [
+                {"op_type": "release_socket", "target": "k", "witness_key": "wj"},
+                {"op_type": "release_socket", "target": "k", "witness_key": "wk"},
+                {"op_type": "restore_prompt", "target": "p", "witness_key": "wp"},
+            ],
+        }
+    )
+    held = {"resources": {"j": {"address": "tcp://127.0.0.1:5000"}}}
+    assert not round_trip(candidate, State.read(held)).passed
+    assert prove(candidate).grade is Grade.REFUTED

@@ -29,4 +29,6 @@ def roundtrip(as_json: bool = JsonFlag) -> None:
         out.print(f"  {name:<11} {time} µs")
     for size, time in result["growth"].items():
         out.print(f"  {int(size):>9,} entries: {time} µs")
+    chains = ", ".join(f"{length}: {time} µs" for length, time in result["chain_growth"].items())
+    out.print(f"  one operation on a middleware chain of length {chains}")
     out.print(f"  growth ratio {result['growth_ratio']}; verifying on 50 states {result['verify_50_states_ms']} ms")
