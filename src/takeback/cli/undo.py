@@ -87,16 +87,21 @@ def redo(
 
 
 def restore(
-    to: str = typer.Option(..., "--to", metavar="ENTRY", help="The entry right after which things should be."),
+    to: str = typer.Option(
+        ...,
+        "--to",
+        metavar="ENTRY|TIME",
+        help="The entry right after which things should be, or a time (ISO 8601, UTC).",
+    ),
     plan: bool = PlanFlag,
     token: str | None = TokenOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Go back, or forward again, to how things were right after an entry. This can be undone as well.
+    """Go back, or forward again, to how things were right after an entry, or at a time. This can be undone as well.
 
-    Example: `takeback restore --to 3f2a91 --dir agent`
+    Example: `takeback restore --to 3f2a91 --dir agent`, or `--to 2031-05-27T14:30:00Z`
     """
     _demand_one(plan=plan, token=token is not None)
 

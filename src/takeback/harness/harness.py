@@ -145,7 +145,7 @@ class Harness:
         return self._toggle("redo", lambda ledger: redo_request(ledger, names), token, cascade=cascade)
 
     def restore(self, to: str, *, token: str | None = None) -> UndoOutcome:
-        """Go back, or forward, to how things were right after an entry."""
+        """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601)."""
         return self._toggle("restore", lambda ledger: restore_request(ledger, to), token, cascade=False)
 
     def adopt(self, note: str = "") -> Adopted | None:

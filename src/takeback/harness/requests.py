@@ -1,19 +1,23 @@
 """From the names a person gives to the entries a plan is about.
 
-An entry is named by the beginning of its id, by `#number`, or `HEAD` for the last entry. Undo of an undo,
-redo or restore is the opposite of what that record did.
+An entry is named by the beginning of its id, by `#number`, or `HEAD` for the last entry; restore takes a time as
+well. Undo of an undo, redo or restore is the opposite of what that record did.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from takeback.errors import InputError
 from takeback.harness.ledger import CHANGES, Ledger
 from takeback.journal import ENTRY_KINDS, Record, resolve
 
+TIME = re.compile(r"[-:T]")
+"""What a time has in it, and the name of an entry has not."""
 TOGGLES = frozenset({"undo", "redo", "restore"})
 
 
@@ -82,8 +86,8 @@ def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
 
 
 def restore_request(ledger: Ledger, name: str) -> Request:
-    """Everything that has to be taken back and brought back to be where an entry left things."""
-    target = named_entry(ledger, name)
+    """Everything that has to be taken back and brought back to be where things were after an entry, or at a time."""
+    target = entry_at(ledger, name) if TIME.search(name) else named_entry(ledger, name)
     undone = set(ledger.history.undone)
     changes_after: set[int] = set()
     for record in ledger.entries():
@@ -97,6 +101,21 @@ def restore_request(ledger: Ledger, name: str) -> Request:
     off = (changes_after - now) | {entry for entry in undone - now if entry <= target.seq}
     on = {entry for entry in now - undone if entry <= target.seq}
     return _request(off, on, (name,))
+
+
+def entry_at(ledger: Ledger, text: str) -> Record:
+    """The last entry at or before a time (ISO 8601, UTC unless it says otherwise)."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError("time", found=text, expected="ISO 8601, such as 2031-05-27T14:30:00Z") from None
+    time = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+    first = ""
+    for record in ledger.entries():
+        first = record.created_at
+        if datetime.fromisoformat(first) <= time:
+            return record
+    raise InputError("time", found=text, expected=f"a time at or after the beginning of the journal, {first}")
 
 
 def opposite(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:

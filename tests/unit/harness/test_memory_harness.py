@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta, timezone
+
 import pytest
 from tests.support.changes import candidate, config, middleware, prompt, tool
 
 from takeback.errors import InputError, UnknownEntryError
 from takeback.harness import Adopted, Applied, Refused, Stale, Undone, Why, open_memory
+from takeback.harness.requests import restore_request
 from takeback.language import read_candidate
 from takeback.state import State
 from takeback.undo import Blocked, Gone, Plan
@@ -234,3 +237,23 @@ def test_two_harnesses_on_one_journal_see_each_other(tmp_path):
     one.status()
     assert one.state.write() == {}
     assert one.journal.check().whole
+
+
+def test_restore_goes_to_a_point_in_time():
+    harness = open_memory()
+    one = apply(harness, config("a", 1))
+    apply(harness, config("a", 2))
+    at = datetime.fromisoformat(harness.journal.find(one)[0].created_at)
+    for text in (at.isoformat(), at.replace(tzinfo=None).isoformat(), f"{at:%Y%m%dT%H%M%S.%f}Z"):
+        assert isinstance(harness.restore(text), Undone)
+        assert harness.state.write() == {"config": {"a": 1}}
+        harness.undo("HEAD")
+    east = at.astimezone(timezone(timedelta(hours=5)))
+    assert harness.plan(lambda ledger: restore_request(ledger, east.isoformat())).state.write() == {
+        "config": {"a": 1}
+    }
+    future = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    assert harness.plan(lambda ledger: restore_request(ledger, future)).changes == ()
+    for text, words in (("2001-01-01", "at or after the beginning"), ("2001-99-01", "ISO 8601")):
+        with pytest.raises(InputError, match=words):
+            harness.restore(text)
