@@ -8,7 +8,8 @@ verdict.admitted, verdict.grade, verdict.counterexample
 
 from takeback.errors import InputError, TakebackError
 from takeback.harness import Harness, open_memory
-from takeback.harness.workspace import init_workspace, open_workspace
+from takeback.harness.founding import init_workspace
+from takeback.harness.workspace import open_workspace
 from takeback.language import Candidate, candidate_schema, gate, read_candidate
 from takeback.state import Level, State, diff, register
 from takeback.synthesize.oracle import oracle
