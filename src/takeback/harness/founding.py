@@ -122,11 +122,6 @@ def _local_journal(place: Path, failing: ExitStack) -> Store:
 def _identity(store: Store, *, own: bool) -> str:
     """A new identity, or that of a beginning which a killed process left in the place of our own journal."""
     ledger = Ledger(store)
-    if not ledger.begun:
-        return uuid.uuid4().hex
-    if own and ledger.last == BEGINNING:
-        return ledger.identity
-    raise HarnessError(
-        f"the journal {store.location} belongs to another workspace",
-        hint="give each workspace a journal of its own: a path, or a URL that ends in #name",
-    )
+    identity = ledger.identity if own and ledger.last == BEGINNING else uuid.uuid4().hex
+    ledger.demand_identity(identity)
+    return identity

@@ -58,7 +58,7 @@ class Harness:
         self._verifier = verifier
         with journal.lock(LOCK_SECONDS):
             self._ledger = Ledger(journal)
-            self._demand_own_journal((about or {}).get("identity"))
+            self._ledger.demand_identity((about or {}).get("identity", self._ledger.identity))
             self._demand_whole_journal()
             if not self._ledger.begun:
                 if not begin:
@@ -66,13 +66,6 @@ class Harness:
                 self._ledger.begin(binding.read(State()) if start is None else start, about or {})
                 self._note()
             self.recovered = self._finish()
-
-    def _demand_own_journal(self, identity: str | None) -> None:
-        if identity is not None and self._ledger.begun and self._ledger.identity != identity:
-            raise HarnessError(
-                f"the journal {self.journal.location} belongs to another workspace",
-                hint="give each workspace a journal of its own: a path, or a URL that ends in #name",
-            )
 
     def _demand_whole_journal(self) -> None:
         """A journal that ends before what was noted of it is not the journal: it was cut, or is an old copy."""

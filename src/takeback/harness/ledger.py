@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from takeback.errors import JournalCorruptError, JournalError
+from takeback.errors import HarnessError, JournalCorruptError, JournalError
 from takeback.harness.codec import StoredIndex, writes_of
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Store
 from takeback.journal.encoding import encode
@@ -53,6 +53,14 @@ class Ledger:
     def begun(self) -> bool:
         """Whether there is a first entry."""
         return self.last > 0
+
+    def demand_identity(self, identity: str) -> None:
+        """Refuse the journal of another workspace."""
+        if self.begun and self.identity != identity:
+            raise HarnessError(
+                f"the journal {self.store.location} belongs to another workspace",
+                hint="give each workspace a journal of its own: a path, or a URL that ends in #name",
+            )
 
     def _base(self) -> Any:
         @cache
