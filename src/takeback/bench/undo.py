@@ -1,6 +1,7 @@
 """How fast an undo is and what it keeps, against an effect-scoped snapshot doing the same work in the same run.
 
-Same work: both look an entry up and answer with the new state and the list of what changes. The snapshot keeps
+Same work (`latency_ratio`): both look an entry up and answer with the new state and the list of what changes.
+`bare_ratio` is against putting the captured values back and no more, without that list. The snapshot keeps
 the value before of every address that was affected; order is part of a chain's value, so it keeps chains whole.
 Growth is one undo on ever larger states and after ever more later entries. Durable figures go through a whole
 harness, next to a bare SQLite insert that is synced as well.
@@ -77,6 +78,19 @@ class ScopedStore:
                 parts[name] = part.drop(key) if content is ABSENT else part.put(key, content)
         return Plan((entry,), (), tuple(changes), State.of(parts))
 
+    def restore(self, entry: int, state: State) -> State:
+        """Put the values back, and say nothing of what that changes."""
+        parts = state.parts.copy()
+        for name, key, content, missing in self._kept[entry]:
+            part = parts[name]
+            if key == ():
+                parts[name] = content
+            elif type(key) is tuple:
+                parts[name] = self._put_path(part, key, content, missing)
+            else:
+                parts[name] = part.drop(key) if content is ABSENT else part.put(key, content)
+        return State.of(parts)
+
     @staticmethod
     def _put_path(part: PMap, path: tuple[str, ...], content: Any, missing: int) -> PMap:
         if content is not ABSENT:
@@ -106,7 +120,7 @@ def measure(*, postgres: str | None = None, sizes: tuple[int, ...] = SIZES,
 def _latency(tasks: int | None) -> dict[str, Any]:
     """Latency and bytes on the fresh tasks, a later change on another surface in between."""
     chosen = load("fresh")[: tasks or None]
-    ours, theirs, own_bytes, their_bytes = [], [], 0, 0
+    ours, theirs, bare, own_bytes, their_bytes = [], [], [], 0, 0
     for at, task in enumerate(chosen):
         trial = situation(task, PROTOCOLS[0], at)
         history, scoped = _history(trial), ScopedStore()
@@ -118,12 +132,14 @@ def _latency(tasks: int | None) -> dict[str, Any]:
             {
                 "ours": call(plan_undo, history, trial.after, (FIRST,)),
                 "theirs": call(scoped.undo, FIRST, trial.after),
+                "bare": call(scoped.restore, FIRST, trial.after),
             },
             rounds=5,
             seconds=0.002,
         )
         ours.append(timed["ours"])
         theirs.append(timed["theirs"])
+        bare.append(timed["bare"])
         own_bytes += len(packed(keep(run_recorded(trial.change, trial.before), trial.before)))
         snapshot = ScopedSnapshot()
         their_bytes += len(packed([snapshot.keep(trial.before.write(), path) for path in snapshot.paths(trial)]))
@@ -132,6 +148,8 @@ def _latency(tasks: int | None) -> dict[str, Any]:
         "undo_us": round(sum(ours) / len(ours), 2),
         "snapshot_us": round(sum(theirs) / len(theirs), 2),
         "latency_ratio": round(sum(ours) / sum(theirs), 2),
+        "bare_us": round(sum(bare) / len(bare), 2),
+        "bare_ratio": round(sum(ours) / sum(bare), 2),
         "bytes": round(own_bytes / len(chosen), 1),
         "snapshot_bytes": round(their_bytes / len(chosen), 1),
         "bytes_ratio": round(own_bytes / their_bytes, 2),

@@ -32,7 +32,7 @@ def init_workspace(path: str | PathLike[str], *, journal: str | None = None, sta
                    secret: bool = False) -> Path:  # fmt: skip
     """Make a directory a workspace: a manifest, a file or directory for each surface, a journal begun.
 
-    Files that are there already are taken as they are; `start` fills in what is not there. A journal's URL goes
+    Files that are there already are taken as they are; `start` fills a directory that has none. A journal's URL goes
     into the manifest, so one with a password is refused; with `secret` it goes there without the password, which
     has to be given again at every opening.
     """
@@ -60,6 +60,11 @@ def init_workspace(path: str | PathLike[str], *, journal: str | None = None, sta
         leaving.callback(binding.close)
         present = binding.read(State())
         if start is not None:
+            if present.size():
+                raise InputError(
+                    str(root), found=f"{present.size()} things already there", expected="an empty directory to fill",
+                    hint="leave the state out to take the directory as it is",
+                )  # fmt: skip
             failing.callback(binding.write, start, present)
             binding.write(present, start)
             present = binding.read(start)

@@ -580,3 +580,17 @@ def free_port():
 def listening(port):
     with sockets.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_a_state_to_begin_with_never_replaces_files_that_are_there(tmp_path):
+    from takeback.errors import InputError
+    from takeback.harness.founding import init_workspace
+    from takeback.state import State
+
+    root = tmp_path / "agent"
+    root.mkdir()
+    (root / "config.toml").write_text("# mine\nmine = 1\n")
+    with pytest.raises(InputError, match="1 things already there"):
+        init_workspace(root, start=State.read({"config": {"theirs": 2}}))
+    assert (root / "config.toml").read_text() == "# mine\nmine = 1\n"
+    assert [path.name for path in root.iterdir()] == ["config.toml"]

@@ -28,7 +28,8 @@ def undo(
         emit(result)
         return
     out.print(
-        f"one undo {result['undo_us']} µs, snapshot {result['snapshot_us']} µs: ratio {result['latency_ratio']}"
+        f"one undo {result['undo_us']} µs, snapshot {result['snapshot_us']} µs: ratio {result['latency_ratio']}; "
+        f"values put back alone {result['bare_us']} µs: ratio {result['bare_ratio']}"
     )
     out.print(
         f"kept for it {result['bytes']} B, snapshot {result['snapshot_bytes']} B: ratio {result['bytes_ratio']}"
