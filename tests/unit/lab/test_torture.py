@@ -28,7 +28,7 @@ def test_a_harness_that_writes_before_it_announces_is_caught(tmp_path, monkeypat
 
 
 def test_a_write_that_is_not_atomic_is_caught(tmp_path, monkeypatch):
-    def torn(self, parent, name, image):
+    def torn(self, parent, name, image, **_):
         from takeback.journal.failpoint import failpoint
 
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644, dir_fd=parent)
