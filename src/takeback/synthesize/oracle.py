@@ -7,7 +7,7 @@ the same surface later survives. The contract lists the addresses the mutation n
 
 from __future__ import annotations
 
-from takeback.language import Candidate, OutOfLanguage, Program, gate
+from takeback.language import Candidate, Program, gate
 from takeback.language.program import infer_contract, read_operation
 from takeback.runtime import effects, forward
 from takeback.state import SURFACES, Contract, Level, Operation, Stage, State
@@ -17,12 +17,7 @@ from takeback.state.values import encode
 def oracle(mutation: Program, level: Level = Level.L1, nominal: State | None = None) -> Candidate | None:
     """Return the mutation with a recovery in the language, or None where the language has none."""
     candidate = invert(mutation, nominal)
-    return None if out_of_language(candidate, level) else candidate
-
-
-def out_of_language(candidate: Candidate, level: Level) -> tuple[OutOfLanguage, ...]:
-    """Return what of an oracle's candidate the language does not have."""
-    return gate(candidate, level)
+    return None if gate(candidate, level) else candidate
 
 
 def invert(mutation: Program, nominal: State | None = None) -> Candidate:

@@ -11,18 +11,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from takeback.lab.tasks.model import FORWARD
+
 Place = tuple[str, ...]
 _DOT = re.compile(r"(?<!\\)\.")
-_SURFACE = {
-    "set_config": "config",
-    "set_prompt": "prompts",
-    "set_routing": "routing",
-    "register_tool": "tools",
-    "add_middleware": "middleware",
-    "add_listener": "listeners",
-    "write_file": "files",
-    "allocate_socket": "resources",
-}
 
 
 def affected(before: Mapping[str, Any], after: Mapping[str, Any], mutation: Iterable[Any]) -> set[Place]:
@@ -49,7 +41,7 @@ def _held(name: str, one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
 
 
 def _target(op: Mapping[str, Any]) -> Place:
-    return _place(_SURFACE[op["op_type"]], op["target"])
+    return _place(FORWARD[op["op_type"]], op["target"])
 
 
 def _place(surface: str, key: str) -> Place:

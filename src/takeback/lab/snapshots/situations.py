@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from takeback.errors import InputError
 from takeback.lab.tasks import Task
+from takeback.lab.tasks.model import FORWARD
 from takeback.language import Program, read_program
 from takeback.runtime import forward
 from takeback.state import SURFACES, Stage, State
@@ -20,16 +21,6 @@ from takeback.state.address import join_dotted, split_dotted
 
 PROTOCOLS: Final = ("different", "same", "front")
 Json = Any
-_SURFACE_OF: Final = {
-    "set_config": "config",
-    "set_prompt": "prompts",
-    "set_routing": "routing",
-    "register_tool": "tools",
-    "add_middleware": "middleware",
-    "add_listener": "listeners",
-    "write_file": "files",
-    "allocate_socket": "resources",
-}
 _FIRST_PORT: Final = 28_000
 
 
@@ -101,7 +92,7 @@ def _at_the_front(raw: list[Json], task: Task) -> list[Json]:
 
 def _beside(op: Json, state: Json, raw: list[Json]) -> Json:
     """A change of another element of the container that `op` writes to."""
-    surface, target = _SURFACE_OF[op["op_type"]], op["target"]
+    surface, target = FORWARD[op["op_type"]], op["target"]
     if surface == "config":
         return _set_config((*split_dotted(target)[:-1], "later_setting"))
     if surface == "files":

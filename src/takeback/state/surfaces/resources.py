@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations, product
 from typing import Any
 
@@ -213,10 +213,3 @@ def _address(raw: Any, where: str) -> str:
     except ValueError:
         raise InputError(where, found=raw, expected=expected) from None
     return found
-
-
-def holdings(value: PMap) -> Iterator[tuple[str, PMap]]:
-    """Yield the sockets the harness itself holds, by key."""
-    for key in value:
-        if value[key]["kind"] == "socket":
-            yield key, value[key]
