@@ -17,10 +17,10 @@ from string import Template
 from typing import Any, Final
 
 from takeback.language import candidate_schema
-from takeback.state import SURFACES, Level
+from takeback.state import SURFACES, Level, Stage
 from takeback.synthesize.models import Message
 
-VERSION: Final = "v1"
+VERSION: Final = "v2"
 MAX_OPERATIONS: Final = 4
 
 
@@ -43,7 +43,10 @@ class PromptSet:
 
     def propose(self, level: Level, *, state: Mapping[str, Any], instruction: str) -> tuple[Message, ...]:
         """Ask for a whole candidate: `state` holds the surfaces the task concerns."""
-        return self._messages("propose.md", level, state=compact(state), instruction=instruction)
+        concerned = ", ".join(f"{name} ({', '.join(forward_operations(name, level))})" for name in state)
+        return self._messages(
+            "propose.md", level, state=compact(state), instruction=instruction, surfaces=concerned
+        )
 
     def repair(self, level: Level, *, mutation: Any, attempt: Any, diagnosis: str) -> tuple[Message, ...]:
         """Ask for witness, recovery and contract anew, with the mutation locked."""
@@ -66,6 +69,12 @@ class PromptSet:
         return Message("system", self.fill("system.md")), Message(
             "user", self.fill(name, language=language, **values)
         )
+
+
+def forward_operations(surface: str, level: Level) -> tuple[str, ...]:
+    """The names of the operations that change a surface in a language."""
+    kinds = SURFACES[surface].kinds
+    return tuple(kind.name for kind in kinds if kind.stage is Stage.FORWARD and level.includes(kind.level))
 
 
 def reply_schema(level: Level, *, mutation: bool) -> dict[str, Any]:
