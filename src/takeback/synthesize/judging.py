@@ -5,14 +5,17 @@ A judge fails closed: a candidate too large to be proved is rejected, with that 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from takeback.errors import ProgramTooLarge
-from takeback.language import Candidate
+from takeback.language import Candidate, gate
 from takeback.state import Level, State
 from takeback.synthesize.loop import Judge
 from takeback.verify import Code, Reason, Verdict, prove, verify_sampled
 from takeback.verify.sampled import rejected
 
 PROOF = "proof"
+SYNTHESISED = ("witness", "recovery")
 
 
 def judge_for(rule: str, level: Level, nominal: State) -> Judge:
@@ -20,6 +23,19 @@ def judge_for(rule: str, level: Level, nominal: State) -> Judge:
     if rule == PROOF:
         return lambda candidate: _proved(candidate, level)
     return lambda candidate: verify_sampled(candidate, rule=rule, level=level, nominal=nominal)
+
+
+def recovery_judge(rule: str, level: Level, nominal: State) -> Judge:
+    """A judge as in the paper's factorial: the language bounds witness and recovery, the mutation may be in any."""
+    inner = judge_for(rule, Level.L2, nominal)
+
+    def judge(candidate: Candidate) -> Verdict:
+        outside = [Reason(Code.OUT_OF_LANGUAGE, str(out)) for out in gate(candidate, level, SYNTHESISED)]
+        if outside:
+            return rejected(outside, rule, level, candidate)
+        return replace(inner(candidate), language=level.value)
+
+    return judge
 
 
 def dev_judge(suite: str, level: Level, nominal: State) -> Judge:

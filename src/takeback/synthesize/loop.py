@@ -29,7 +29,11 @@ Judge = Callable[[Candidate], Verdict]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a repair is run: feedback mode, turns, language, sampling. `seed` + turn is each call's seed."""
+    """How a repair is run: feedback mode, turns, language, sampling. `seed` + turn is each call's seed.
+
+    With `any_mutation` the language bounds what is synthesised only, so a model is asked even where the locked
+    mutation is not in it; the judge must be one that does the same.
+    """
 
     mode: Mode = Mode.D1
     budget: int = 4
@@ -40,6 +44,7 @@ class Settings:
     max_tokens: int = 2048
     reasoning_effort: str | None = None
     isolated: bool = False
+    any_mutation: bool = False
     prompts: PromptSet | None = None
 
     def __post_init__(self) -> None:
@@ -118,7 +123,7 @@ def repair(start: Attempt, model: ChatModel, judge: Judge, settings: Settings) -
     verdict = assess(start, judge, settings.level)
     if verdict.admitted:
         return Repair(start.candidate, verdict, source="start")
-    unsayable = not_in_language(locked, settings.level)
+    unsayable = unsayable_in(locked, settings)
     if unsayable:
         return Repair(None, verdict, unsayable=unsayable)
     turns: list[Turn] = []
@@ -148,9 +153,11 @@ def assess(attempt: Attempt, judge: Judge, level: Level) -> Verdict:
     return judge(attempt.candidate)
 
 
-def not_in_language(mutation: Program, level: Level) -> tuple[OutOfLanguage, ...]:
-    """What of a mutation a language does not have; if anything, no recovery in it can be admitted."""
-    return gate(Candidate(mutation, (), (), Contract()), level, ("mutation",))
+def unsayable_in(mutation: Program, settings: Settings) -> tuple[OutOfLanguage, ...]:
+    """What of a mutation the language does not have, where it must: then no recovery can be admitted."""
+    if settings.any_mutation:
+        return ()
+    return gate(Candidate(mutation, (), (), Contract()), settings.level, ("mutation",))
 
 
 def _request(

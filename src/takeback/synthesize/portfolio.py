@@ -11,22 +11,19 @@ from dataclasses import replace
 from takeback.errors import InputError
 from takeback.state import State
 from takeback.synthesize.attempt import Attempt
-from takeback.synthesize.loop import Judge, Repair, Settings, assess, not_in_language, repair
+from takeback.synthesize.loop import Judge, Repair, Settings, assess, repair, unsayable_in
 from takeback.synthesize.models import ChatModel
-from takeback.synthesize.oracle import oracle
-from takeback.verify.sampled import rejected
+from takeback.synthesize.oracle import invert
 
 
 def repair_with_oracle(start: Attempt, judge: Judge, settings: Settings, nominal: State | None = None) -> Repair:
     """The oracle's recovery, judged; one pass, no turns."""
     if start.mutation is None:
         raise InputError("candidate", found="no readable mutation", expected="a mutation to find a recovery for")
-    unsayable = not_in_language(start.mutation, settings.level)
-    found = oracle(start.mutation, settings.level, nominal)
-    if found is None:
-        return Repair(None, rejected((), "oracle", settings.level), unsayable=unsayable, source="oracle")
+    found = invert(start.mutation, nominal)
     verdict = judge(found)
-    return Repair(found if verdict.admitted else None, verdict, source="oracle")
+    unsayable = unsayable_in(start.mutation, settings)
+    return Repair(found if verdict.admitted else None, verdict, unsayable=unsayable, source="oracle")
 
 
 def repair_with_portfolio(

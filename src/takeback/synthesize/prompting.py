@@ -44,9 +44,7 @@ class PromptSet:
     def propose(self, level: Level, *, state: Mapping[str, Any], instruction: str) -> tuple[Message, ...]:
         """Ask for a whole candidate: `state` holds the surfaces the task concerns."""
         concerned = ", ".join(f"{name} ({', '.join(forward_operations(name, level))})" for name in state)
-        return self._messages(
-            "propose.md", level, state=compact(state), instruction=instruction, surfaces=concerned
-        )
+        return self._messages("propose.md", level, state=compact(state), instruction=instruction, surfaces=concerned)
 
     def repair(self, level: Level, *, mutation: Any, attempt: Any, diagnosis: str) -> tuple[Message, ...]:
         """Ask for witness, recovery and contract anew, with the mutation locked."""

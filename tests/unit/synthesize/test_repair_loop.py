@@ -16,8 +16,8 @@ from takeback.errors import InputError, ServiceFault
 from takeback.language import Candidate
 from takeback.state import Level, State
 from takeback.synthesize.attempt import Attempt, attempt_from
-from takeback.synthesize.judging import judge_for
-from takeback.synthesize.loop import Repair, Settings, repair
+from takeback.synthesize.judging import judge_for, recovery_judge
+from takeback.synthesize.loop import Judge, Repair, Settings, repair
 from takeback.synthesize.models import Endpoint, OpenAIModel, RecordingModel, ReplayModel
 from takeback.synthesize.portfolio import repair_with_oracle, repair_with_portfolio
 from takeback.verify import Code, Reason, Verdict, prove, verify_on, verify_sampled
@@ -41,12 +41,12 @@ def judge_l0(candidate: Candidate) -> Verdict:
 
 
 def run(
-    script: list[Act], settings: Settings = DEFAULT, start: Attempt = START, **endpoint: Any
+    script: list[Act], settings: Settings = DEFAULT, start: Attempt = START, by: Judge | None = None, **endpoint: Any
 ) -> tuple[Repair, FaultServer]:
     with FaultServer(script) as server:
         defaults: dict[str, Any] = {"model": "m", "timeout_s": 5, "max_retries": 0, "max_reply_chars": 5000}
         model = OpenAIModel(Endpoint(base_url=server.base_url, **{**defaults, **endpoint}), sleep=lambda _: None)
-        found = repair(start, model, judge_l0 if settings.level is Level.L0 else judge, settings)
+        found = repair(start, model, by or (judge_l0 if settings.level is Level.L0 else judge), settings)
     return found, server
 
 
@@ -169,6 +169,25 @@ def test_a_mutation_that_the_language_cannot_say_asks_nothing() -> None:
     assert found.admitted is None
     assert [out.op_type for out in found.unsayable] == ["add_middleware"]
     assert server.seen == []
+
+
+def test_where_the_language_bounds_the_recovery_alone_a_model_is_asked_about_any_mutation() -> None:
+    start = attempt_from({"mutation": [{"op_type": "add_middleware", "target": "x", "value": {"handler": "h"}}]})
+    judge = recovery_judge("proof", Level.L0, nominal_state())
+    found, server = run([Act(text=GOOD)], Settings(level=Level.L0, any_mutation=True), start=start, by=judge)
+    assert found.admitted is None
+    assert found.unsayable == ()
+    assert len(server.seen) == 4
+
+
+@pytest.mark.parametrize(("level", "admitted"), [(Level.L0, False), (Level.L1, True)])
+def test_a_recovery_judge_turns_away_a_recovery_out_of_the_language(level: Level, admitted: bool) -> None:
+    start = attempt_from({"mutation": [{"op_type": "write_file", "target": "a", "value": "x"}]})
+    judge = recovery_judge("proof", level, nominal_state())
+    found = repair_with_oracle(start, judge, Settings(level=level, any_mutation=True))
+    assert (found.admitted is not None, found.verdict.language) == (admitted, level.value)
+    wanted = set() if admitted else {Code.OUT_OF_LANGUAGE}
+    assert {reason.code for reason in found.verdict.reasons} == wanted
 
 
 def test_a_start_without_a_readable_mutation_is_an_error() -> None:

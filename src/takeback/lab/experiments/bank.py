@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from takeback.errors import InputError
 from takeback.lab.experiments.natural import Entry, natural_lock, protocol
@@ -20,11 +20,12 @@ from takeback.lab.lock import Lock, check, read_json, read_lock, write_lock, wri
 from takeback.lab.tasks import Task, get
 from takeback.state import Level, State
 from takeback.synthesize.attempt import Attempt, attempt_from
-from takeback.synthesize.judging import judge_for
+from takeback.synthesize.judging import recovery_judge
 from takeback.synthesize.loop import Settings
 from takeback.synthesize.portfolio import repair_with_oracle
 
 Stratum = Literal["S0", "S1", "residual"]
+STRATA: Final[Mapping[Level, Stratum]] = {Level.L0: "S0", Level.L1: "S1"}
 BANK = "bank.json"
 LOCK = "lock.json"
 
@@ -103,13 +104,12 @@ def cohort(entries: Sequence[Mapping[str, Any]]) -> tuple[Case, ...]:
 def stratum_of(task: Task, attempt: Attempt) -> Stratum:
     """S0 if the oracle recovers the mutation in L0, S1 if only in L1, else residual."""
     nominal = State.read(task.state, task.id)
-    found = {
-        level: repair_with_oracle(attempt, judge_for("split-wald", level, nominal), Settings(level=level), nominal)
-        for level in (Level.L0, Level.L1)
-    }
-    if found[Level.L0].admitted is not None:
-        return "S0"
-    return "S1" if found[Level.L1].admitted is not None else "residual"
+    for level, stratum in STRATA.items():
+        settings = Settings(level=level, any_mutation=True)
+        judge = recovery_judge("split-wald", level, nominal)
+        if repair_with_oracle(attempt, judge, settings, nominal).admitted is not None:
+            return stratum
+    return "residual"
 
 
 def stratified(cases: Sequence[Case], per_stratum: int | None) -> tuple[Case, ...]:

@@ -1,7 +1,7 @@
 """The factorial: {D0, D1} × {L0, L1} on the frozen failures, and its replication with another model.
 
-Delivers outcomes task by task, as the report wants them; nothing is added up here. A mutation that L0 cannot say
-has no admissible recovery in L0, so its L0 cells are decided by the gate and no model is asked.
+Delivers outcomes task by task, as the report wants them; nothing is added up here. The language of a cell bounds
+witness and recovery, as in the paper: a model is asked in the L0 cells whatever the locked mutation is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from takeback.lab.experiments.natural import FIRST_SEED, task_index
 from takeback.lab.experiments.units import Tick, run_units
 from takeback.lab.lock import Lock, make_lock
 from takeback.state import Level
-from takeback.synthesize.judging import judge_for
+from takeback.synthesize.judging import recovery_judge
 from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.method import Method
 from takeback.synthesize.prompting import prompt_set
@@ -80,8 +80,9 @@ def run_cell(case: Case, cell: str, method: Method, plan: Plan) -> Repair:
         level=level,
         seed=FIRST_SEED + task_index(case.task),
         max_tokens=plan.max_tokens,
+        any_mutation=True,
     )
-    return method(case.attempt, judge_for(plan.rule, level, case.nominal), settings, case.nominal)
+    return method(case.attempt, recovery_judge(plan.rule, level, case.nominal), settings, case.nominal)
 
 
 def run_cells(plan: Plan, method: Method, *, workers: int = 1, tick: Tick | None = None) -> Results:
