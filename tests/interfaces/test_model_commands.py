@@ -72,6 +72,16 @@ def test_a_recorded_repair_replays_to_the_same_bytes(candidate: Path, tmp_path: 
     assert run(*words, f"replay:{tmp_path / 'rec'}", home=tmp_path).stdout == first.stdout
 
 
+def test_a_service_is_sent_what_sampling_says_and_nothing_that_it_leaves_out(candidate: Path, tmp_path: Path) -> None:
+    said = "temperature=none, top_p=none, max_tokens=300, reasoning_effort=high"
+    with FaultServer([Act(text=json.dumps(GOOD))]) as server:
+        words = ("repair", candidate, "--synthesizer", "openai:m", "--sampling", said)
+        assert run(*words, home=tmp_path, server=server).exit_code == 0
+    [seen] = server.seen
+    assert not {"temperature", "top_p"} & set(seen.body)
+    assert (seen.body["max_tokens"], seen.body["reasoning_effort"]) == (300, "high")
+
+
 def test_an_outage_is_a_fault_and_the_key_is_nowhere(candidate: Path, tmp_path: Path) -> None:
     with FaultServer([Act(status=401, echo_key=True)]) as server:
         words = ("repair", candidate, "--synthesizer", "openai:m", "--record", tmp_path / "rec")
@@ -108,6 +118,15 @@ def test_the_local_model_without_weights_says_how_to_get_them(candidate: Path, t
         ("--rule", "mood"),
         ("--language", "L9"),
         ("--record", "somewhere"),
+        ("--sampling", "heat=1"),
+        ("--sampling", "temperature=hot"),
+        ("--sampling", "temperature=2.1"),
+        ("--sampling", "top_p=-0.1"),
+        ("--sampling", "top_p=nan"),
+        ("--sampling", "top_p=0.5,top_p=0.6"),
+        ("--sampling", "max_tokens=0"),
+        ("--sampling", "max_tokens=none"),
+        ("--sampling", "reasoning_effort="),
     ],
 )
 def test_a_wrong_option_names_itself(candidate: Path, tmp_path: Path, words: tuple[str, str]) -> None:
@@ -152,6 +171,24 @@ def test_lab_natural_freezes_a_bank_that_replays_and_feeds_the_factorial(tmp_pat
     cells = run("lab", "factorial", "--bank", folder, "--json", "--out", tmp_path / "out", home=tmp_path)
     assert json.loads(cells.stdout)["cells"]["D0L0"] == {"all": [1, 1], "S0": [1, 1], "S1": [0, 0]}
     assert run("lab", "verify", tmp_path / "out", home=tmp_path).exit_code == 0
+
+
+def test_a_bank_made_with_other_sampling_replays_without_being_told(tmp_path: Path) -> None:
+    folder = tmp_path / "bank"
+    with FaultServer([Act(text="no")]) as server:
+        words = ("lab", "natural", "--synthesizer", "openai:m", "--tasks", 2, "--record", folder, "--freeze", folder)
+        made = run(*words, "--sampling", "temperature=0.7", "--json", home=tmp_path, server=server)
+    assert {seen.body["temperature"] for seen in server.seen} == {0.7}
+    again = run("lab", "natural", "--synthesizer", f"replay:{folder}", "--json", home=tmp_path)
+    assert json.loads(again.stdout)["lock"] == json.loads(made.stdout)["lock"]
+
+
+def test_a_replication_is_locked_as_it_is_run(tmp_path: Path) -> None:
+    locking = ("lab", "lock", "replication", "--model", "oracle", "--per-stratum", 1, "--out", tmp_path, "--json")
+    locked = run(*locking, home=tmp_path)
+    asked = ("lab", "replication", "--out", tmp_path, "--json", "--per-stratum")
+    assert json.loads(run(*asked, 1, home=tmp_path).stdout)["lock"] == json.loads(locked.stdout)["digest"]
+    assert isinstance(run(*asked, 2, home=tmp_path).exception, LockChanged)
 
 
 def test_a_run_under_another_lock_than_the_frozen_one_refuses_before_it_asks(tmp_path: Path) -> None:

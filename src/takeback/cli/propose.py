@@ -10,6 +10,7 @@ import typer
 
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.repair import show_repair
+from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.synthesizing import (
     BudgetOption,
     FeedbackOption,
@@ -45,6 +46,7 @@ def propose(
     budget: int = BudgetOption,
     rule: str = typer.Option("split-wald", "--rule", help="Who judges."),
     oracle: bool = typer.Option(True, "--oracle/--no-oracle", help="Mend with the oracle before asking again."),
+    sampling: str = SamplingOption,
     record: Path | None = RecordOption,
     threads: int = ThreadsOption,
     as_json: bool = JsonFlag,
@@ -54,7 +56,7 @@ def propose(
     Example: `takeback propose --task nat_cfg_001 --synthesizer replay`
     """
     task = get(task_id)
-    settings = Settings(mode=read_mode(feedback), budget=budget, level=LEVEL)
+    settings = Settings(mode=read_mode(feedback), budget=budget, level=LEVEL, sampling=read_sampling(sampling))
     with opened(synthesizer, record, threads) as found:
         if found.model is None:
             raise InputError(
@@ -75,7 +77,7 @@ def run_joint(task: Task, found: Opened, count: int, settings: Settings, rule: s
         raise InputError("--synthesizer", found=str(found.spec), expected="a model")
     nominal = State.read(task.state, task.id)
     judge = judge_for(rule, settings.level, nominal)
-    first = proposal_request(task, model.name)
+    first = proposal_request(task, model.name, sampling=settings.sampling)
 
     def mend(attempt: Any) -> Repair:
         if oracle:

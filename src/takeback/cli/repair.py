@@ -8,6 +8,7 @@ import typer
 
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.reading import CandidateFile, LanguageOption, StateOption, read_level, read_state
+from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.showing import show_verdict
 from takeback.cli.synthesizing import (
     BudgetOption,
@@ -41,6 +42,7 @@ def repair(
     rule: str = typer.Option("proof", "--rule", help=f"Who judges: {', '.join(RULE_NAMES)}."),
     state: Path | None = StateOption,
     seed: int = typer.Option(7000, "--seed", help="Seed of the first call, less one."),
+    sampling: str = SamplingOption,
     record: Path | None = RecordOption,
     threads: int = ThreadsOption,
     as_json: bool = JsonFlag,
@@ -58,7 +60,9 @@ def repair(
     if start.mutation is None and start.rejected is not None:
         raise InputError(str(file), found=start.rejected.detail, expected="a mutation that can be read")
     level, nominal = read_level(language), read_state(state)
-    settings = Settings(mode=read_mode(feedback), budget=budget, level=level, seed=seed)
+    settings = Settings(
+        mode=read_mode(feedback), budget=budget, level=level, seed=seed, sampling=read_sampling(sampling)
+    )
     with opened(synthesizer, record, threads) as found:
         done = found.method(start, judge_for(rule, level, nominal), settings, nominal)
     if as_json:

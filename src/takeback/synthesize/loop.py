@@ -16,7 +16,7 @@ from takeback.errors import InputError
 from takeback.language import Candidate, OutOfLanguage, Program, gate
 from takeback.state import Contract, Level
 from takeback.synthesize.attempt import Attempt, read_repair, reason_of
-from takeback.synthesize.models import Account, ChatModel, Reply, Request
+from takeback.synthesize.models import PAPER, Account, ChatModel, Reply, Request, Sampling
 from takeback.synthesize.prompting import PromptSet, prompt_set
 from takeback.verify import Code, Verdict
 from takeback.verify.sampled import rejected as turned_away
@@ -39,10 +39,7 @@ class Settings:
     budget: int = 4
     level: Level = Level.L1
     seed: int = 7000
-    temperature: float = 0.2
-    top_p: float = 0.95
-    max_tokens: int = 2048
-    reasoning_effort: str | None = None
+    sampling: Sampling = PAPER
     isolated: bool = False
     any_mutation: bool = False
     prompts: PromptSet | None = None
@@ -173,9 +170,6 @@ def _request(
         model=model,
         messages=messages,
         schema=prompts.schema(settings.level, mutation=False),
-        temperature=settings.temperature,
-        top_p=settings.top_p,
         seed=settings.seed + number,
-        max_tokens=settings.max_tokens,
-        reasoning_effort=settings.reasoning_effort,
+        **settings.sampling.to_json(),
     )

@@ -10,7 +10,15 @@ from rich.table import Table
 
 from takeback.cli.lab.experimenting import OutOption, RuleOption, WorkersOption, bar, begin, deliver
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.synthesizing import BudgetOption, OracleOption, RecordOption, ThreadsOption, opened, read_mode
+from takeback.cli.sampling import SamplingOption, read_sampling
+from takeback.cli.synthesizing import (
+    BudgetOption,
+    OracleOption,
+    RecordOption,
+    ThreadsOption,
+    opened,
+    read_mode,
+)
 from takeback.lab.experiments.bank import shipped
 from takeback.lab.experiments.controlled import MODES, Plan, by_defect, freeze, load_plan, run_controlled
 from takeback.synthesize.spec import parse_spec
@@ -28,6 +36,7 @@ def controlled(
     feedback: str | None = typer.Option(None, "--feedback", help="Feedback modes, separated by commas; all of them."),
     budget: int = BudgetOption,
     rule: str = RuleOption,
+    sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
     freeze_to: Path | None = typer.Option(None, "--freeze", metavar="DIR", help="Write what was run there."),
@@ -43,7 +52,7 @@ def controlled(
     """
     modes = MODES if feedback is None else tuple(read_mode(name.strip()) for name in feedback.split(","))
     locked = by_defect(per_defect)
-    plan = Plan(locked[:tasks], modes=modes, budget=budget, rule=rule)
+    plan = Plan(locked[:tasks], modes=modes, budget=budget, rule=rule, sampling=read_sampling(sampling))
     recording = shipped().with_name("controlled")
     spec = parse_spec(synthesizer)
     if spec.kind == "replay" and tasks is None and per_defect is None and feedback is None:

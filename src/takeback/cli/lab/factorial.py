@@ -11,11 +11,17 @@ from rich.table import Table
 from takeback.cli.lab import lab_extra
 from takeback.cli.lab.experimenting import BankOption, OutOption, RuleOption, WorkersOption, bar, begin, deliver
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.synthesizing import BudgetOption, OracleOption, RecordOption, ThreadsOption, opened
+from takeback.cli.sampling import SamplingOption, read_sampling
+from takeback.cli.synthesizing import (
+    BudgetOption,
+    OracleOption,
+    RecordOption,
+    ThreadsOption,
+    opened,
+)
 from takeback.lab.experiments.bank import cohort, load_bank, shipped, stratified
 from takeback.lab.experiments.factorial import CELLS, Plan, discordant, read_cell, report_data, run_cells
-
-REPLICATION = 48
+from takeback.lab.experiments.replication import PER_STRATUM, replication_plan
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -32,6 +38,7 @@ def factorial(
     rule: str = RuleOption,
     cells: str = typer.Option(",".join(CELLS), "--cells", help="Cells, such as adaptiveL1, separated by commas."),
     bank: Path | None = BankOption,
+    sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
     out_dir: Path | None = OutOption,
@@ -46,15 +53,16 @@ def factorial(
     chosen = tuple(cell.strip() for cell in cells.split(","))
     for cell in chosen:
         read_cell(cell)
-    plan = Plan(cases, budget=budget, rule=rule, cells=chosen)
+    plan = Plan(cases, budget=budget, rule=rule, cells=chosen, sampling=read_sampling(sampling))
     _run("factorial", plan, synthesizer, workers, record, out_dir, threads, as_json=as_json)
 
 
 def replication(
     synthesizer: str = OracleOption,
-    per_stratum: int = typer.Option(REPLICATION, "--per-stratum", min=1, help="The first tasks of each stratum."),
+    per_stratum: int = typer.Option(PER_STRATUM, "--per-stratum", min=1, help="The first tasks of each stratum."),
     budget: int = BudgetOption,
     bank: Path | None = BankOption,
+    sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
     out_dir: Path | None = OutOption,
@@ -65,10 +73,8 @@ def replication(
 
     Example: `takeback lab replication --synthesizer openai:MODEL --per-stratum 48 --record DIR`
     """
-    cases = tuple(
-        case for case in stratified(cohort(load_bank(bank).entries), per_stratum) if case.stratum != "residual"
-    )
-    _run("replication", Plan(cases, budget=budget), synthesizer, workers, record, out_dir, threads, as_json=as_json)
+    plan = replication_plan(bank, per_stratum, budget, read_sampling(sampling))
+    _run("replication", plan, synthesizer, workers, record, out_dir, threads, as_json=as_json)
 
 
 def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | None, out_dir: Path | None,

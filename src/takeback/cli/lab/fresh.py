@@ -11,7 +11,15 @@ from rich.table import Table
 from takeback.cli.lab import lab_extra
 from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, begin, deliver
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.synthesizing import BudgetOption, OracleOption, RecordOption, ThreadsOption, opened, read_mode
+from takeback.cli.sampling import SamplingOption, read_sampling
+from takeback.cli.synthesizing import (
+    BudgetOption,
+    OracleOption,
+    RecordOption,
+    ThreadsOption,
+    opened,
+    read_mode,
+)
 from takeback.counterfactual import SUITES
 from takeback.errors import InputError
 from takeback.lab.experiments.bank import shipped
@@ -29,6 +37,7 @@ def fresh(
     suites: str = typer.Option(",".join(SUITES), "--suites", help="Development suites, separated by commas."),
     feedback: str = typer.Option("D0", "--feedback", help="What a failed turn is told."),
     budget: int = BudgetOption,
+    sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
     out_dir: Path | None = OutOption,
@@ -46,7 +55,13 @@ def fresh(
     for name in names:
         if name not in SUITES:
             raise InputError("--suites", found=name, expected=f"some of {', '.join(SUITES)}")
-    plan = Plan(fresh_tasks()[:tasks], suites=names, budget=budget, mode=read_mode(feedback))
+    plan = Plan(
+        fresh_tasks()[:tasks],
+        suites=names,
+        budget=budget,
+        mode=read_mode(feedback),
+        sampling=read_sampling(sampling),
+    )
     recording = shipped().with_name("fresh")
     units = len(plan.tasks) * len(names)
     with opened(synthesizer, record, threads, recording) as found, bar("repairs", units) as tick:

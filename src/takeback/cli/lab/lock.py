@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.lab.lock import make_lock
 from takeback.lab.protocol import freeze, frozen_path, protocol_parts
 
@@ -41,6 +42,7 @@ def lock(
     per_defect: int | None = PerDefectOption,
     budget: int | None = BudgetOption,
     rule: str | None = RuleOption,
+    sampling: str = SamplingOption,
     results: Path = OutOption,
     replace: bool = ReplaceFlag,
     as_json: bool = JsonFlag,
@@ -59,6 +61,7 @@ def lock(
         "per_defect": per_defect,
         "budget": budget,
         "rule": rule,
+        "sampling": read_sampling(sampling) if sampling else None,
     }
     options = {option: value for option, value in given.items() if value is not None}
     made = freeze(results, make_lock(name, protocol_parts(name, options)), replace=replace)

@@ -10,13 +10,14 @@ from rich.table import Table
 
 from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, begin, deliver
 from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.synthesizing import RecordOption, ThreadsOption, opened
 from takeback.errors import InputError
 from takeback.lab.experiments.bank import cohort, freeze, load_bank
 from takeback.lab.experiments.natural import OUTCOMES, Entry, answer, natural_lock, round_robin, tally
 from takeback.lab.experiments.units import run_units
 from takeback.lab.tasks import FAMILIES, Task, load
-from takeback.synthesize.models import ChatModel, ReplayModel
+from takeback.synthesize.models import ChatModel, ReplayModel, Sampling
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -28,6 +29,7 @@ def natural(
     synthesizer: str = typer.Option("replay", "--synthesizer", help="A model: replay[:DIR], local, openai:MODEL."),
     tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many tasks, families in turn."),
     per_family: int | None = typer.Option(None, "--per-family", min=1, help="Lock only the first of each family."),
+    sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
     freeze_to: Path | None = typer.Option(None, "--freeze", metavar="DIR", help="Freeze the bank there."),
@@ -37,25 +39,26 @@ def natural(
 ) -> None:
     """Ask for one candidate a task, no rerolls: admissible, defective or inadequate, by family.
 
-    With `replay` and no number of tasks, the tasks are those of the recording's bank.
+    With `replay` and no number of tasks, tasks and sampling are those of the recording's bank.
 
     Example: `takeback lab natural --synthesizer replay --json`
     """
+    drawn = read_sampling(sampling)
     with opened(synthesizer, record, threads) as found:
         if found.model is None:
             raise InputError("--synthesizer", found=synthesizer, expected="replay[:DIR], local or openai:MODEL")
         if isinstance(found.model, ReplayModel) and tasks is None and per_family is None:
             bank = load_bank(Path(found.spec.argument) if found.spec.argument else None)
-            locked, chosen = bank.locked_tasks(), bank.tasks()
+            locked, chosen, drawn = bank.locked_tasks(), bank.tasks(), bank.sampling
         else:
             locked = round_robin(load("natural"), per_family)
             chosen = locked[:tasks]
         name = found.model.name
-        lock = natural_lock(locked, name)
+        lock = natural_lock(locked, name, drawn)
         begin(out_dir, lock)
-        entries = _ask(chosen, found.model, workers)
+        entries = _ask(chosen, found.model, drawn, workers)
     if freeze_to is not None:
-        freeze(freeze_to, name, locked, entries)
+        freeze(freeze_to, name, locked, entries, drawn)
     strata: dict[str, str] = {case.task.id: case.stratum for case in cohort([entry.to_json() for entry in entries])}
     data = {"label": name, "tasks": [_row(entry, strata) for entry in entries]}
     summary = {
@@ -73,9 +76,9 @@ def natural(
     finish(yes=True)
 
 
-def _ask(chosen: tuple[Task, ...], model: ChatModel, workers: int) -> list[Entry]:
+def _ask(chosen: tuple[Task, ...], model: ChatModel, drawn: Sampling, workers: int) -> list[Entry]:
     with bar("tasks", len(chosen)) as tick:
-        return run_units(chosen, lambda task: answer(task, model), workers=workers, tick=tick)
+        return run_units(chosen, lambda task: answer(task, model, drawn), workers=workers, tick=tick)
 
 
 def _row(entry: Entry, strata: dict[str, str]) -> dict[str, Any]:

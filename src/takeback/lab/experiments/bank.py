@@ -22,6 +22,7 @@ from takeback.state import Level, State
 from takeback.synthesize.attempt import Attempt, attempt_from
 from takeback.synthesize.judging import recovery_judge
 from takeback.synthesize.loop import Settings
+from takeback.synthesize.models import PAPER, Sampling
 from takeback.synthesize.portfolio import repair_with_oracle
 
 Stratum = Literal["S0", "S1", "residual"]
@@ -46,9 +47,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Bank:
-    """A frozen bank: the model that made it, the tasks that were locked, and the entries that ran."""
+    """A frozen bank: the model that made it and how, the tasks that were locked, and the entries that ran."""
 
     model: str
+    sampling: Sampling
     locked: tuple[str, ...]
     lock: Lock
     entries: tuple[dict[str, Any], ...]
@@ -60,7 +62,7 @@ class Bank:
     def locked_tasks(self) -> tuple[Task, ...]:
         """The tasks that were locked before the first call; raises `LockChanged` if one is another now."""
         tasks = tuple(get(task_id) for task_id in self.locked)
-        check(self.lock, protocol(model=self.model, chosen=tasks))
+        check(self.lock, protocol(model=self.model, chosen=tasks, sampling=self.sampling))
         return tasks
 
 
@@ -69,12 +71,20 @@ def shipped() -> Path:
     return Path(str(resources.files("takeback.lab").joinpath("recorded", "natural")))
 
 
-def freeze(folder: Path, model: str, tasks: Sequence[Task], entries: Sequence[Entry]) -> Bank:
+def freeze(
+    folder: Path, model: str, tasks: Sequence[Task], entries: Sequence[Entry], sampling: Sampling = PAPER
+) -> Bank:
     """Write a bank and its lock: `tasks` are all that were locked, `entries` those that ran."""
-    lock = natural_lock(tasks, model)
+    lock = natural_lock(tasks, model, sampling)
     ids = tuple(task.id for task in tasks)
-    bank = Bank(model, ids, lock, tuple(entry.to_json() for entry in entries))
-    body = {"model": model, "locked": list(ids), "lock": lock.digest, "entries": list(bank.entries)}
+    bank = Bank(model, sampling, ids, lock, tuple(entry.to_json() for entry in entries))
+    body = {
+        "model": model,
+        "sampling": sampling.to_json(),
+        "locked": list(ids),
+        "lock": lock.digest,
+        "entries": list(bank.entries),
+    }
     write_whole(folder / BANK, (json.dumps(body, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
     write_lock(lock, folder / LOCK)
     return bank
@@ -85,9 +95,12 @@ def load_bank(folder: Path | None = None) -> Bank:
     path = (folder or shipped()) / BANK
     raw = read_json(path)
     try:
-        return Bank(raw["model"], tuple(raw["locked"]), read_lock(path.with_name(LOCK)), tuple(raw["entries"]))
+        lock, sampling = read_lock(path.with_name(LOCK)), Sampling(**raw["sampling"])
+        return Bank(raw["model"], sampling, tuple(raw["locked"]), lock, tuple(raw["entries"]))
     except (KeyError, TypeError):
-        raise InputError(str(path), found="another form", expected="a bank: model, locked, lock, entries") from None
+        raise InputError(
+            str(path), found="another form", expected="a bank: model, sampling, locked, lock, entries"
+        ) from None
 
 
 def cohort(entries: Sequence[Mapping[str, Any]]) -> tuple[Case, ...]:

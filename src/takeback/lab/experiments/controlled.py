@@ -20,6 +20,7 @@ from takeback.synthesize.attempt import attempt_from
 from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.method import Method
+from takeback.synthesize.models import PAPER, Sampling
 from takeback.synthesize.prompting import prompt_set
 
 RAN: Final = "ran.json"
@@ -37,7 +38,7 @@ class Plan:
     budget: int = 4
     rule: str = "split-wald"
     level: Level = Level.L1
-    max_tokens: int = 2048
+    sampling: Sampling = PAPER
 
     def parts(self, model: str) -> dict[str, Any]:
         """What a lock of the run freezes."""
@@ -46,7 +47,7 @@ class Plan:
             "seeds": [FIRST_SEED + task_index(task) for task in self.tasks],
             "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
             "prompts": [prompt_set().digest(), templates_digest()],
-            "model": {"name": model, "temperature": 0.2, "top_p": 0.95, "max_tokens": self.max_tokens},
+            "model": {"name": model, **self.sampling.to_json()},
             "analysis": {"rule": self.rule, "budget": self.budget, "modes": [mode.value for mode in self.modes]},
         }
 
@@ -56,16 +57,22 @@ class Plan:
 
 
 def protocol(
-    *, model: str, per_defect: int | None = None, budget: int = 4, rule: str = "split-wald"
+    *,
+    model: str,
+    per_defect: int | None = None,
+    budget: int = 4,
+    rule: str = "split-wald",
+    sampling: Sampling = PAPER,
 ) -> dict[str, Any]:
     """What a lock of this experiment freezes."""
-    return Plan(by_defect(per_defect), budget=budget, rule=rule).parts(model)
+    return Plan(by_defect(per_defect), budget=budget, rule=rule, sampling=sampling).parts(model)
 
 
 def freeze(folder: Path, plan: Plan, model: str, locked: Sequence[Task]) -> None:
     """Write beside a recording what was run and what had been locked, so that it replays without being told."""
     body = {
         "model": model,
+        "sampling": plan.sampling.to_json(),
         "ran": [task.id for task in plan.tasks],
         "modes": [mode.value for mode in plan.modes],
         "budget": plan.budget,
@@ -82,7 +89,8 @@ def load_plan(folder: Path) -> Plan:
     raw = read_json(path)
     try:
         modes = tuple(Mode(name) for name in raw["modes"])
-        plan = Plan(tuple(get(task) for task in raw["ran"]), modes, raw["budget"], raw["rule"])
+        sampling = Sampling(**raw["sampling"])
+        plan = Plan(tuple(get(task) for task in raw["ran"]), modes, raw["budget"], raw["rule"], sampling=sampling)
         locked = replace(plan, tasks=tuple(get(task) for task in raw["locked"]))
         model = str(raw["model"])
     except (KeyError, TypeError, ValueError):
@@ -111,7 +119,7 @@ def run_one(task: Task, mode: Mode, method: Method, plan: Plan) -> Repair:
         budget=plan.budget,
         level=plan.level,
         seed=FIRST_SEED + task_index(task),
-        max_tokens=plan.max_tokens,
+        sampling=plan.sampling,
     )
     return method(
         attempt_from(task.controlled.candidate), judge_for(plan.rule, plan.level, nominal), settings, nominal

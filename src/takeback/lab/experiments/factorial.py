@@ -22,6 +22,7 @@ from takeback.state import Level
 from takeback.synthesize.judging import recovery_judge
 from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.method import Method
+from takeback.synthesize.models import PAPER, Sampling
 from takeback.synthesize.prompting import prompt_set
 
 CELLS: Final = ("D0L0", "D1L0", "D0L1", "D1L1")
@@ -46,7 +47,7 @@ class Plan:
     budget: int = 4
     rule: str = "split-wald"
     cells: tuple[str, ...] = CELLS
-    max_tokens: int = 2048
+    sampling: Sampling = PAPER
 
     def parts(self, model: str) -> dict[str, Any]:
         """What a lock of the run freezes."""
@@ -55,7 +56,7 @@ class Plan:
             "seeds": [FIRST_SEED + task_index(case.task) for case in self.cases],
             "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
             "prompts": [prompt_set().digest(), templates_digest()],
-            "model": {"name": model, "temperature": 0.2, "top_p": 0.95, "max_tokens": self.max_tokens},
+            "model": {"name": model, **self.sampling.to_json()},
             "analysis": {"rule": self.rule, "budget": self.budget, "cells": list(self.cells)},
         }
 
@@ -65,10 +66,17 @@ class Plan:
 
 
 def protocol(
-    *, model: str, bank: Path | None = None, per_stratum: int | None = None, budget: int = 4, rule: str = "split-wald"
+    *,
+    model: str,
+    bank: Path | None = None,
+    per_stratum: int | None = None,
+    budget: int = 4,
+    rule: str = "split-wald",
+    sampling: Sampling = PAPER,
 ) -> dict[str, Any]:
     """What a lock of this experiment freezes."""
-    return Plan(stratified(cohort(load_bank(bank).entries), per_stratum), budget=budget, rule=rule).parts(model)
+    cases = stratified(cohort(load_bank(bank).entries), per_stratum)
+    return Plan(cases, budget=budget, rule=rule, sampling=sampling).parts(model)
 
 
 def run_cell(case: Case, cell: str, method: Method, plan: Plan) -> Repair:
@@ -79,7 +87,7 @@ def run_cell(case: Case, cell: str, method: Method, plan: Plan) -> Repair:
         budget=plan.budget,
         level=level,
         seed=FIRST_SEED + task_index(case.task),
-        max_tokens=plan.max_tokens,
+        sampling=plan.sampling,
         any_mutation=True,
     )
     return method(case.attempt, recovery_judge(plan.rule, level, case.nominal), settings, case.nominal)

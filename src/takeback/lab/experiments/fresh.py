@@ -21,6 +21,7 @@ from takeback.synthesize.attempt import attempt_from
 from takeback.synthesize.judging import dev_judge
 from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.method import Method
+from takeback.synthesize.models import PAPER, Sampling
 from takeback.synthesize.prompting import prompt_set
 from takeback.verify import THRESHOLD, Trial
 
@@ -38,7 +39,7 @@ class Plan:
     budget: int = 4
     mode: Mode = Mode.D0
     level: Level = Level.L1
-    max_tokens: int = 2048
+    sampling: Sampling = PAPER
 
     def parts(self, model: str) -> dict[str, Any]:
         """What a lock of the run freezes."""
@@ -47,7 +48,7 @@ class Plan:
             "seeds": [FIRST_SEED + task_index(task) for task in self.tasks],
             "suites": {"dev": list(self.suites), "hidden": HIDDEN, "seed": 0},
             "prompts": [prompt_set().digest(), templates_digest()],
-            "model": {"name": model, "temperature": 0.2, "top_p": 0.95, "max_tokens": self.max_tokens},
+            "model": {"name": model, **self.sampling.to_json()},
             "analysis": {"threshold": THRESHOLD, "budget": self.budget, "mode": self.mode.value},
         }
 
@@ -56,9 +57,11 @@ class Plan:
         return make_lock("fresh", self.parts(model))
 
 
-def protocol(*, model: str, per_family: int | None = None, budget: int = 4) -> dict[str, Any]:
+def protocol(
+    *, model: str, per_family: int | None = None, budget: int = 4, sampling: Sampling = PAPER
+) -> dict[str, Any]:
     """What a lock of this experiment freezes."""
-    return Plan(fresh_tasks(per_family), budget=budget).parts(model)
+    return Plan(fresh_tasks(per_family), budget=budget, sampling=sampling).parts(model)
 
 
 def fresh_tasks(per_family: int | None = None) -> tuple[Task, ...]:
@@ -75,7 +78,7 @@ def run_one(task: Task, suite: str, method: Method, plan: Plan) -> dict[str, Any
         budget=plan.budget,
         level=plan.level,
         seed=FIRST_SEED + task_index(task),
-        max_tokens=plan.max_tokens,
+        sampling=plan.sampling,
         isolated=True,
     )
     found = method(start, dev_judge(suite, plan.level, nominal), settings, nominal)

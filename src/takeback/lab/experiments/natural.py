@@ -19,7 +19,7 @@ from takeback.language import Program
 from takeback.runtime import forward
 from takeback.state import SURFACES, Level, State
 from takeback.synthesize.attempt import read_proposal
-from takeback.synthesize.models import Account, ChatModel, Reply, Request
+from takeback.synthesize.models import PAPER, Account, ChatModel, Reply, Request, Sampling
 from takeback.synthesize.prompting import prompt_set
 from takeback.verify import THRESHOLD, Verdict, verify_sampled
 
@@ -74,18 +74,16 @@ def task_index(task: Task) -> int:
     return load(task.set_name).index(task)
 
 
-def proposal_request(task: Task, model: str, level: Level = LEVEL) -> Request:
-    """What is asked for a task at turn 0: the paper's parameters, seed 7000 + the task's index."""
+def proposal_request(task: Task, model: str, level: Level = LEVEL, sampling: Sampling = PAPER) -> Request:
+    """What is asked for a task at turn 0, with seed 7000 + the task's index."""
     chosen = prompt_set()
     state = {name: task.state.get(name, SURFACES[name].write(SURFACES[name].empty)) for name in task.surfaces}
     return Request(
         model=model,
         messages=chosen.propose(level, state=state, instruction=task.instruction),
         schema=chosen.schema(level, mutation=True),
-        temperature=0.2,
-        top_p=0.95,
         seed=FIRST_SEED + task_index(task),
-        max_tokens=2048,
+        **sampling.to_json(),
     )
 
 
@@ -112,9 +110,9 @@ def improvement(task: Task, mutation: Program) -> Fraction:
     return capability(task, after.write()) - capability(task, task.state)
 
 
-def answer(task: Task, model: ChatModel) -> Entry:
+def answer(task: Task, model: ChatModel, sampling: Sampling = PAPER) -> Entry:
     """Ask the model once and judge what it says."""
-    return judge(task, model.complete(proposal_request(task, model.name)))
+    return judge(task, model.complete(proposal_request(task, model.name, sampling=sampling)))
 
 
 def tally(entries: Sequence[Entry]) -> dict[str, Any]:
@@ -137,26 +135,21 @@ def tally(entries: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def protocol(*, model: str, per_family: int | None = None, chosen: Sequence[Task] | None = None) -> dict[str, Any]:
+def protocol(
+    *, model: str, per_family: int | None = None, chosen: Sequence[Task] | None = None, sampling: Sampling = PAPER
+) -> dict[str, Any]:
     """What a lock of this experiment freezes: tasks in their order, seeds, prompts, settings."""
     tasks = round_robin(load("natural"), per_family) if chosen is None else chosen
-    first = proposal_request(tasks[0], model)
     return {
         "tasks": [task.to_json() for task in tasks],
         "seeds": [FIRST_SEED + task_index(task) for task in tasks],
         "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
         "prompts": prompt_set().digest(*PROMPT_FILES),
-        "model": {
-            "name": model,
-            "temperature": first.temperature,
-            "top_p": first.top_p,
-            "max_tokens": first.max_tokens,
-            "reasoning_effort": first.reasoning_effort,
-        },
+        "model": {"name": model, **sampling.to_json()},
         "analysis": {"rule": "split-wald", "threshold": THRESHOLD, "language": LEVEL.value},
     }
 
 
-def natural_lock(tasks: Sequence[Task], model: str) -> Lock:
+def natural_lock(tasks: Sequence[Task], model: str, sampling: Sampling = PAPER) -> Lock:
     """The lock of a bank over these tasks, made before the first call."""
-    return make_lock("natural", protocol(model=model, chosen=tasks))
+    return make_lock("natural", protocol(model=model, chosen=tasks, sampling=sampling))

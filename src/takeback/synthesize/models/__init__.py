@@ -1,11 +1,12 @@
 """Models behind the loop: the request and reply, endpoints, the local model, recordings, weights."""
 
-from takeback.synthesize.models.chat import Account, ChatModel, Message, Reply, Request, Usage
+from takeback.synthesize.models.chat import PAPER, Account, ChatModel, Message, Reply, Request, Sampling, Usage
 from takeback.synthesize.models.local import LocalModel, LocalSettings
 from takeback.synthesize.models.openai import Endpoint, OpenAIModel, Secret
 from takeback.synthesize.models.recording import RecordingModel, ReplayModel, pack
 
 __all__ = [
+    "PAPER",
     "Account",
     "ChatModel",
     "Endpoint",
@@ -17,6 +18,7 @@ __all__ = [
     "ReplayModel",
     "Reply",
     "Request",
+    "Sampling",
     "Secret",
     "Usage",
     "pack",

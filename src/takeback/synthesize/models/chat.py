@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 Role = Literal["system", "user", "assistant"]
 
@@ -27,14 +27,32 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """How replies are drawn; None leaves a parameter to the service."""
+
+    temperature: float | None = 0.2
+    top_p: float | None = 0.95
+    max_tokens: int = 2048
+    reasoning_effort: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The parameters by name, as a lock freezes them and a request carries them."""
+        return asdict(self)
+
+
+PAPER: Final = Sampling()
+"""The paper's parameters."""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """Everything that may change a reply; nothing about where it is sent."""
 
     model: str
     messages: tuple[Message, ...]
     schema: Mapping[str, object] | None = None
-    temperature: float = 0.2
-    top_p: float = 0.95
+    temperature: float | None = 0.2
+    top_p: float | None = 0.95
     seed: int = 0
     max_tokens: int = 2048
     reasoning_effort: str | None = None

@@ -147,13 +147,13 @@ class OpenAIModel:
         body: dict[str, Any] = {
             "model": request.model,
             "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-            "temperature": request.temperature,
-            "top_p": request.top_p,
             "seed": request.seed,
             self._endpoint.limit_field: request.max_tokens,
         }
-        if request.reasoning_effort is not None:
-            body["reasoning_effort"] = request.reasoning_effort
+        for name in ("temperature", "top_p", "reasoning_effort"):
+            value = getattr(request, name)
+            if value is not None:
+                body[name] = value
         extra = dict(self._endpoint.extra_body)
         if request.schema is not None and self._endpoint.schema_form == "json_schema":
             named = {"name": "candidate", "schema": dict(request.schema), "strict": True}
