@@ -6,13 +6,14 @@ import os
 import sys
 import threading
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from takeback.cli.output import JsonFlag, emit, err, finish, out
-from takeback.synthesize.models import LocalSettings, weights
+from takeback.synthesize.models import LocalSettings, Secret, weights
 from takeback.synthesize.models.local import start_server
 from takeback.synthesize.models.weights import QWEN, SMOL, Weights
 
@@ -74,18 +75,23 @@ def serve(
     context: Annotated[int, typer.Option(min=512, max=1_048_576, help="Tokens of context.")] = 4096,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Serve a model on loopback until interrupted; any OpenAI-compatible client can use it.
+    """Serve a model on loopback until interrupted, to any OpenAI-compatible client that has the key.
+
+    The key is TAKEBACK_API_KEY where that is set; otherwise one is made, and said once.
 
     Example: `takeback model serve --model-path ./other.gguf --port 8080`
     """
     path = model_path or weights.require(SMOL if small else QWEN, cache())
-    server = start_server(LocalSettings(path, threads=threads, context=context, port=port))
+    given = os.environ.get("TAKEBACK_API_KEY")
+    key = Secret(given or token_urlsafe(24))
+    server = start_server(LocalSettings(path, threads=threads, context=context, port=port, api_key=key))
     base_url = f"{server.listening_address}/v1"
     if as_json:
-        emit({"base_url": base_url, "model": path.stem})
+        emit({"base_url": base_url, "model": path.stem, "api_key": None if given else key.reveal()})
         sys.stdout.flush()
     else:
         out.print(f"{path.stem} at {base_url}", markup=False)
+        out.print("key: that of TAKEBACK_API_KEY" if given else f"key: {key.reveal()}", markup=False)
     err.print("serving; Ctrl-C stops it")
     try:
         threading.Event().wait()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 from takeback.state import Level
 from takeback.synthesize.attempt import read_repair
-from takeback.synthesize.models import LocalModel, LocalSettings, Request, weights
+from takeback.synthesize.models import LocalModel, LocalSettings, Request, Secret, weights
+from takeback.synthesize.models.local import start_server
 from takeback.synthesize.prompting import prompt_set
 
 CACHE = weights.cache_directory(os.environ, sys.platform, Path.home())
@@ -20,6 +23,21 @@ pytestmark = [
     pytest.mark.model,
     pytest.mark.skipif(not weights.is_present(weights.SMOL, CACHE), reason="run 'takeback model fetch --small'"),
 ]
+
+
+@pytest.mark.parametrize(("key", "status"), [("", 401), ("wrong", 401), ("sesame", 200)])
+def test_the_server_answers_only_who_has_its_key(key: str, status: int) -> None:
+    server = start_server(LocalSettings(weights.SMOL.path(CACHE), context=512, api_key=Secret("sesame")))
+    body = json.dumps({"messages": [{"role": "user", "content": "hi"}], "max_tokens": 1}).encode()
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
+    assert server.listening_address.startswith("http://127.0.0.1:")
+    request = urllib.request.Request(f"{server.listening_address}/v1/chat/completions", body, headers)  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310  (loopback)
+            found = reply.status
+    except urllib.error.HTTPError as fault:
+        found = fault.code
+    assert found == status
 
 
 def test_a_small_model_answers_within_the_schema() -> None:

@@ -1,4 +1,4 @@
-"""A real model on this machine: llama.cpp in this process, served on loopback only.
+"""A real model on this machine: llama.cpp in this process, served on loopback only, to whoever holds its key.
 
 Takes the path of any GGUF file. The reply is constrained by the request's schema in its compact form; the
 shared start of prompts is cached between calls, so replies are recorded rather than recomputed.
@@ -6,20 +6,21 @@ shared start of prompts is cached between calls, so replies are recorded rather 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Any
 
 from takeback.errors import MissingExtraError, ServiceFault, WeightsError
 from takeback.synthesize.models.chat import Reply, Request
-from takeback.synthesize.models.openai import Endpoint, OpenAIModel
+from takeback.synthesize.models.openai import Endpoint, OpenAIModel, Secret
 
 GGUF_MAGIC = b"GGUF"
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
-    """How the model runs: its file, threads, slots answered at once, and context for each slot."""
+    """How the model runs: its file, threads, slots answered at once, context for each slot, the key it asks for."""
 
     path: Path
     threads: int = 1
@@ -27,6 +28,7 @@ class LocalSettings:
     context: int = 4096
     timeout_s: float = 900.0
     port: int = 0
+    api_key: Secret = field(default_factory=lambda: Secret(token_urlsafe(24)))
 
 
 class LocalModel:
@@ -38,6 +40,7 @@ class LocalModel:
         self._chat = OpenAIModel(
             Endpoint(
                 base_url=self.base_url,
+                api_key=settings.api_key,
                 model=self.name,
                 schema_form="llguidance",
                 timeout_s=settings.timeout_s,
@@ -73,6 +76,7 @@ def start_server(settings: LocalSettings) -> Any:
     params.model.path = str(settings.path)
     params.hostnames = ["127.0.0.1"]
     params.port = settings.port
+    params.api_keys = [settings.api_key.reveal()]
     params.offline = True
     params.ui = False
     params.verbosity = 0
