@@ -11,7 +11,7 @@ from tests.support.fault_server import Act, FaultServer
 from typer.testing import CliRunner, Result
 
 from takeback.cli import app
-from takeback.errors import LockChanged, RecordingError, ServiceFault, TakebackError, WeightsError
+from takeback.errors import InputError, LockChanged, RecordingError, ServiceFault, TakebackError, WeightsError
 
 CANARY = "sk-canary-command"
 MUTATION = [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}]
@@ -211,3 +211,45 @@ def test_a_frozen_controlled_run_replays_what_was_run_and_nothing_else(tmp_path:
     found = json.loads(again.stdout)
     assert found["outcomes"] == first["outcomes"]
     assert (found["candidates"], list(found["repaired"])) == (3, ["none", "D0"])
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Path:
+    folder = tmp_path / "bank"
+    reply = json.dumps({"mutation": [{**MUTATION[0], "value": 240}], **BAD})
+    with FaultServer([Act(text=reply)]) as server:
+        words = ("lab", "natural", "--synthesizer", "openai:m", "--tasks", 6, "--record", folder, "--freeze", folder)
+        assert run(*words, home=tmp_path, server=server).exit_code == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", ["factorial", "replication"])
+def test_a_frozen_factorial_replays_what_was_run_on_its_bank_only(bank: Path, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "rec"
+    asked = ("lab", name, "--per-stratum", 1, "--bank", bank, "--budget", 2, "--json")
+    with FaultServer([Act(text=json.dumps(BAD))]) as server:
+        words = ("--synthesizer", "openai:m", "--record", folder, "--freeze", folder)
+        first = json.loads(run(*asked, *words, home=tmp_path, server=server).stdout)
+    assert len(server.seen) == 8
+    replay = ("lab", name, "--synthesizer", f"replay:{folder}", "--json")
+    again = json.loads(run(*replay, "--bank", bank, home=tmp_path).stdout)
+    assert (again["outcomes"], again["budget"], again["lock"]) == (first["outcomes"], 2, first["lock"])
+    other = run(*replay, home=tmp_path)
+    assert isinstance(other.exception, InputError)
+    assert "the bank of the recorded run" in str(other.exception)
+
+
+def test_a_frozen_fresh_run_replays_what_was_run_and_not_under_another_lock(tmp_path: Path) -> None:
+    folder = tmp_path / "rec"
+    asked = ("lab", "fresh", "--tasks", 2, "--suites", "Q2,Q5", "--budget", 1, "--json")
+    with FaultServer([Act(text=json.dumps(BAD))]) as server:
+        words = ("--synthesizer", "openai:m", "--record", folder, "--freeze", folder)
+        first = json.loads(run(*asked, *words, home=tmp_path, server=server).stdout)
+    replay = ("lab", "fresh", "--synthesizer", f"replay:{folder}", "--json")
+    again = json.loads(run(*replay, home=tmp_path).stdout)
+    assert (again["suites"], again["lock"]) == (first["suites"], first["lock"])
+    ran = folder / "ran.json"
+    ran.write_text(ran.read_text().replace('"budget": 1', '"budget": 2'))
+    assert isinstance(run(*replay, home=tmp_path).exception, LockChanged)
+    ran.write_text("{}")
+    assert isinstance(run(*replay, home=tmp_path).exception, InputError)

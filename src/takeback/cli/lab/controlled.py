@@ -8,7 +8,16 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from takeback.cli.lab.experimenting import OutOption, RuleOption, WorkersOption, bar, begin, deliver
+from takeback.cli.lab.experimenting import (
+    FreezeOption,
+    OutOption,
+    RuleOption,
+    WorkersOption,
+    bar,
+    begin,
+    deliver,
+    replayed,
+)
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.synthesizing import (
@@ -21,7 +30,6 @@ from takeback.cli.synthesizing import (
 )
 from takeback.lab.experiments.bank import shipped
 from takeback.lab.experiments.controlled import MODES, Plan, by_defect, freeze, load_plan, run_controlled
-from takeback.synthesize.spec import parse_spec
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -39,7 +47,7 @@ def controlled(
     sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
-    freeze_to: Path | None = typer.Option(None, "--freeze", metavar="DIR", help="Write what was run there."),
+    freeze_to: Path | None = FreezeOption,
     out_dir: Path | None = OutOption,
     threads: int = ThreadsOption,
     as_json: bool = JsonFlag,
@@ -54,9 +62,8 @@ def controlled(
     locked = by_defect(per_defect)
     plan = Plan(locked[:tasks], modes=modes, budget=budget, rule=rule, sampling=read_sampling(sampling))
     recording = shipped().with_name("controlled")
-    spec = parse_spec(synthesizer)
-    if spec.kind == "replay" and tasks is None and per_defect is None and feedback is None:
-        plan = load_plan(Path(spec.argument) if spec.argument else recording)
+    if tasks is None and per_defect is None and feedback is None:
+        plan = replayed(synthesizer, recording, load_plan) or plan
     units = len(plan.tasks) * len(plan.modes)
     with opened(synthesizer, record, threads, recording) as found, bar("repairs", units) as tick:
         model = found.model_name

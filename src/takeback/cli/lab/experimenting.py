@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from takeback.cli.output import err
+from takeback.lab.experiments.frozen import RAN
 from takeback.lab.experiments.units import Tick
 from takeback.lab.lock import Lock
 from takeback.lab.protocol import check_frozen
 from takeback.lab.results import write_results
+from takeback.synthesize.spec import parse_spec
 from takeback.verify import RULE_NAMES
 
+Plan = TypeVar("Plan")
 WorkersOption = typer.Option(1, "--workers", min=1, max=64, help="How many units run at once.")
 OutOption = typer.Option(
     None, "--out", metavar="DIR", help="Results folder: lock, data and manifest go to a folder in it."
 )
 RuleOption = typer.Option("split-wald", "--rule", help=f"Rule of admission: {', '.join(RULE_NAMES)}.")
+FreezeOption = typer.Option(
+    None, "--freeze", metavar="DIR", help="Write what was run there, beside its recording: it replays untold."
+)
 BankOption = typer.Option(None, "--bank", metavar="DIR", help="A frozen bank; the shipped one if left out.")
 
 
@@ -33,6 +39,13 @@ def bar(title: str, total: int) -> Iterator[Tick]:
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task(title, total=total)
         yield lambda: progress.advance(task)
+
+
+def replayed(synthesizer: str, recording: Path, load: Callable[[Path], Plan]) -> Plan | None:
+    """What a recording was frozen with, if it is replayed and was; `recording` is what plain `replay` means."""
+    spec = parse_spec(synthesizer)
+    folder = Path(spec.argument) if spec.argument else recording
+    return load(folder) if spec.kind == "replay" and (folder / RAN).exists() else None
 
 
 def begin(results: Path | None, lock: Lock) -> None:

@@ -9,7 +9,17 @@ import typer
 from rich.table import Table
 
 from takeback.cli.lab import lab_extra
-from takeback.cli.lab.experimenting import BankOption, OutOption, RuleOption, WorkersOption, bar, begin, deliver
+from takeback.cli.lab.experimenting import (
+    BankOption,
+    FreezeOption,
+    OutOption,
+    RuleOption,
+    WorkersOption,
+    bar,
+    begin,
+    deliver,
+    replayed,
+)
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.synthesizing import (
@@ -20,7 +30,16 @@ from takeback.cli.synthesizing import (
     opened,
 )
 from takeback.lab.experiments.bank import cohort, load_bank, shipped, stratified
-from takeback.lab.experiments.factorial import CELLS, Plan, discordant, read_cell, report_data, run_cells
+from takeback.lab.experiments.factorial import (
+    CELLS,
+    Plan,
+    discordant,
+    freeze,
+    load_plan,
+    read_cell,
+    report_data,
+    run_cells,
+)
 from takeback.lab.experiments.replication import PER_STRATUM, replication_plan
 
 
@@ -36,35 +55,43 @@ def factorial(
     per_stratum: int | None = typer.Option(None, "--per-stratum", min=1, help="The first of each stratum only."),
     budget: int = BudgetOption,
     rule: str = RuleOption,
-    cells: str = typer.Option(",".join(CELLS), "--cells", help="Cells, such as adaptiveL1, separated by commas."),
+    cells: str | None = typer.Option(None, "--cells", help="Cells, such as D0L0,adaptiveL1; the paper's four."),
     bank: Path | None = BankOption,
     sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
+    freeze_to: Path | None = FreezeOption,
     out_dir: Path | None = OutOption,
     threads: int = ThreadsOption,
     as_json: bool = JsonFlag,
 ) -> None:
     """Cross diagnosis (D0, D1) with language (L0, L1) on the defective cohort; contrasts, p-values, gate.
 
+    With `replay` and no choice of tasks or cells, they are those of the recording.
+
     Example: `takeback lab factorial --synthesizer replay --json`
     """
-    cases = stratified(cohort(load_bank(bank).entries), per_stratum)[:tasks]
-    chosen = tuple(cell.strip() for cell in cells.split(","))
+    chosen = CELLS if cells is None else tuple(cell.strip() for cell in cells.split(","))
     for cell in chosen:
         read_cell(cell)
+    cases = stratified(cohort(load_bank(bank).entries), per_stratum)[:tasks]
     plan = Plan(cases, budget=budget, rule=rule, cells=chosen, sampling=read_sampling(sampling))
-    _run("factorial", plan, synthesizer, workers, record, out_dir, threads, as_json=as_json)
+    if tasks is None and per_stratum is None and cells is None:
+        plan = replayed(synthesizer, shipped().with_name("factorial"), lambda at: load_plan(at, bank)) or plan
+    _run("factorial", plan, synthesizer, workers, record, freeze_to, out_dir, threads, as_json=as_json)
 
 
 def replication(
     synthesizer: str = OracleOption,
-    per_stratum: int = typer.Option(PER_STRATUM, "--per-stratum", min=1, help="The first tasks of each stratum."),
+    per_stratum: int | None = typer.Option(
+        None, "--per-stratum", min=1, help=f"The first tasks of each stratum; {PER_STRATUM} if left out."
+    ),
     budget: int = BudgetOption,
     bank: Path | None = BankOption,
     sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
+    freeze_to: Path | None = FreezeOption,
     out_dir: Path | None = OutOption,
     threads: int = ThreadsOption,
     as_json: bool = JsonFlag,
@@ -73,12 +100,14 @@ def replication(
 
     Example: `takeback lab replication --synthesizer openai:MODEL --per-stratum 48 --record DIR`
     """
-    plan = replication_plan(bank, per_stratum, budget, read_sampling(sampling))
-    _run("replication", plan, synthesizer, workers, record, out_dir, threads, as_json=as_json)
+    plan = replication_plan(bank, per_stratum or PER_STRATUM, budget, read_sampling(sampling))
+    if per_stratum is None:
+        plan = replayed(synthesizer, shipped().with_name("replication"), lambda at: load_plan(at, bank)) or plan
+    _run("replication", plan, synthesizer, workers, record, freeze_to, out_dir, threads, as_json=as_json)
 
 
-def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | None, out_dir: Path | None,
-         threads: int, *, as_json: bool) -> None:  # fmt: skip
+def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | None, freeze_to: Path | None,
+         out_dir: Path | None, threads: int, *, as_json: bool) -> None:  # fmt: skip
     with lab_extra():
         from takeback.lab.report.counting import contrasts, factorial_interaction, rescue  # noqa: PLC0415
         from takeback.lab.report.inputs import Factorial, read_input  # noqa: PLC0415
@@ -89,6 +118,8 @@ def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | N
         lock = plan.lock(name, model)
         begin(out_dir, lock)
         results = run_cells(plan, found.method, workers=workers, tick=tick)
+    if freeze_to is not None:
+        freeze(freeze_to, name, plan, model)
     data = report_data(plan, results, model, str(found.spec))
     extra = deliver(out_dir, model, lock, data)
     if not plan.cases:

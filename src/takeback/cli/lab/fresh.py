@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from takeback.cli.lab import lab_extra
-from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, begin, deliver
+from takeback.cli.lab.experimenting import FreezeOption, OutOption, WorkersOption, bar, begin, deliver, replayed
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.synthesizing import (
@@ -23,7 +23,7 @@ from takeback.cli.synthesizing import (
 from takeback.counterfactual import SUITES
 from takeback.errors import InputError
 from takeback.lab.experiments.bank import shipped
-from takeback.lab.experiments.fresh import HIDDEN, Plan, fresh_tasks, run_fresh
+from takeback.lab.experiments.fresh import HIDDEN, Plan, freeze, fresh_tasks, load_plan, run_fresh
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -34,24 +34,27 @@ def register(lab_app: typer.Typer) -> None:
 def fresh(
     synthesizer: str = OracleOption,
     tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many tasks, families in turn."),
-    suites: str = typer.Option(",".join(SUITES), "--suites", help="Development suites, separated by commas."),
+    suites: str | None = typer.Option(None, "--suites", help=f"Some of {', '.join(SUITES)}, by commas; all of them."),
     feedback: str = typer.Option("D0", "--feedback", help="What a failed turn is told."),
     budget: int = BudgetOption,
     sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
+    freeze_to: Path | None = FreezeOption,
     out_dir: Path | None = OutOption,
     threads: int = ThreadsOption,
     as_json: bool = JsonFlag,
 ) -> None:
     """Measure dev passes, false positives, rescues and the conservatism gap of each development suite.
 
+    With `replay` and no choice of tasks or suites, they are those of the recording.
+
     Example: `takeback lab fresh --synthesizer oracle --tasks 60 --json`
     """
     with lab_extra():
         from takeback.lab.report.counting import sensitivity  # noqa: PLC0415  (statistics come with the extra)
         from takeback.lab.report.inputs import Fresh, read_input  # noqa: PLC0415
-    names = tuple(name.strip() for name in suites.split(","))
+    names = tuple(SUITES) if suites is None else tuple(name.strip() for name in suites.split(","))
     for name in names:
         if name not in SUITES:
             raise InputError("--suites", found=name, expected=f"some of {', '.join(SUITES)}")
@@ -63,12 +66,16 @@ def fresh(
         sampling=read_sampling(sampling),
     )
     recording = shipped().with_name("fresh")
-    units = len(plan.tasks) * len(names)
+    if tasks is None and suites is None:
+        plan = replayed(synthesizer, recording, load_plan) or plan
+    units = len(plan.tasks) * len(plan.suites)
     with opened(synthesizer, record, threads, recording) as found, bar("repairs", units) as tick:
         model = found.model_name
         lock = plan.lock(model)
         begin(out_dir, lock)
         data = run_fresh(plan, found.method, label=str(found.spec), workers=workers, tick=tick)
+    if freeze_to is not None:
+        freeze(freeze_to, plan, model)
     read = read_input("fresh", data, "fresh")
     assert isinstance(read, Fresh)  # noqa: S101  (the name decides the model)
     rows: dict[str, Any] = {}

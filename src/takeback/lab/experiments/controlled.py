@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any, Final
 from takeback.diagnose import Mode, templates_digest
 from takeback.errors import InputError
 from takeback.lab.experiments.factorial import turn_of
+from takeback.lab.experiments.frozen import read_frozen, write_frozen
 from takeback.lab.experiments.natural import FIRST_SEED, task_index
 from takeback.lab.experiments.units import Tick, run_units
-from takeback.lab.lock import Lock, check, make_lock, read_json, read_lock, write_lock, write_whole
+from takeback.lab.lock import Lock, make_lock
 from takeback.lab.tasks import DEFECTS, Task, get, load
 from takeback.state import Level, State
 from takeback.synthesize.attempt import attempt_from
@@ -23,8 +23,6 @@ from takeback.synthesize.method import Method
 from takeback.synthesize.models import PAPER, Sampling
 from takeback.synthesize.prompting import prompt_set
 
-RAN: Final = "ran.json"
-LOCK: Final = "lock.json"
 PAPER_MODES: Final = (Mode.NONE, Mode.GENERIC, Mode.RAW, Mode.TYPED, Mode.PRESCRIPTIVE)
 MODES: Final = (*PAPER_MODES, Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE, Mode.ADAPTIVE)
 
@@ -69,8 +67,8 @@ def protocol(
 
 
 def freeze(folder: Path, plan: Plan, model: str, locked: Sequence[Task]) -> None:
-    """Write beside a recording what was run and what had been locked, so that it replays without being told."""
-    body = {
+    """Write beside a recording what was run and what had been locked."""
+    ran = {
         "model": model,
         "sampling": plan.sampling.to_json(),
         "ran": [task.id for task in plan.tasks],
@@ -79,24 +77,19 @@ def freeze(folder: Path, plan: Plan, model: str, locked: Sequence[Task]) -> None
         "rule": plan.rule,
         "locked": [task.id for task in locked],
     }
-    write_whole(folder / RAN, (json.dumps(body, indent=1) + "\n").encode("utf-8"))
-    write_lock(replace(plan, tasks=tuple(locked)).lock(model), folder / LOCK)
+    write_frozen(folder, ran, replace(plan, tasks=tuple(locked)).lock(model))
 
 
 def load_plan(folder: Path) -> Plan:
     """The plan that a recording was frozen with; raises `LockChanged` if what was locked is another now."""
-    path = folder / RAN
-    raw = read_json(path)
-    try:
+
+    def build(raw: Any) -> tuple[Plan, Plan]:
         modes = tuple(Mode(name) for name in raw["modes"])
-        sampling = Sampling(**raw["sampling"])
-        plan = Plan(tuple(get(task) for task in raw["ran"]), modes, raw["budget"], raw["rule"], sampling=sampling)
-        locked = replace(plan, tasks=tuple(get(task) for task in raw["locked"]))
-        model = str(raw["model"])
-    except (KeyError, TypeError, ValueError):
-        raise InputError(str(path), found="another form", expected="what a controlled run was frozen with") from None
-    check(read_lock(folder / LOCK), locked.parts(model))
-    return plan
+        tasks = tuple(get(task) for task in raw["ran"])
+        plan = Plan(tasks, modes, raw["budget"], raw["rule"], sampling=Sampling(**raw["sampling"]))
+        return plan, replace(plan, tasks=tuple(get(task) for task in raw["locked"]))
+
+    return read_frozen(folder, build)
 
 
 def by_defect(per_defect: int | None = None) -> tuple[Task, ...]:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from takeback.diagnose import Mode, templates_digest
 from takeback.errors import InputError
 from takeback.lab.experiments.bank import Case, cohort, load_bank, stratified
+from takeback.lab.experiments.frozen import read_frozen, write_frozen
 from takeback.lab.experiments.natural import FIRST_SEED, task_index
 from takeback.lab.experiments.units import Tick, run_units
 from takeback.lab.lock import Lock, make_lock
@@ -77,6 +78,34 @@ def protocol(
     """What a lock of this experiment freezes."""
     cases = stratified(cohort(load_bank(bank).entries), per_stratum)
     return Plan(cases, budget=budget, rule=rule, sampling=sampling).parts(model)
+
+
+def freeze(folder: Path, name: str, plan: Plan, model: str) -> None:
+    """Write beside a recording what was run, as an experiment of this name."""
+    ran = {
+        "model": model,
+        "sampling": plan.sampling.to_json(),
+        "tasks": [case.task.id for case in plan.cases],
+        "cells": list(plan.cells),
+        "budget": plan.budget,
+        "rule": plan.rule,
+    }
+    write_frozen(folder, ran, plan.lock(name, model))
+
+
+def load_plan(folder: Path, bank: Path | None = None) -> Plan:
+    """The plan that a recording was frozen with, on a frozen bank; raises `LockChanged` if it is another now."""
+    cases = {case.task.id: case for case in cohort(load_bank(bank).entries)}
+
+    def build(raw: Any) -> tuple[Plan, Plan]:
+        missing = [task for task in raw["tasks"] if task not in cases]
+        if missing:
+            raise InputError("bank", found=f"no defective {missing[0]}", expected="the bank of the recorded run")
+        chosen = tuple(cases[task] for task in raw["tasks"])
+        plan = Plan(chosen, raw["budget"], raw["rule"], tuple(raw["cells"]), Sampling(**raw["sampling"]))
+        return plan, plan
+
+    return read_frozen(folder, build)
 
 
 def run_cell(case: Case, cell: str, method: Method, plan: Plan) -> Repair:

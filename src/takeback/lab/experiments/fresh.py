@@ -7,14 +7,16 @@ only; whatever it ends with is then run on hidden states that no prompt ever hea
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from takeback.counterfactual import SUITES, hidden_states
 from takeback.diagnose import Mode, templates_digest
+from takeback.lab.experiments.frozen import read_frozen, write_frozen
 from takeback.lab.experiments.natural import FIRST_SEED, round_robin, task_index
 from takeback.lab.experiments.units import Tick, run_units
 from takeback.lab.lock import Lock, make_lock
-from takeback.lab.tasks import Task, load
+from takeback.lab.tasks import Task, get, load
 from takeback.language import Candidate
 from takeback.state import Level, State
 from takeback.synthesize.attempt import attempt_from
@@ -62,6 +64,30 @@ def protocol(
 ) -> dict[str, Any]:
     """What a lock of this experiment freezes."""
     return Plan(fresh_tasks(per_family), budget=budget, sampling=sampling).parts(model)
+
+
+def freeze(folder: Path, plan: Plan, model: str) -> None:
+    """Write beside a recording what was run."""
+    ran = {
+        "model": model,
+        "sampling": plan.sampling.to_json(),
+        "tasks": [task.id for task in plan.tasks],
+        "suites": list(plan.suites),
+        "budget": plan.budget,
+        "mode": plan.mode.value,
+    }
+    write_frozen(folder, ran, plan.lock(model))
+
+
+def load_plan(folder: Path) -> Plan:
+    """The plan that a recording was frozen with; raises `LockChanged` if it is another now."""
+
+    def build(raw: Any) -> tuple[Plan, Plan]:
+        tasks, suites = tuple(get(task) for task in raw["tasks"]), tuple(raw["suites"])
+        plan = Plan(tasks, suites, raw["budget"], Mode(raw["mode"]), sampling=Sampling(**raw["sampling"]))
+        return plan, plan
+
+    return read_frozen(folder, build)
 
 
 def fresh_tasks(per_family: int | None = None) -> tuple[Task, ...]:
