@@ -1,7 +1,8 @@
 """From the environment and a config file to a model: the one place of the command line that reads keys.
 
-The file is TOML with one table, `[model]`; variables of the environment come before it. A key is wrapped the
-moment it is read and shown nowhere.
+The file is TOML with one table, `[model]`. `TAKEBACK_*` variables come before it, `OPENAI_*` after it, and the key in
+`OPENAI_API_KEY` goes to no other address than that of `OPENAI_BASE_URL` or OpenAI's own. A key is wrapped the moment
+it is read and shown nowhere.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -57,36 +59,61 @@ def config_file(environment: Mapping[str, str], home: Path) -> Path:
 
 
 def read_settings(environment: Mapping[str, str], home: Path) -> ModelSettings:
-    """The settings of the file, with the environment's on top."""
+    """The settings of the file and the environment."""
     path = config_file(environment, home)
-    table: dict[str, object] = {}
-    if path.is_file():
-        try:
-            table = tomllib.loads(path.read_text(encoding="utf-8")).get("model", {})
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(str(path), found=str(error), expected="a TOML file") from None
     try:
-        settings = ModelSettings.model_validate(table)
+        settings = ModelSettings.model_validate(_table(path, must_exist="TAKEBACK_CONFIG" in environment))
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{path}: model.{place}", found=first["type"], expected=first["msg"]) from None
-    named = {
-        "base_url": environment.get("TAKEBACK_BASE_URL") or environment.get("OPENAI_BASE_URL"),
-        "api_key": environment.get("TAKEBACK_API_KEY") or environment.get("OPENAI_API_KEY"),
-    }
-    update: dict[str, object] = {}
-    if named["base_url"]:
-        update["base_url"] = named["base_url"]
-    if named["api_key"]:
-        update["api_key"] = SecretStr(named["api_key"])
-    return settings.model_copy(update=update)
+    base_url = environment.get("TAKEBACK_BASE_URL") or settings.base_url
+    key = environment.get("TAKEBACK_API_KEY") or settings.api_key.get_secret_value()
+    if not base_url:
+        base_url = environment.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
+        key = key or environment.get("OPENAI_API_KEY", "")
+    return settings.model_copy(
+        update={"base_url": _checked_address(base_url), "api_key": SecretStr(_checked_key(key.strip()))}
+    )
+
+
+def _table(path: Path, *, must_exist: bool) -> object:
+    if not path.is_file():
+        if must_exist:
+            raise InputError("TAKEBACK_CONFIG", found=f"no file {path}", expected="a TOML file")
+        return {}
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(str(path), found=str(error), expected="a TOML file") from None
+    unknown = sorted(set(found) - {"model"})
+    if unknown:
+        raise InputError(str(path), found=unknown[0], expected="one table, [model], and nothing beside it")
+    return found.get("model", {})
+
+
+def _checked_address(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        shown = text.rpartition("@")[2]
+        raise InputError("base_url", found=shown, expected="an address such as http://127.0.0.1:8000/v1")
+    return text
+
+
+def _checked_key(text: str) -> str:
+    if not (text.isascii() and text.isprintable()):
+        raise InputError("api_key", found="a character that no header can hold", expected="a key of printable ASCII")
+    return text
 
 
 def endpoint_for(model: str, settings: ModelSettings) -> Endpoint:
     """The endpoint that serves `model` under these settings."""
     return Endpoint(
-        base_url=settings.base_url or DEFAULT_BASE_URL,
+        base_url=settings.base_url,
         api_key=Secret(settings.api_key.get_secret_value()),
         model=model,
         schema_form=settings.schema_form,

@@ -26,10 +26,46 @@ def test_the_environment_comes_before_the_file(tmp_path: Path) -> None:
         "from-file",
         12.5,
     )
-    environment = {"TAKEBACK_BASE_URL": "http://env/v1", "OPENAI_API_KEY": "from-env"}
+    environment = {"TAKEBACK_BASE_URL": "http://env/v1", "TAKEBACK_API_KEY": " from-env\n"}
     from_environment = endpoint_for("m", read_settings(environment, tmp_path))
     assert (from_environment.base_url, from_environment.api_key.reveal()) == ("http://env/v1", "from-env")
     assert from_environment.timeout_s == 12.5
+
+
+def test_openais_key_goes_to_openais_address_only(tmp_path: Path) -> None:
+    def key(**environment: str) -> str:
+        found = endpoint_for("m", read_settings({"OPENAI_API_KEY": "theirs", **environment}, tmp_path))
+        return found.api_key.reveal()
+
+    assert key() == key(OPENAI_BASE_URL="http://gateway/v1") == "theirs"
+    assert key(TAKEBACK_BASE_URL="http://elsewhere/v1") == ""
+    write_config(tmp_path, '[model]\nbase_url = "http://file/v1"\napi_key = "from-file"\n')
+    assert key() == "from-file"
+
+
+@pytest.mark.parametrize("key", ["sk-se\ncret", "sk-schlüssel", "sk-\x00"])
+def test_a_key_that_no_header_can_hold_is_refused_unshown(tmp_path: Path, key: str) -> None:
+    with pytest.raises(InputError, match="api_key") as caught:
+        read_settings({"TAKEBACK_API_KEY": key}, tmp_path)
+    assert "sk-" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["localhost:8000/v1", "http://localhost:80a/v1", "ftp://x/v1", "http://[::1/v1", "x"])
+def test_an_address_that_cannot_be_one_is_refused_before_anything_is_sent(tmp_path: Path, url: str) -> None:
+    with pytest.raises(InputError, match="base_url"):
+        read_settings({"TAKEBACK_BASE_URL": url}, tmp_path)
+
+
+def test_a_config_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="TAKEBACK_CONFIG"):
+        read_settings({"TAKEBACK_CONFIG": str(tmp_path / "gone.toml")}, tmp_path)
+
+
+@pytest.mark.parametrize("text", ['base_url = "http://x/v1"\n', '[models]\nbase_url = "http://x/v1"\n'])
+def test_settings_outside_their_table_are_an_error_not_ignored(tmp_path: Path, text: str) -> None:
+    write_config(tmp_path, text)
+    with pytest.raises(InputError, match=r"\[model\]"):
+        read_settings({}, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -136,15 +136,56 @@ def test_no_server_at_all_is_a_service_fault() -> None:
 
 
 @pytest.mark.parametrize("body", ['{"id": "x"}', '{"choices": []}', '{"choices": [{"index"', "[1, 2]", "<html>"])
-def test_an_envelope_that_is_no_chat_completion_is_a_service_fault(body: str) -> None:
-    with FaultServer([Act(raw_body=body)]) as server, pytest.raises(ServiceFault):
-        model_for(server, stream=False).complete(REQUEST)
+def test_an_envelope_that_is_no_chat_completion_is_a_service_fault_at_once(body: str, stream: bool) -> None:
+    with FaultServer([Act(raw_body=body)]) as server, pytest.raises(ServiceFault, match="not a chat completion"):
+        model_for(server, stream=stream).complete(REQUEST)
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "hint"), [(401, "TAKEBACK_API_KEY"), (404, "TAKEBACK_BASE_URL"), (400, "schema_form"), (422, "resume")]
+)
+def test_a_refusal_says_what_to_look_at(status: int, hint: str) -> None:
+    with FaultServer([Act(status=status)]) as server, pytest.raises(ServiceFault, match=hint):
+        model_for(server).complete(REQUEST)
+
+
+def test_an_address_is_shown_without_what_is_secret_in_it() -> None:
+    with FaultServer([Act(status=404)]) as server:
+        address = server.base_url.replace("//", "//user:hunter2@") + "?token=hunter2"
+        model = OpenAIModel(Endpoint(base_url=address, model="m", max_retries=0))
+        with pytest.raises(ServiceFault, match=server.base_url) as caught:
+            model.complete(REQUEST)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_no_schema_is_sent_as_strict_which_knows_no_optional_field() -> None:
+    with FaultServer([Act(text="{}")]) as server:
+        model_for(server).complete(REQUEST)
+    assert server.seen[0].body["response_format"]["json_schema"]["strict"] is False
+
+
+@pytest.mark.parametrize("key", ["none", "EMPTY", "ollama"])
+def test_a_placeholder_for_a_key_leaves_the_reply_as_it_is(key: str, stream: bool) -> None:
+    with FaultServer([Act(text='{"value":"none","x":"EMPTY ollama"}')]) as server:
+        reply = model_for(server, stream=stream, api_key=Secret(key)).complete(REQUEST)
+    assert reply.text == '{"value":"none","x":"EMPTY ollama"}'
+
+
+@pytest.mark.parametrize("before", range(480, 512, 3))
+def test_not_even_the_start_of_a_key_is_left_where_a_reply_is_cut(before: int, stream: bool) -> None:
+    with FaultServer([Act(text="y" * before + CANARY + "z" * 2000)]) as server:
+        reply = model_for(server, stream=stream, max_reply_chars=500).complete(REQUEST)
+    assert reply.finish_reason == TOO_LARGE
+    assert set(reply.text) <= set("y[redacted]z")
+    assert CANARY[:3] not in reply.text
 
 
 def test_a_huge_reply_is_cut_at_the_limit_and_says_so(stream: bool) -> None:
     with FaultServer([Act(text="y" * 3_000_000)]) as server:
         reply = model_for(server, stream=stream, max_reply_chars=5000).complete(REQUEST)
-    assert (len(reply.text), reply.finish_reason) == (5000, TOO_LARGE)
+    assert reply.finish_reason == TOO_LARGE
+    assert 4900 < len(reply.text) <= 5000
 
 
 def test_the_limit_field_is_told_apart_from_a_finished_reply(stream: bool) -> None:

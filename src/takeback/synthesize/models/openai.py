@@ -2,7 +2,8 @@
 
 Retries transport faults only (connection, timeout, 429, 5xx), a bounded number of times; whatever else the
 service does wrong ends the run as a `ServiceFault`. The key appears in no repr, error or reply. The reply's
-text is returned as it came, cut at a limit.
+text is returned as it came, cut at a limit. The schema is not sent as `strict`: that form allows no optional field,
+and servers that constrain by the schema do so without it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit, urlunsplit
 
 from takeback.errors import MissingExtraError, ServiceFault
 from takeback.synthesize.models.chat import TOO_LARGE, Reply, Request, Usage
@@ -22,6 +24,9 @@ LimitField = Literal["max_tokens", "max_completion_tokens"]
 """What an endpoint calls the limit of generated tokens; newer OpenAI models take only the second."""
 RETRIED_STATUS = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 LONGEST_WAIT_S = 60.0
+SHORTEST_KEY = 12
+RESUME = "start the run again to resume it"
+NOT_STREAMS = ("text/html", "text/plain", "application/json")
 
 
 class Secret:
@@ -39,6 +44,15 @@ class Secret:
     def redact(self, text: str) -> str:
         """`text` with every occurrence of the secret blotted out."""
         return text.replace(self._text, "[redacted]") if self._text else text
+
+    def redact_reply(self, text: str, limit: int) -> str:
+        """A reply at most `limit` long without the secret or, at the cut, the start of it.
+
+        Local servers are given placeholders such as `none` as a key: a short one is a word of the reply.
+        """
+        if len(self._text) < SHORTEST_KEY:
+            return text[:limit]
+        return self.redact(text) if len(text) <= limit else self.redact(text)[: max(0, limit - len(self._text))]
 
     def __repr__(self) -> str:
         return "Secret(***)"
@@ -141,7 +155,9 @@ class OpenAIModel:
                 raise
             raise _Transport(f"connection lost mid-reply ({type(error).__name__}: {error})") from None
         latency = round(self._clock() - started, 3)
-        return Reply(self._endpoint.api_key.redact(text), finish, usage, latency)
+        limit = self._endpoint.max_reply_chars
+        finish = TOO_LARGE if len(text) > limit else finish
+        return Reply(self._endpoint.api_key.redact_reply(text, limit), finish, usage, latency)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -156,7 +172,7 @@ class OpenAIModel:
                 body[name] = value
         extra = dict(self._endpoint.extra_body)
         if request.schema is not None and self._endpoint.schema_form == "json_schema":
-            named = {"name": "candidate", "schema": dict(request.schema), "strict": True}
+            named = {"name": "candidate", "schema": dict(request.schema), "strict": False}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
         elif request.schema is not None and self._endpoint.schema_form == "llguidance":
             extra["grammar"] = llguidance_grammar(request.schema)
@@ -168,7 +184,10 @@ class OpenAIModel:
         return body
 
     def _collect(self, chunks: Any, started: float) -> tuple[str, str, Usage]:
-        """The text of a stream; stops reading at the limit or the deadline."""
+        """The text of a stream; stops reading past the limit or at the deadline."""
+        kind = chunks.response.headers.get("content-type", "")
+        if kind.startswith(NOT_STREAMS):
+            raise ValueError(f"{kind} instead of a stream of events")
         pieces: list[str] = []
         size, finish, usage = 0, "", Usage()
         with chunks:
@@ -182,7 +201,7 @@ class OpenAIModel:
                     size += len(pieces[-1])
                     finish = choice.finish_reason or finish
                 if size > self._endpoint.max_reply_chars:
-                    return "".join(pieces)[: self._endpoint.max_reply_chars], TOO_LARGE, usage
+                    return "".join(pieces), TOO_LARGE, usage
         if not finish:
             raise _Transport("the stream ended before the reply did")
         return "".join(pieces), finish, usage
@@ -191,20 +210,32 @@ class OpenAIModel:
         choice = answer.choices[0]
         text = choice.message.content or ""
         usage = _usage(answer.usage) if answer.usage is not None else Usage()
-        if len(text) > self._endpoint.max_reply_chars:
-            return text[: self._endpoint.max_reply_chars], TOO_LARGE, usage
         return text, cast("str", choice.finish_reason), usage
 
     def _status(self, error: Any) -> Exception:
-        what = f"HTTP {error.status_code}: {_shorten(error.message)}"
+        what = f"HTTP {error.status_code}: {_shorten(self._endpoint.api_key.redact(error.message))}"
         if error.status_code in RETRIED_STATUS or error.status_code >= 500:  # noqa: PLR2004 - server errors
             return _Transport(what, _retry_after(error.response.headers))
-        return self._fault(what)
+        return self._fault(what, _HINTS.get(error.status_code, RESUME))
 
-    def _fault(self, what: str) -> ServiceFault:
-        where = f"{self._endpoint.base_url} ({self._endpoint.model})"
+    def _fault(self, what: str, hint: str = RESUME) -> ServiceFault:
+        where = f"{without_credentials(self._endpoint.base_url)} ({self._endpoint.model})"
         redact = self._endpoint.api_key.redact
-        return ServiceFault(redact(what), where=redact(where), hint="start the run again to resume it")
+        return ServiceFault(redact(what), where=redact(where), hint=hint)
+
+
+_HINTS: Mapping[int, str] = {
+    400: "the endpoint refuses the request: schema_form, limit_field and --sampling say what it is sent",
+    401: "the key is that of TAKEBACK_API_KEY, of the config file, or of OPENAI_API_KEY",
+    403: "the key is that of TAKEBACK_API_KEY, of the config file, or of OPENAI_API_KEY",
+    404: "is the address in TAKEBACK_BASE_URL right (it mostly ends in /v1), and the model's name?",
+}
+
+
+def without_credentials(url: str) -> str:
+    """An address as it may be shown: no user, password or query."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def llguidance_grammar(schema: Mapping[str, object]) -> str:
