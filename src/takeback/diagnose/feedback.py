@@ -41,7 +41,6 @@ class Mode(StrEnum):
     ADAPTIVE = "adaptive"
 
 
-_UNSEEN: Final = "- UNSEEN_STATES: every development state passes, others do not"
 LADDER: Final = (Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE)
 """What `adaptive` tells after the first failure, the second, and all further ones."""
 
@@ -84,11 +83,10 @@ def _generic(_: Program, __: tuple[Defect, ...], ___: Visible) -> str:
     return _fill("generic")
 
 
-def _raw(_: Program, __: tuple[Defect, ...], seen: Visible) -> str:
-    lines = [f"dev[{at}] {_trace(trip)}" for at, trip in enumerate(seen.trips)]
-    if seen.example is not None and not seen.trips:
-        lines.append(f"counterexample {_trace(seen.example.trip)}")
-    return _fill("raw", trace=_lines(lines))
+def _raw(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+    if not seen.trips:
+        return _counterexample(mutation, wrong, seen)
+    return _fill("raw", trace=_lines([f"dev[{at}] {_trace(trip)}" for at, trip in enumerate(seen.trips)]))
 
 
 def _typed(_: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
@@ -164,6 +162,8 @@ def _rates(seen: Visible) -> list[str]:
 
 
 def _observation(seen: Visible) -> str:
+    if not seen.trips:
+        return "the state a proof found is not as before"
     failing = sum(not trip.passed for trip in seen.trips)
     return f"{failing} of {len(seen.trips)} dev states are not as before"
 

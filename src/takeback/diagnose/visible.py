@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from takeback.verify import Code, Counterexample, Residual, Trip, Verdict
 
 SHOWN_SPLITS = frozenset({"dev", "given", "proof"})
-_BEFORE_RUNNING = frozenset({Code.MALFORMED, Code.LIMIT, Code.OUT_OF_LANGUAGE, Code.MUTATION_CHANGED})
+_STATELESS = frozenset({Code.MALFORMED, Code.LIMIT, Code.OUT_OF_LANGUAGE, Code.MUTATION_CHANGED, Code.TIMEOUT})
+"""Codes that say nothing about a state, so that they may be told whatever state was looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visible:
     """What may be told about a verdict.
 
-    `result` is the verdict's first code, `refusals` what was said against the candidate before it ran, `trips`
+    `result` is the verdict's first code, `refusals` what was said against the candidate apart from any state, `trips`
     how each dev state fared, `iid_bound` and `ood_bound` the hidden splits' lower bounds (None if withheld or
     not sampled), `example` the smallest breaking state.
     """
@@ -66,7 +67,7 @@ def visible(verdict: Verdict, *, isolated: bool = False) -> Visible:
         example = None
     return Visible(
         result=_result(verdict, has_example=example is not None),
-        refusals=tuple(reason.message for reason in verdict.reasons if reason.code in _BEFORE_RUNNING),
+        refusals=tuple(reason.message for reason in verdict.reasons if reason.code in _STATELESS),
         trips=dev.trips if dev is not None else (),
         iid_bound=None if isolated else _bound(verdict, "iid"),
         ood_bound=None if isolated else _bound(verdict, "ood"),
@@ -77,7 +78,7 @@ def visible(verdict: Verdict, *, isolated: bool = False) -> Visible:
 def _result(verdict: Verdict, *, has_example: bool) -> str:
     """The first code that does not give away how a hidden state failed."""
     for reason in verdict.reasons:
-        if has_example or reason.code in _BEFORE_RUNNING or reason.code is Code.TIMEOUT:
+        if has_example or reason.code in _STATELESS:
             return reason.code.value
     return Code.RECOVERY_EQUIVALENCE_FAILED.value
 

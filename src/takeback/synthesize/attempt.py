@@ -52,11 +52,11 @@ def attempt_from(raw: dict[str, Any]) -> Attempt:
     try:
         mutation = read_program(raw.get("mutation"), Stage.FORWARD, "candidate.mutation")
     except InputError as fault:
-        return Attempt(raw, rejected=Rejected("wrong_shape", str(fault)))
+        return Attempt(raw, rejected=_unreadable(fault))
     try:
         return Attempt(raw, mutation, read_candidate(raw))
     except InputError as fault:
-        return Attempt(raw, mutation, rejected=Rejected("wrong_shape", str(fault)))
+        return Attempt(raw, mutation, rejected=_unreadable(fault))
 
 
 def read_repair(reply: Reply, locked: Program) -> Attempt:
@@ -73,12 +73,18 @@ def read_repair(reply: Reply, locked: Program) -> Attempt:
     try:
         return Attempt(raw, locked, read_candidate(whole))
     except InputError as fault:
-        return Attempt(raw, locked, rejected=Rejected("wrong_shape", str(fault)))
+        return Attempt(raw, locked, rejected=_unreadable(fault))
 
 
 def reason_of(rejected: Rejected) -> Reason:
     """The verifier's word for a reply that is no candidate."""
     return Reason(_CODES.get(rejected.shortfall, Code.MALFORMED), f"{rejected.shortfall}: {rejected.detail}")
+
+
+def _unreadable(fault: InputError) -> Rejected:
+    """An operation that no language has, or not at that stage, is out of the language; all else is another shape."""
+    unknown = fault.where.endswith(".op_type") and fault.found != "no op_type"
+    return Rejected("out_of_language" if unknown else "wrong_shape", str(fault))
 
 
 def _same_mutation(stated: Any, locked: Program) -> bool:

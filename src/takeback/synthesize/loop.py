@@ -17,7 +17,7 @@ from takeback.language import Candidate, OutOfLanguage, Program, gate
 from takeback.state import Contract, Level
 from takeback.synthesize.attempt import Attempt, read_repair, reason_of
 from takeback.synthesize.models import PAPER, Account, ChatModel, Reply, Request, Sampling
-from takeback.synthesize.prompting import PromptSet, prompt_set
+from takeback.synthesize.prompting import prompt_set
 from takeback.verify import Code, Verdict
 from takeback.verify.sampled import rejected as turned_away
 
@@ -42,7 +42,6 @@ class Settings:
     sampling: Sampling = PAPER
     isolated: bool = False
     any_mutation: bool = False
-    prompts: PromptSet | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.budget <= MAX_BUDGET:
@@ -160,7 +159,7 @@ def unsayable_in(mutation: Program, settings: Settings) -> tuple[OutOfLanguage, 
 def _request(
     model: str, locked: Program, shown: dict[str, Any], told: Feedback, number: int, settings: Settings
 ) -> Request:
-    prompts = settings.prompts or prompt_set()
+    prompts = prompt_set()
     mutation = [op.to_json() for op in locked]
     if told.used is Mode.NONE:
         messages = prompts.regenerate(settings.level, mutation=mutation)

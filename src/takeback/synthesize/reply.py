@@ -47,6 +47,7 @@ def read_object(reply: Reply) -> dict[str, Any] | Rejected:
         text = fenced["body"].strip()
     try:
         value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_no_duplicates)
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text: refuse it here
     except (ValueError, RecursionError) as error:
         return _not_json(reply, text, str(error))
     if not isinstance(value, dict):

@@ -99,6 +99,23 @@ def test_adaptive_starts_coarse_and_gets_finer_with_each_failure() -> None:
     ]
 
 
+@pytest.mark.parametrize("mode", [Mode.RAW, Mode.TYPED, Mode.PRESCRIPTIVE, Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE])
+def test_after_a_proof_nothing_is_said_of_dev_states_that_never_ran(mode: Mode) -> None:
+    told = feedback(mode, DELETES.mutation, DELETES, prove(DELETES)).text
+    assert "development state" not in told
+    assert "0 of 0" not in told
+    assert "UNSEEN_STATES" not in told
+
+
+@pytest.mark.parametrize("mode", [Mode.RAW, Mode.TYPED, Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE])
+def test_a_verification_that_took_too_long_is_told_as_that(mode: Mode) -> None:
+    verdict = verify_sampled(DELETES, max_seconds=0)
+    assert [reason.code for reason in verdict.reasons] == [Code.TIMEOUT]
+    told = feedback(mode, DELETES.mutation, DELETES, verdict).text
+    assert "took more than 0 seconds" in told
+    assert "UNSEEN_STATES" not in told
+
+
 def test_a_proofs_counterexample_may_be_told() -> None:
     verdict = prove(DELETES)
     assert "config" in feedback(Mode.COUNTEREXAMPLE, DELETES.mutation, DELETES, verdict).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -168,6 +169,22 @@ def test_units_keep_their_order_on_several_threads_and_a_fault_ends_the_run() ->
 
     with pytest.raises(ServiceFault):
         run_units(range(20), fail, workers=4)
+
+
+def test_a_fault_of_a_later_unit_keeps_the_rest_from_being_begun() -> None:
+    begun: list[int] = []
+    slow = threading.Event()
+
+    def run(n: int) -> int:
+        begun.append(n)
+        if n == 1:
+            raise ServiceFault("scripted")
+        slow.wait(0.05)
+        return n
+
+    with pytest.raises(ServiceFault):
+        run_units(range(50), run, workers=2)
+    assert len(begun) < 10
 
 
 @pytest.fixture(scope="module")

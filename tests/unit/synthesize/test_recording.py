@@ -153,3 +153,40 @@ def test_a_damaged_packed_recording_is_an_error(tmp_path: Path) -> None:
     (tmp_path / PACKED).write_bytes(b"not gzip")
     with pytest.raises(RecordingError, match="gzip"):
         ReplayModel(tmp_path)
+
+
+def test_a_line_whose_request_was_altered_is_an_error_naming_it(tmp_path: Path) -> None:
+    with RecordingModel(Scripted(), tmp_path) as model:
+        ask(model, range(2))
+    path = tmp_path / PLAIN
+    path.write_text(path.read_text().replace('"content":"hello"', '"content":"other"', 1))
+    with pytest.raises(RecordingError, match=rf"{PLAIN}:1: the digest is not that of the request"):
+        ReplayModel(tmp_path)
+
+
+def test_two_models_do_not_record_in_one_directory(tmp_path: Path) -> None:
+    with RecordingModel(Scripted(), tmp_path) as model:
+        ask(model, range(1))
+    other = Scripted()
+    other.name = "another"
+    with pytest.raises(RecordingError, match="holds replies of scripted, not of another"):
+        RecordingModel(other, tmp_path)
+    assert len(ask(ReplayModel(tmp_path), range(1))) == 1
+
+
+def test_a_place_that_cannot_be_a_directory_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(RecordingError, match="file: cannot be a directory"):
+        RecordingModel(Scripted(), tmp_path / "file")
+
+
+@pytest.mark.parametrize("at", [3, 12, 40, 100])
+def test_a_packed_recording_damaged_anywhere_is_a_recording_error(tmp_path: Path, at: int) -> None:
+    with RecordingModel(Scripted(), tmp_path) as model:
+        ask(model, range(3))
+    packed = pack(tmp_path)
+    raw = bytearray(packed.read_bytes())
+    raw[at] ^= 0xFF
+    packed.write_bytes(bytes(raw))
+    with pytest.raises(RecordingError):
+        ReplayModel(tmp_path)

@@ -1,13 +1,13 @@
 """Running the units of an experiment: in order or on several threads, with a tick for each that is done.
 
 A unit asks models through a recording, so a run that stops (an outage, a kill) is started again and goes on
-without repeating a finished call. The first fault ends the run; units not begun are not begun.
+without repeating a finished call. The first fault ends the run once the units under way have ended.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 Unit = TypeVar("Unit")
@@ -31,7 +31,10 @@ def run_units(
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(one, unit) for unit in units]
         try:
-            return [future.result() for future in futures]
-        except BaseException:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
             pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    for future in futures:
+        if not future.cancelled() and (fault := future.exception()) is not None:
+            raise fault
+    return [future.result() for future in futures]

@@ -57,13 +57,19 @@ class Request:
     max_tokens: int = 2048
     reasoning_effort: str | None = None
 
-    def canonical(self) -> str:
-        """The request as JSON with sorted keys, the form that is hashed and recorded."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    def to_json(self) -> dict[str, Any]:
+        """The request as it is hashed and recorded."""
+        return asdict(self)
 
     def digest(self) -> str:
-        """SHA-256 of the canonical form."""
-        return hashlib.sha256(self.canonical().encode("utf-8")).hexdigest()
+        """The name under which its reply is recorded."""
+        return digest_of(self.to_json())
+
+
+def digest_of(request: Mapping[str, object]) -> str:
+    """SHA-256 of a request as JSON with sorted keys."""
+    text = json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,14 @@ import gzip
 import json
 import os
 import threading
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 
 from takeback.errors import RecordingError
-from takeback.synthesize.models.chat import ChatModel, Reply, Request, Usage
+from takeback.synthesize.models.chat import ChatModel, Reply, Request, Usage, digest_of
 
 PLAIN = "recording.jsonl"
 PACKED = "recording.jsonl.gz"
@@ -62,12 +63,23 @@ class RecordingModel:
     """Asks the model behind it once for each distinct request, and writes down what it said."""
 
     def __init__(self, model: ChatModel, directory: Path) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RecordingError(f"cannot be a directory ({error.strerror})", where=str(directory)) from None
         self._model = model
         self._path = directory / PLAIN
         _drop_torn_tail(self._path)
         has_any = self._path.exists() or (directory / PACKED).exists()
-        self._known = {line.digest: line.reply for line in read_lines(directory)} if has_any else {}
+        lines = list(read_lines(directory)) if has_any else []
+        others = sorted({str(line.request.get("model")) for line in lines} - {model.name})
+        if others:
+            raise RecordingError(
+                f"holds replies of {others[0]}, not of {model.name}",
+                where=str(directory),
+                hint="record each model in a directory of its own",
+            )
+        self._known = {line.digest: line.reply for line in lines}
         self._lock = threading.Lock()
         self._file = self._path.open("ab")
 
@@ -83,7 +95,7 @@ class RecordingModel:
             if (known := self._known.get(digest)) is not None:
                 return known
         reply = self._model.complete(request)
-        line = Line(digest, json.loads(request.canonical()), reply).to_text().encode("utf-8")
+        line = Line(digest, request.to_json(), reply).to_text().encode("utf-8")
         with self._lock:
             if (known := self._known.get(digest)) is not None:
                 return known
@@ -141,9 +153,6 @@ class ReplayModel:
             )
         return reply
 
-    def __contains__(self, request: Request) -> bool:
-        return request.digest() in self._known
-
 
 def _read_bytes(path: Path) -> bytes:
     raw = path.read_bytes()
@@ -151,7 +160,7 @@ def _read_bytes(path: Path) -> bytes:
         return raw
     try:
         return gzip.decompress(raw)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise RecordingError(f"not a readable gzip file ({error})", where=str(path)) from None
 
 
@@ -166,10 +175,11 @@ def _parse(path: Path, raw: bytes) -> Iterator[Line]:
 
 
 def _parse_line(path: Path, number: int, row: bytes) -> Line:
+    where = f"{path}:{number}"
     try:
         body = json.loads(row)
         reply = body["reply"]
-        return Line(
+        line = Line(
             digest=str(body["digest"]),
             request=dict(body["request"]),
             reply=Reply(
@@ -180,9 +190,10 @@ def _parse_line(path: Path, number: int, row: bytes) -> Line:
             ),
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise RecordingError(
-            f"not a recorded call ({type(error).__name__}: {error})", where=f"{path}:{number}"
-        ) from None
+        raise RecordingError(f"not a recorded call ({type(error).__name__}: {error})", where=where) from None
+    if line.digest != digest_of(line.request):
+        raise RecordingError("the digest is not that of the request: one of them was altered", where=where)
+    return line
 
 
 def _drop_torn_tail(path: Path) -> None:

