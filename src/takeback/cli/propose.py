@@ -19,9 +19,10 @@ from takeback.cli.synthesizing import (
     ThreadsOption,
     opened,
     read_mode,
+    read_rule,
 )
 from takeback.errors import InputError
-from takeback.lab.experiments.natural import LEVEL, improvement, proposal_request
+from takeback.lab.experiments.natural import FIRST_SEED, LEVEL, improvement, proposal_request, task_index
 from takeback.lab.tasks import Task, get
 from takeback.state import State
 from takeback.synthesize.joint import Joint, joint
@@ -29,6 +30,7 @@ from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.portfolio import repair_with_portfolio
 from takeback.synthesize.prompting import compact
+from takeback.verify import RULE_NAMES
 
 SEED_STEP = 100_000
 
@@ -44,7 +46,7 @@ def propose(
     proposals: int = typer.Option(1, "--joint", min=1, max=64, help="How many proposals to choose the best from."),
     feedback: str = FeedbackOption,
     budget: int = BudgetOption,
-    rule: str = typer.Option("split-wald", "--rule", help="Who judges."),
+    rule: str = typer.Option("split-wald", "--rule", help=f"Who judges: {', '.join(RULE_NAMES)}."),
     oracle: bool = typer.Option(True, "--oracle/--no-oracle", help="Mend with the oracle before asking again."),
     sampling: str = SamplingOption,
     record: Path | None = RecordOption,
@@ -56,7 +58,14 @@ def propose(
     Example: `takeback propose --task nat_cfg_001 --synthesizer replay`
     """
     task = get(task_id)
-    settings = Settings(mode=read_mode(feedback), budget=budget, level=LEVEL, sampling=read_sampling(sampling))
+    settings = Settings(
+        mode=read_mode(feedback),
+        budget=budget,
+        level=LEVEL,
+        seed=FIRST_SEED + task_index(task),
+        sampling=read_sampling(sampling),
+    )
+    read_rule(rule)
     with opened(synthesizer, record, threads) as found:
         if found.model is None:
             raise InputError(

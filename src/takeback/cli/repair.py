@@ -18,6 +18,7 @@ from takeback.cli.synthesizing import (
     ThreadsOption,
     opened,
     read_mode,
+    read_rule,
 )
 from takeback.errors import InputError
 from takeback.language import load_json
@@ -51,8 +52,6 @@ def repair(
 
     Example: `takeback repair examples/candidates/unconditional-delete/candidate.json --synthesizer local`
     """
-    if rule not in RULE_NAMES:
-        raise InputError("--rule", found=rule, expected=f"one of {', '.join(RULE_NAMES)}")
     raw = load_json(file)
     if not isinstance(raw, dict):
         raise InputError(str(file), found=raw, expected="a candidate as a JSON object")
@@ -63,8 +62,9 @@ def repair(
     settings = Settings(
         mode=read_mode(feedback), budget=budget, level=level, seed=seed, sampling=read_sampling(sampling)
     )
+    judge = judge_for(read_rule(rule), level, nominal)
     with opened(synthesizer, record, threads) as found:
-        done = found.method(start, judge_for(rule, level, nominal), settings, nominal)
+        done = found.method(start, judge, settings, nominal)
     if as_json:
         emit(done.to_json())
     else:
@@ -95,5 +95,7 @@ def show_turn(turn: Turn) -> None:
     for line in (turn.told.text or "(nothing is told in this mode)").splitlines():
         out.print(f"    {line}", markup=False)
     out.print(f"  asked: {turn.request.model}, request {turn.request.digest()[:16]}", markup=False)
+    for line in turn.asked().splitlines():
+        out.print(f"    {line}", markup=False)
     out.print(f"  came back: {turn.reply.text.strip() or '(nothing)'}", markup=False)
     out.print(f"  verdict: {turn.outcome}", markup=False)

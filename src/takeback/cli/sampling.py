@@ -20,15 +20,15 @@ SamplingOption = typer.Option(
 )
 
 
-def read_sampling(text: str) -> Sampling:
-    """The paper's sampling with what `text` says otherwise, such as `temperature=0.7,top_p=none`."""
+def read_sampling(text: str, base: Sampling = PAPER) -> Sampling:
+    """`base` with what `text` says otherwise, such as `temperature=0.7,top_p=none`."""
     given: dict[str, Any] = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = (side.strip() for side in pair.partition("="))
         if name not in _SAMPLED or name in given:
             raise InputError("--sampling", found=pair, expected=f"each of {', '.join(_SAMPLED)} once at most")
         given[name] = _SAMPLED[name](name, value)
-    return replace(PAPER, **given)
+    return replace(base, **given)
 
 
 def _number(name: str, text: str) -> float | None:

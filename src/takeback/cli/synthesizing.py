@@ -18,6 +18,7 @@ from takeback.lab.experiments.bank import shipped
 from takeback.synthesize.method import Method, method_of
 from takeback.synthesize.models import ChatModel, weights
 from takeback.synthesize.spec import MODEL_KINDS, Spec, parse_spec
+from takeback.verify import RULE_NAMES
 
 SYNTHESIZERS = "oracle, portfolio[:MODEL], replay[:DIR], openai:MODEL or local[:FILE.gguf]"
 SynthesizerOption = typer.Option("portfolio", "--synthesizer", help=f"Who looks for a recovery: {SYNTHESIZERS}.")
@@ -38,8 +39,10 @@ class Opened:
 
     @property
     def model_name(self) -> str:
-        """The model's name, or the synthesizer's where it has no model."""
-        return self.model.name if self.model is not None else str(self.spec)
+        """Who answers, for a lock: the model, a portfolio with it, or a synthesizer that has none."""
+        if self.model is None:
+            return str(self.spec)
+        return f"{self.spec.kind}:{self.model.name}" if self.spec.kind == "portfolio" else self.model.name
 
 
 @contextmanager
@@ -63,6 +66,13 @@ def opened(text: str, record: Path | None = None, threads: int = 1, replay: Path
     )
     with recorded(model, record) as kept:
         yield Opened(spec, kept, method_of(spec, kept))
+
+
+def read_rule(name: str) -> str:
+    """The rule of admission called `name`."""
+    if name not in RULE_NAMES:
+        raise InputError("--rule", found=name, expected=f"one of {', '.join(RULE_NAMES)}")
+    return name
 
 
 def read_mode(name: str) -> Mode:

@@ -17,7 +17,7 @@ from takeback.language import Candidate, OutOfLanguage, Program, gate
 from takeback.state import Contract, Level
 from takeback.synthesize.attempt import Attempt, read_repair, reason_of
 from takeback.synthesize.models import PAPER, Account, ChatModel, Reply, Request, Sampling
-from takeback.synthesize.prompting import prompt_set
+from takeback.synthesize.prompting import prompt_set, without_language
 from takeback.verify import Code, Verdict
 from takeback.verify.sampled import rejected as turned_away
 
@@ -69,13 +69,18 @@ class Turn:
         code = self.verdict.reasons[0].code
         return "out_of_language" if code is Code.OUT_OF_LANGUAGE else code.value
 
+    def asked(self) -> str:
+        """What was asked, without the description of the language, which is the same in every turn."""
+        return without_language(self.request.messages[-1].content)
+
     def to_json(self) -> dict[str, Any]:
-        """The turn as JSON, with the request by its digest."""
+        """The turn as JSON, with the whole request by its digest."""
         return {
             "turn": self.number,
             "told": self.told.text,
             "mode": self.told.used.value,
             "request": self.request.digest(),
+            "asked": self.asked(),
             "reply": self.reply.text,
             "finish_reason": self.reply.finish_reason,
             "outcome": self.outcome,

@@ -91,6 +91,11 @@ def prompt_set(version: str = VERSION) -> PromptSet:
     return PromptSet(version, files)
 
 
+def without_language(text: str) -> str:
+    """A message from where it says what is asked."""
+    return text[text.find("\n# ", 1) + 1 :]
+
+
 def compact(value: Any) -> str:
     """JSON without spaces: each token is time on a small machine."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -249,7 +249,7 @@ def test_a_cell_that_is_no_mode_and_language_is_an_error(name: str) -> None:
 
 def test_the_controlled_benchmark_runs_every_mode_on_every_class_of_defect() -> None:
     plan = controlled.Plan(controlled.by_defect(1))
-    data = controlled.run_controlled(plan, ORACLE)
+    data = controlled.report_data(plan, controlled.run_modes(plan, ORACLE))
     read_input("controlled", data, "test")
     assert len({row["defect"] for row in data["candidates"]}) == len(data["candidates"]) == 5
     assert all(row["turns"] == {mode.value: 1 for mode in Mode} for row in data["candidates"])
@@ -258,7 +258,7 @@ def test_the_controlled_benchmark_runs_every_mode_on_every_class_of_defect() -> 
 def test_no_injected_defect_passes_as_it_is() -> None:
     model = Scripted(lambda _: "no")
     plan = controlled.Plan(controlled.by_defect(2), modes=(Mode.NONE,), budget=1)
-    data = controlled.run_controlled(plan, method_of(Spec("openai", "m"), model))
+    data = controlled.report_data(plan, controlled.run_modes(plan, method_of(Spec("openai", "m"), model)))
     assert len(model.asked) == 10
     assert all(row["turns"] == {"none": None} for row in data["candidates"])
 

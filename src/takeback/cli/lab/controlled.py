@@ -11,17 +11,19 @@ from rich.table import Table
 from takeback.cli.lab.experimenting import (
     FreezeOption,
     OutOption,
-    RuleOption,
+    PlanBudgetOption,
+    PlanRuleOption,
     WorkersOption,
+    altered,
     bar,
     begin,
     deliver,
     replayed,
+    spent_line,
 )
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.sampling import SamplingOption, read_sampling
+from takeback.cli.sampling import SamplingOption
 from takeback.cli.synthesizing import (
-    BudgetOption,
     OracleOption,
     RecordOption,
     ThreadsOption,
@@ -29,7 +31,8 @@ from takeback.cli.synthesizing import (
     read_mode,
 )
 from takeback.lab.experiments.bank import shipped
-from takeback.lab.experiments.controlled import MODES, Plan, by_defect, freeze, load_plan, run_controlled
+from takeback.lab.experiments.controlled import MODES, Plan, by_defect, freeze, load_plan, report_data, run_modes
+from takeback.synthesize.models import Account
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -42,8 +45,8 @@ def controlled(
     tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many candidates, defect classes in turn."),
     per_defect: int | None = typer.Option(None, "--per-defect", min=1, help="The first of each defect class only."),
     feedback: str | None = typer.Option(None, "--feedback", help="Feedback modes, separated by commas; all of them."),
-    budget: int = BudgetOption,
-    rule: str = RuleOption,
+    budget: int | None = PlanBudgetOption,
+    rule: str | None = PlanRuleOption,
     sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
@@ -60,19 +63,23 @@ def controlled(
     """
     modes = MODES if feedback is None else tuple(read_mode(name.strip()) for name in feedback.split(","))
     locked = by_defect(per_defect)
-    plan = Plan(locked[:tasks], modes=modes, budget=budget, rule=rule, sampling=read_sampling(sampling))
+    plan = Plan(locked[:tasks], modes=modes, locked=locked)
     recording = shipped().with_name("controlled")
     if tasks is None and per_defect is None and feedback is None:
         plan = replayed(synthesizer, recording, load_plan) or plan
+    plan = altered(plan, sampling, budget=budget, rule=rule)
     units = len(plan.tasks) * len(plan.modes)
     with opened(synthesizer, record, threads, recording) as found, bar("repairs", units) as tick:
         model = found.model_name
         lock = plan.lock(model)
         begin(out_dir, lock)
-        data = run_controlled(plan, found.method, label=str(found.spec), workers=workers, tick=tick)
+        results = run_modes(plan, found.method, workers=workers, tick=tick)
     if freeze_to is not None:
-        freeze(freeze_to, plan, model, locked)
-    summary = {"model": model, **_counts(data), **deliver(out_dir, model, lock, data)}
+        freeze(freeze_to, plan, model)
+    data = report_data(plan, results, str(found.spec))
+    spent = Account.of(done.account for done in results.values())
+    extra = {"account": spent.to_json(), **deliver(out_dir, model, lock, data)}
+    summary = {"model": model, "rule": plan.rule, **_counts(data), **extra}
     if as_json:
         emit(summary)
     else:
@@ -103,3 +110,4 @@ def _show(summary: dict[str, Any]) -> None:
     for mode, count in summary["repaired"].items():
         table.add_row(mode, f"{count}/{summary['candidates']}")
     out.print(table)
+    out.print(spent_line(summary["account"]))

@@ -13,17 +13,19 @@ from takeback.cli.lab.experimenting import (
     BankOption,
     FreezeOption,
     OutOption,
-    RuleOption,
+    PlanBudgetOption,
+    PlanRuleOption,
     WorkersOption,
+    altered,
     bar,
     begin,
     deliver,
     replayed,
+    spent_line,
 )
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.sampling import SamplingOption, read_sampling
+from takeback.cli.sampling import SamplingOption
 from takeback.cli.synthesizing import (
-    BudgetOption,
     OracleOption,
     RecordOption,
     ThreadsOption,
@@ -41,6 +43,7 @@ from takeback.lab.experiments.factorial import (
     run_cells,
 )
 from takeback.lab.experiments.replication import PER_STRATUM, replication_plan
+from takeback.synthesize.models import Account
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -53,8 +56,8 @@ def factorial(
     synthesizer: str = OracleOption,
     tasks: int | None = typer.Option(None, "--tasks", min=1, help="The first tasks of the cohort only."),
     per_stratum: int | None = typer.Option(None, "--per-stratum", min=1, help="The first of each stratum only."),
-    budget: int = BudgetOption,
-    rule: str = RuleOption,
+    budget: int | None = PlanBudgetOption,
+    rule: str | None = PlanRuleOption,
     cells: str | None = typer.Option(None, "--cells", help="Cells, such as D0L0,adaptiveL1; the paper's four."),
     bank: Path | None = BankOption,
     sampling: str = SamplingOption,
@@ -74,10 +77,12 @@ def factorial(
     chosen = CELLS if cells is None else tuple(cell.strip() for cell in cells.split(","))
     for cell in chosen:
         read_cell(cell)
-    cases = stratified(cohort(load_bank(bank).entries), per_stratum)[:tasks]
-    plan = Plan(cases, budget=budget, rule=rule, cells=chosen, sampling=read_sampling(sampling))
+    plan = None
     if tasks is None and per_stratum is None and cells is None:
-        plan = replayed(synthesizer, shipped().with_name("factorial"), lambda at: load_plan(at, bank)) or plan
+        plan = _replayed("factorial", synthesizer, bank)
+    if plan is None:
+        plan = Plan(stratified(cohort(load_bank(bank).entries), per_stratum)[:tasks], cells=chosen)
+    plan = altered(plan, sampling, budget=budget, rule=rule)
     _run("factorial", plan, synthesizer, workers, record, freeze_to, out_dir, threads, as_json=as_json)
 
 
@@ -86,7 +91,7 @@ def replication(
     per_stratum: int | None = typer.Option(
         None, "--per-stratum", min=1, help=f"The first tasks of each stratum; {PER_STRATUM} if left out."
     ),
-    budget: int = BudgetOption,
+    budget: int | None = PlanBudgetOption,
     bank: Path | None = BankOption,
     sampling: str = SamplingOption,
     workers: int = WorkersOption,
@@ -98,12 +103,18 @@ def replication(
 ) -> None:
     """Repeat the factorial with another model on a frozen subset: the first tasks of S0 and of S1.
 
+    With `replay` and no number of tasks, they are those of the recording.
+
     Example: `takeback lab replication --synthesizer openai:MODEL --per-stratum 48 --record DIR`
     """
-    plan = replication_plan(bank, per_stratum or PER_STRATUM, budget, read_sampling(sampling))
-    if per_stratum is None:
-        plan = replayed(synthesizer, shipped().with_name("replication"), lambda at: load_plan(at, bank)) or plan
+    plan = _replayed("replication", synthesizer, bank) if per_stratum is None else None
+    plan = plan or replication_plan(bank, per_stratum or PER_STRATUM)
+    plan = altered(plan, sampling, budget=budget)
     _run("replication", plan, synthesizer, workers, record, freeze_to, out_dir, threads, as_json=as_json)
+
+
+def _replayed(name: str, synthesizer: str, bank: Path | None) -> Plan | None:
+    return replayed(synthesizer, shipped().with_name(name), lambda folder: load_plan(folder, name, bank))
 
 
 def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | None, freeze_to: Path | None,
@@ -121,7 +132,8 @@ def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | N
     if freeze_to is not None:
         freeze(freeze_to, name, plan, model)
     data = report_data(plan, results, model, str(found.spec))
-    extra = deliver(out_dir, model, lock, data)
+    spent = Account.of(done.account for done in results.values())
+    extra = {"rule": plan.rule, "account": spent.to_json(), **deliver(out_dir, model, lock, data)}
     if not plan.cases:
         _say({"model": model, "tasks": 0, **extra}, as_json=as_json)
         return
@@ -174,4 +186,5 @@ def _say(summary: dict[str, Any], *, as_json: bool) -> None:
         for name, found in summary["contrasts"].items():
             difference, p, adjusted = found["difference"], found["p"], found["p_holm"]
             out.print(f"{name}: {difference * 100:+.2f} pp, p = {p:.4g}, Holm p = {adjusted:.4g}")
+    out.print(spent_line(summary["account"]))
     finish(yes=True)

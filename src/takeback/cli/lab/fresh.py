@@ -9,11 +9,20 @@ import typer
 from rich.table import Table
 
 from takeback.cli.lab import lab_extra
-from takeback.cli.lab.experimenting import FreezeOption, OutOption, WorkersOption, bar, begin, deliver, replayed
+from takeback.cli.lab.experimenting import (
+    FreezeOption,
+    OutOption,
+    PlanBudgetOption,
+    WorkersOption,
+    altered,
+    bar,
+    begin,
+    deliver,
+    replayed,
+)
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.sampling import SamplingOption, read_sampling
+from takeback.cli.sampling import SamplingOption
 from takeback.cli.synthesizing import (
-    BudgetOption,
     OracleOption,
     RecordOption,
     ThreadsOption,
@@ -35,8 +44,8 @@ def fresh(
     synthesizer: str = OracleOption,
     tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many tasks, families in turn."),
     suites: str | None = typer.Option(None, "--suites", help=f"Some of {', '.join(SUITES)}, by commas; all of them."),
-    feedback: str = typer.Option("D0", "--feedback", help="What a failed turn is told."),
-    budget: int = BudgetOption,
+    feedback: str | None = typer.Option(None, "--feedback", help="What a failed turn is told; D0, or as recorded."),
+    budget: int | None = PlanBudgetOption,
     sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
@@ -58,16 +67,12 @@ def fresh(
     for name in names:
         if name not in SUITES:
             raise InputError("--suites", found=name, expected=f"some of {', '.join(SUITES)}")
-    plan = Plan(
-        fresh_tasks()[:tasks],
-        suites=names,
-        budget=budget,
-        mode=read_mode(feedback),
-        sampling=read_sampling(sampling),
-    )
+    plan = Plan(fresh_tasks()[:tasks], suites=names)
     recording = shipped().with_name("fresh")
     if tasks is None and suites is None:
         plan = replayed(synthesizer, recording, load_plan) or plan
+    mode = None if feedback is None else read_mode(feedback)
+    plan = altered(plan, sampling, budget=budget, mode=mode)
     units = len(plan.tasks) * len(plan.suites)
     with opened(synthesizer, record, threads, recording) as found, bar("repairs", units) as tick:
         model = found.model_name

@@ -8,16 +8,16 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, begin, deliver
+from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, begin, deliver, spent_line
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.synthesizing import RecordOption, ThreadsOption, opened
 from takeback.errors import InputError
-from takeback.lab.experiments.bank import cohort, freeze, load_bank
+from takeback.lab.experiments.bank import check_replayed, cohort, freeze, load_bank
 from takeback.lab.experiments.natural import OUTCOMES, Entry, answer, natural_lock, round_robin, tally
 from takeback.lab.experiments.units import run_units
 from takeback.lab.tasks import FAMILIES, Task, load
-from takeback.synthesize.models import ChatModel, ReplayModel, Sampling
+from takeback.synthesize.models import ChatModel, Sampling
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -47,9 +47,10 @@ def natural(
     with opened(synthesizer, record, threads) as found:
         if found.model is None:
             raise InputError("--synthesizer", found=synthesizer, expected="replay[:DIR], local or openai:MODEL")
-        if isinstance(found.model, ReplayModel) and tasks is None and per_family is None:
+        bank = None
+        if found.spec.kind == "replay" and tasks is None and per_family is None:
             bank = load_bank(Path(found.spec.argument) if found.spec.argument else None)
-            locked, chosen, drawn = bank.locked_tasks(), bank.tasks(), bank.sampling
+            locked, chosen, drawn = bank.locked_tasks(), bank.tasks(), read_sampling(sampling, bank.sampling)
         else:
             locked = round_robin(load("natural"), per_family)
             chosen = locked[:tasks]
@@ -57,6 +58,8 @@ def natural(
         lock = natural_lock(locked, name, drawn)
         begin(out_dir, lock)
         entries = _ask(chosen, found.model, drawn, workers)
+    if bank is not None:
+        check_replayed(bank, name, entries)
     if freeze_to is not None:
         freeze(freeze_to, name, locked, entries, drawn)
     strata: dict[str, str] = {case.task.id: case.stratum for case in cohort([entry.to_json() for entry in entries])}
@@ -93,5 +96,4 @@ def _show(summary: dict[str, Any]) -> None:
     table.add_row("all", *(str(summary[outcome]) for outcome in OUTCOMES), style="bold")
     out.print(f"{summary['tasks']} tasks of {summary['locked']} locked, {summary['model']}")
     out.print(table)
-    spent = summary["account"]
-    out.print(f"{spent['calls']} calls, {spent['completion_tokens']} tokens written, {spent['latency_s']:.0f} s")
+    out.print(spent_line(summary["account"]))

@@ -7,16 +7,15 @@ recording beside it; freezing another one is `takeback lab natural --freeze DIR`
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from takeback.errors import InputError
+from takeback.errors import InputError, RecordingError
 from takeback.lab.experiments.natural import Entry, natural_lock, protocol
-from takeback.lab.lock import Lock, check, read_json, read_lock, write_lock, write_whole
+from takeback.lab.lock import Lock, check, digest_of, read_json, read_lock, write_lock, write_whole
 from takeback.lab.tasks import Task, get
 from takeback.state import Level, State
 from takeback.synthesize.attempt import Attempt, attempt_from
@@ -83,6 +82,7 @@ def freeze(
         "sampling": sampling.to_json(),
         "locked": list(ids),
         "lock": lock.digest,
+        "digest": digest_of(bank.entries, "entries"),
         "entries": list(bank.entries),
     }
     write_whole(folder / BANK, (json.dumps(body, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
@@ -91,26 +91,46 @@ def freeze(
 
 
 def load_bank(folder: Path | None = None) -> Bank:
-    """Read a frozen bank, the shipped one by default."""
+    """Read a frozen bank, the shipped one by default; one that was altered since, or has another lock, is refused."""
     path = (folder or shipped()) / BANK
-    raw = read_json(path)
+    raw, lock = read_json(path), read_lock(path.with_name(LOCK))
     try:
-        lock, sampling = read_lock(path.with_name(LOCK)), Sampling(**raw["sampling"])
-        return Bank(raw["model"], sampling, tuple(raw["locked"]), lock, tuple(raw["entries"]))
+        bank = Bank(raw["model"], Sampling(**raw["sampling"]), tuple(raw["locked"]), lock, tuple(raw["entries"]))
+        held = {"lock": raw["lock"], "digest": raw["digest"]}
     except (KeyError, TypeError):
-        raise InputError(
-            str(path), found="another form", expected="a bank: model, sampling, locked, lock, entries"
-        ) from None
+        expected = "a bank: model, sampling, locked, lock, digest, entries"
+        raise InputError(str(path), found="another form", expected=expected) from None
+    for name, wanted in (("lock", lock.digest), ("digest", digest_of(raw["entries"], "entries"))):
+        if held[name] != wanted:
+            raise InputError(f"{path}: {name}", found=str(held[name]), expected=f"{wanted}: it was altered since")
+    return bank
+
+
+def check_replayed(bank: Bank, model: str, entries: Sequence[Entry]) -> None:
+    """Refuse a replay that does not give the bank it was frozen as: another recording, or another verifier."""
+    if model != bank.model:
+        raise RecordingError(f"replies of {model}, but the bank beside them was made by {bank.model}")
+    for held, entry in zip(bank.entries, entries, strict=True):
+        if held != entry.to_json():
+            raise RecordingError(
+                f"{entry.task.id} comes out as {entry.outcome}, not as it was frozen ({held['outcome']})",
+                hint="freeze the bank anew (--freeze) if the verifier has changed since",
+            )
+
+
+def defective(entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Task, dict[str, Any]]]:
+    """The tasks of a bank's entries that ended as defective, each with its candidate as it was written."""
+    for entry in entries:
+        if entry["outcome"] == "defective":
+            yield get(entry["id"]), entry["candidate"]
 
 
 def cohort(entries: Sequence[Mapping[str, Any]]) -> tuple[Case, ...]:
     """The defective tasks of a bank's entries with their strata, in the bank's order."""
     cases = []
-    for entry in entries:
-        if entry["outcome"] == "defective" and Fraction(entry["gain"]) > 0:
-            task = get(entry["id"])
-            attempt = attempt_from(entry["candidate"])
-            cases.append(Case(task, attempt, stratum_of(task, attempt)))
+    for task, candidate in defective(entries):
+        attempt = attempt_from(candidate)
+        cases.append(Case(task, attempt, stratum_of(task, attempt)))
     return tuple(cases)
 
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
 from takeback.errors import InputError
-from takeback.lab.experiments.bank import BANK, load_bank, shipped
-from takeback.lab.tasks import FAMILIES, Task, get, load
+from takeback.lab.experiments.bank import defective, load_bank, shipped
+from takeback.lab.experiments.natural import round_robin
+from takeback.lab.tasks import Task, load
 from takeback.language import Program, read_program
 from takeback.state import Stage, State
 
-DEFECTIVE = "defective"
 SHIPPED = "bank"
 
 
@@ -60,15 +59,8 @@ def reference_cases(sets: Iterable[str], limit: int | None = None) -> tuple[Case
 
 def bank_cases(folder: Path | None = None, limit: int | None = None) -> tuple[Case, ...]:
     """The recovery-defective candidates of a frozen bank, the shipped one by default."""
-    cases = []
-    for at, entry in enumerate(load_bank(folder).entries):
-        place = f"{folder or shipped()}/{BANK}: entries[{at}]"
-        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or "outcome" not in entry:
-            raise InputError(place, found=entry, expected="an entry with id, outcome and candidate")
-        if entry["outcome"] == DEFECTIVE:
-            mutation: Any = (entry.get("candidate") or {}).get("mutation")
-            read_program(mutation, Stage.FORWARD, f"{place}.candidate.mutation")
-            cases.append(_case(get(entry["id"]), tuple(mutation)))
+    found = defective(load_bank(folder).entries)
+    cases = [_case(task, tuple(candidate["mutation"])) for task, candidate in found]
     if not cases:
         raise InputError(str(folder or shipped()), found="no defective entry", expected="at least one")
     return tuple(balanced(cases, limit))
@@ -82,6 +74,4 @@ def balanced(items: Sequence[Item], limit: int | None) -> list[Item]:
     """The first `limit` items, families taking turns; all of them in their order without a limit."""
     if limit is None or limit >= len(items):
         return list(items)
-    rows = [[item for item in items if item.family == family] for family in FAMILIES]
-    turns = (item for item in chain.from_iterable(zip_longest(*rows)) if item is not None)
-    return [item for item, _ in zip(turns, range(limit), strict=False)]
+    return list(round_robin(items)[:limit])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from takeback.diagnose import Mode, templates_digest
 from takeback.errors import InputError
 from takeback.lab.experiments.factorial import turn_of
 from takeback.lab.experiments.frozen import read_frozen, write_frozen
-from takeback.lab.experiments.natural import FIRST_SEED, task_index
+from takeback.lab.experiments.natural import FIRST_SEED, suites_of, task_index
 from takeback.lab.experiments.units import Tick, run_units
 from takeback.lab.lock import Lock, make_lock
 from takeback.lab.tasks import DEFECTS, Task, get, load
@@ -25,11 +25,13 @@ from takeback.synthesize.prompting import prompt_set
 
 PAPER_MODES: Final = (Mode.NONE, Mode.GENERIC, Mode.RAW, Mode.TYPED, Mode.PRESCRIPTIVE)
 MODES: Final = (*PAPER_MODES, Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE, Mode.ADAPTIVE)
+Results = Mapping[tuple[str, Mode], Repair]
+"""How each candidate, by its task's id, went in each mode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a controlled run is asked to do."""
+    """What a controlled run is asked to do; `locked` are the tasks that were locked, where more than are run."""
 
     tasks: tuple[Task, ...]
     modes: tuple[Mode, ...] = MODES
@@ -37,13 +39,15 @@ class Plan:
     rule: str = "split-wald"
     level: Level = Level.L1
     sampling: Sampling = PAPER
+    locked: tuple[Task, ...] = ()
 
     def parts(self, model: str) -> dict[str, Any]:
         """What a lock of the run freezes."""
+        tasks = self.locked or self.tasks
         return {
-            "tasks": [task.to_json() for task in self.tasks],
-            "seeds": [FIRST_SEED + task_index(task) for task in self.tasks],
-            "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
+            "tasks": [task.to_json() for task in tasks],
+            "seeds": [FIRST_SEED + task_index(task) for task in tasks],
+            "suites": suites_of(self.rule),
             "prompts": [prompt_set().digest(), templates_digest()],
             "model": {"name": model, **self.sampling.to_json()},
             "analysis": {"rule": self.rule, "budget": self.budget, "modes": [mode.value for mode in self.modes]},
@@ -66,7 +70,7 @@ def protocol(
     return Plan(by_defect(per_defect), budget=budget, rule=rule, sampling=sampling).parts(model)
 
 
-def freeze(folder: Path, plan: Plan, model: str, locked: Sequence[Task]) -> None:
+def freeze(folder: Path, plan: Plan, model: str) -> None:
     """Write beside a recording what was run and what had been locked."""
     ran = {
         "model": model,
@@ -75,21 +79,20 @@ def freeze(folder: Path, plan: Plan, model: str, locked: Sequence[Task]) -> None
         "modes": [mode.value for mode in plan.modes],
         "budget": plan.budget,
         "rule": plan.rule,
-        "locked": [task.id for task in locked],
+        "locked": [task.id for task in plan.locked or plan.tasks],
     }
-    write_frozen(folder, ran, replace(plan, tasks=tuple(locked)).lock(model))
+    write_frozen(folder, ran, plan.lock(model))
 
 
 def load_plan(folder: Path) -> Plan:
     """The plan that a recording was frozen with; raises `LockChanged` if what was locked is another now."""
 
-    def build(raw: Any) -> tuple[Plan, Plan]:
-        modes = tuple(Mode(name) for name in raw["modes"])
-        tasks = tuple(get(task) for task in raw["ran"])
-        plan = Plan(tasks, modes, raw["budget"], raw["rule"], sampling=Sampling(**raw["sampling"]))
-        return plan, replace(plan, tasks=tuple(get(task) for task in raw["locked"]))
+    def build(raw: Any) -> Plan:
+        tasks, locked = (tuple(get(task) for task in raw[name]) for name in ("ran", "locked"))
+        modes, sampling = tuple(Mode(name) for name in raw["modes"]), Sampling(**raw["sampling"])
+        return Plan(tasks, modes, raw["budget"], raw["rule"], sampling=sampling, locked=locked)
 
-    return read_frozen(folder, build)
+    return read_frozen(folder, "controlled", build)
 
 
 def by_defect(per_defect: int | None = None) -> tuple[Task, ...]:
@@ -119,20 +122,24 @@ def run_one(task: Task, mode: Mode, method: Method, plan: Plan) -> Repair:
     )
 
 
-def run_controlled(
-    plan: Plan, method: Method, *, label: str = "", workers: int = 1, tick: Tick | None = None
-) -> dict[str, Any]:
-    """All candidates in all modes, in the form the report reads."""
+def run_modes(plan: Plan, method: Method, *, workers: int = 1, tick: Tick | None = None) -> Results:
+    """All candidates in all modes."""
     units = [(task, mode) for task in plan.tasks for mode in plan.modes]
     done = run_units(units, lambda unit: run_one(unit[0], unit[1], method, plan), workers=workers, tick=tick)
-    turns = {(task.id, mode): turn_of(found) for (task, mode), found in zip(units, done, strict=True)}
+    return dict(zip(((task.id, mode) for task, mode in units), done, strict=True))
+
+
+def report_data(plan: Plan, results: Results, label: str = "") -> dict[str, Any]:
+    """Outcomes candidate by candidate, in the form the report reads."""
     return {
         "label": label,
         "budget": plan.budget,
-        "candidates": [_candidate(task, plan.modes, turns) for task in plan.tasks],
+        "candidates": [
+            {
+                "id": task.id,
+                "defect": task.controlled.defect if task.controlled is not None else "",
+                "turns": {mode.value: turn_of(results[task.id, mode]) for mode in plan.modes},
+            }
+            for task in plan.tasks
+        ],
     }
-
-
-def _candidate(task: Task, modes: Sequence[Mode], turns: dict[tuple[str, Mode], int | None]) -> dict[str, Any]:
-    defect = task.controlled.defect if task.controlled is not None else ""
-    return {"id": task.id, "defect": defect, "turns": {mode.value: turns[task.id, mode] for mode in modes}}

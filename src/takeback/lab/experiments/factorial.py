@@ -16,7 +16,7 @@ from takeback.diagnose import Mode, templates_digest
 from takeback.errors import InputError
 from takeback.lab.experiments.bank import Case, cohort, load_bank, stratified
 from takeback.lab.experiments.frozen import read_frozen, write_frozen
-from takeback.lab.experiments.natural import FIRST_SEED, task_index
+from takeback.lab.experiments.natural import FIRST_SEED, suites_of, task_index
 from takeback.lab.experiments.units import Tick, run_units
 from takeback.lab.lock import Lock, make_lock
 from takeback.state import Level
@@ -55,7 +55,7 @@ class Plan:
         return {
             "tasks": [[case.task.to_json(), case.attempt.raw, case.stratum] for case in self.cases],
             "seeds": [FIRST_SEED + task_index(case.task) for case in self.cases],
-            "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
+            "suites": suites_of(self.rule),
             "prompts": [prompt_set().digest(), templates_digest()],
             "model": {"name": model, **self.sampling.to_json()},
             "analysis": {"rule": self.rule, "budget": self.budget, "cells": list(self.cells)},
@@ -93,19 +93,18 @@ def freeze(folder: Path, name: str, plan: Plan, model: str) -> None:
     write_frozen(folder, ran, plan.lock(name, model))
 
 
-def load_plan(folder: Path, bank: Path | None = None) -> Plan:
+def load_plan(folder: Path, name: str, bank: Path | None = None) -> Plan:
     """The plan that a recording was frozen with, on a frozen bank; raises `LockChanged` if it is another now."""
     cases = {case.task.id: case for case in cohort(load_bank(bank).entries)}
 
-    def build(raw: Any) -> tuple[Plan, Plan]:
+    def build(raw: Any) -> Plan:
         missing = [task for task in raw["tasks"] if task not in cases]
         if missing:
             raise InputError("bank", found=f"no defective {missing[0]}", expected="the bank of the recorded run")
         chosen = tuple(cases[task] for task in raw["tasks"])
-        plan = Plan(chosen, raw["budget"], raw["rule"], tuple(raw["cells"]), Sampling(**raw["sampling"]))
-        return plan, plan
+        return Plan(chosen, raw["budget"], raw["rule"], tuple(raw["cells"]), Sampling(**raw["sampling"]))
 
-    return read_frozen(folder, build)
+    return read_frozen(folder, name, build)
 
 
 def run_cell(case: Case, cell: str, method: Method, plan: Plan) -> Repair:

@@ -82,12 +82,11 @@ def freeze(folder: Path, plan: Plan, model: str) -> None:
 def load_plan(folder: Path) -> Plan:
     """The plan that a recording was frozen with; raises `LockChanged` if it is another now."""
 
-    def build(raw: Any) -> tuple[Plan, Plan]:
+    def build(raw: Any) -> Plan:
         tasks, suites = tuple(get(task) for task in raw["tasks"]), tuple(raw["suites"])
-        plan = Plan(tasks, suites, raw["budget"], Mode(raw["mode"]), sampling=Sampling(**raw["sampling"]))
-        return plan, plan
+        return Plan(tasks, suites, raw["budget"], Mode(raw["mode"]), sampling=Sampling(**raw["sampling"]))
 
-    return read_frozen(folder, build)
+    return read_frozen(folder, "fresh", build)
 
 
 def fresh_tasks(per_family: int | None = None) -> tuple[Task, ...]:

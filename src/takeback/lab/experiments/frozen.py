@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
-from takeback.errors import InputError
+from takeback.errors import InputError, RecordingError
 from takeback.lab.lock import Lock, check, read_json, read_lock, write_lock, write_whole
+from takeback.synthesize.models.recording import read_lines
 
 RAN: Final = "ran.json"
 LOCK: Final = "lock.json"
@@ -22,7 +23,7 @@ class Locked(Protocol):
         ...
 
 
-Ran = TypeVar("Ran")
+Ran = TypeVar("Ran", bound=Locked)
 
 
 def write_frozen(folder: Path, ran: Mapping[str, Any], lock: Lock) -> None:
@@ -31,14 +32,18 @@ def write_frozen(folder: Path, ran: Mapping[str, Any], lock: Lock) -> None:
     write_lock(lock, folder / LOCK)
 
 
-def read_frozen(folder: Path, build: Callable[[Any], tuple[Ran, Locked]]) -> Ran:
-    """What was run; `build` reads it and what was locked. Raises `LockChanged` if that is another now."""
+def read_frozen(folder: Path, name: str, build: Callable[[Any], Ran]) -> Ran:
+    """What was run as the experiment called `name`. Raises `LockChanged` if what it rests on is another now."""
     path = folder / RAN
-    raw = read_json(path)
+    raw, lock = read_json(path), read_lock(folder / LOCK)
+    if lock.name != name:
+        raise InputError(str(folder), found=f"a recording of {lock.name}", expected=f"one of {name}")
     try:
-        ran, locked = build(raw)
-        model = str(raw["model"])
+        ran, model = build(raw), str(raw["model"])
     except (KeyError, TypeError, ValueError):
         raise InputError(str(path), found="another form", expected="what a run was frozen with") from None
-    check(read_lock(folder / LOCK), locked.parts(model))
+    others = {str(line.request.get("model")) for line in read_lines(folder)} - {model}
+    if others:
+        raise RecordingError(f"replies of {others.pop()}, but {RAN} says {model}", where=str(folder))
+    check(lock, ran.parts(model))
     return ran

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, zip_longest
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 from takeback.lab.lock import Lock, make_lock
 from takeback.lab.tasks import FAMILIES, Task, capability, load
@@ -21,12 +21,13 @@ from takeback.state import SURFACES, Level, State
 from takeback.synthesize.attempt import read_proposal
 from takeback.synthesize.models import PAPER, Account, ChatModel, Reply, Request, Sampling
 from takeback.synthesize.prompting import prompt_set
-from takeback.verify import THRESHOLD, Verdict, verify_sampled
+from takeback.verify import RULES, THRESHOLD, Verdict, verify_sampled
 
 Outcome = Literal["admissible", "defective", "inadequate"]
 OUTCOMES: tuple[Outcome, ...] = ("admissible", "defective", "inadequate")
 FIRST_SEED = 7000
 LEVEL = Level.L1
+RULE = "split-wald"
 PROMPT_FILES = ("system.md", "language_L1.md", "propose.md", "candidate_L1.json")
 
 
@@ -63,10 +64,28 @@ class Entry:
         }
 
 
-def round_robin(tasks: Sequence[Task], per_family: int | None = None) -> tuple[Task, ...]:
-    """The first tasks of each family, one family after the other, so that any prefix is balanced."""
-    rows = [[task for task in tasks if task.family == family][:per_family] for family in FAMILIES]
-    return tuple(task for task in chain.from_iterable(zip_longest(*rows)) if task is not None)
+class OfFamily(Protocol):
+    """Anything that belongs to a family of tasks."""
+
+    @property
+    def family(self) -> str:
+        """The family's name."""
+        ...
+
+
+Item = TypeVar("Item", bound=OfFamily)
+
+
+def round_robin(items: Sequence[Item], per_family: int | None = None) -> tuple[Item, ...]:
+    """The first items of each family, one family after the other, so that any prefix is balanced."""
+    rows = [[item for item in items if item.family == family][:per_family] for family in FAMILIES]
+    return tuple(item for item in chain.from_iterable(zip_longest(*rows)) if item is not None)
+
+
+def suites_of(rule: str) -> dict[str, Any] | None:
+    """The states a rule decides on, as a lock freezes them; a proof decides on all, so there is nothing to freeze."""
+    chosen = RULES.get(rule)
+    return None if chosen is None else {"dev": "Q10", "iid": chosen.iid, "ood": chosen.ood, "seed": 0}
 
 
 def task_index(task: Task) -> int:
@@ -123,15 +142,12 @@ def tally(entries: Sequence[Entry]) -> dict[str, Any]:
         for family in FAMILIES
     }
     short = sorted({entry.shortfall for entry in entries if entry.shortfall})
-    account = Account()
-    for entry in entries:
-        account = account.add(entry.account)
     return {
         "tasks": len(entries),
         **counts,
         "families": families,
         "shortfalls": {name: sum(entry.shortfall == name for entry in entries) for name in short},
-        "account": account.to_json(),
+        "account": Account.of(entry.account for entry in entries).to_json(),
     }
 
 
@@ -143,10 +159,10 @@ def protocol(
     return {
         "tasks": [task.to_json() for task in tasks],
         "seeds": [FIRST_SEED + task_index(task) for task in tasks],
-        "suites": {"dev": "Q10", "iid": 20, "ood": 20, "seed": 0},
+        "suites": suites_of(RULE),
         "prompts": prompt_set().digest(*PROMPT_FILES),
         "model": {"name": model, **sampling.to_json()},
-        "analysis": {"rule": "split-wald", "threshold": THRESHOLD, "language": LEVEL.value},
+        "analysis": {"rule": RULE, "threshold": THRESHOLD, "language": LEVEL.value},
     }
 
 

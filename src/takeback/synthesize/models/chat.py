@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import reduce
 from typing import Any, Final, Literal, Protocol
 
 Role = Literal["system", "user", "assistant"]
@@ -129,6 +130,11 @@ class Account:
             completion_tokens=self.completion_tokens + other.completion_tokens,
             latency_s=round(self.latency_s + other.latency_s, 3),
         )
+
+    @classmethod
+    def of(cls, accounts: Iterable[Account]) -> Account:
+        """All of them together."""
+        return reduce(cls.add, accounts, cls())
 
     def to_json(self) -> dict[str, object]:
         """The account as a JSON object."""
