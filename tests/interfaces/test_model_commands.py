@@ -50,7 +50,15 @@ def test_repair_shows_for_each_turn_what_was_wrong_asked_answered_and_decided(
             "repair", candidate, "--synthesizer", "openai:m", "--feedback", "D1", home=tmp_path, server=server
         )
     assert result.exit_code == 0
-    for shown in ("turn 1", "turn 3", "D1_EXACT_ADDRESS", "asked: m, request ", "came back: Sure!", "verdict: prose"):
+    for shown in (
+        "turn 1",
+        "turn 3",
+        "D1_EXACT_ADDRESS",
+        "asked: m, request ",
+        "The mutation is fixed",
+        "came back: Sure!",
+        "verdict: prose",
+    ):
         assert shown in result.stdout
     assert "verdict: admitted" in result.stdout
     assert "3 calls" in result.stdout
@@ -253,3 +261,85 @@ def test_a_frozen_fresh_run_replays_what_was_run_and_not_under_another_lock(tmp_
     assert isinstance(run(*replay, home=tmp_path).exception, LockChanged)
     ran.write_text("{}")
     assert isinstance(run(*replay, home=tmp_path).exception, InputError)
+
+
+@pytest.fixture
+def recorded(bank: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "rec"
+    words = ("lab", "factorial", "--bank", bank, "--budget", 2, "--record", folder, "--freeze", folder)
+    with FaultServer([Act(text=json.dumps(BAD))]) as server:
+        assert run(*words, "--synthesizer", "openai:m", home=tmp_path, server=server).exit_code == 0
+    return folder
+
+
+def test_what_is_asked_of_a_replay_is_done_or_is_an_error_never_ignored(
+    recorded: Path, bank: Path, tmp_path: Path
+) -> None:
+    replay = ("lab", "factorial", "--synthesizer", f"replay:{recorded}", "--bank", bank, "--json")
+    assert json.loads(run(*replay, "--budget", 1, home=tmp_path).stdout)["account"]["calls"] == 4
+    assert json.loads(run(*replay, home=tmp_path).stdout)["account"]["calls"] == 8
+    for more in (("--budget", 3), ("--sampling", "temperature=1"), ("--rule", "proof")):
+        assert isinstance(run(*replay, *more, home=tmp_path).exception, RecordingError)
+
+
+def test_a_recording_of_one_experiment_is_not_replayed_as_another(recorded: Path, bank: Path, tmp_path: Path) -> None:
+    result = run("lab", "replication", "--synthesizer", f"replay:{recorded}", "--bank", bank, home=tmp_path)
+    assert "a recording of factorial, expected one of replication" in str(result.exception)
+
+
+def test_a_recording_of_another_model_than_was_frozen_is_refused(recorded: Path, bank: Path, tmp_path: Path) -> None:
+    ran = recorded / "ran.json"
+    ran.write_text(ran.read_text().replace('"model": "m"', '"model": "other"'))
+    result = run("lab", "factorial", "--synthesizer", f"replay:{recorded}", "--bank", bank, home=tmp_path)
+    assert isinstance(result.exception, RecordingError)
+
+
+def test_a_model_alone_and_behind_the_oracle_have_different_locks(bank: Path, tmp_path: Path) -> None:
+    with FaultServer([Act(text=json.dumps(BAD))]) as server:
+        words = ("lab", "factorial", "--bank", bank, "--budget", 1, "--json", "--synthesizer")
+        locks = [
+            json.loads(run(*words, who, home=tmp_path, server=server).stdout)["lock"]
+            for who in ("openai:m", "portfolio:openai:m", "oracle")
+        ]
+    assert len(set(locks)) == 3
+
+
+@pytest.mark.parametrize(("old", "new"), [('"gain": "1"', '"gain": "1/2"'), ('"value": 240', '"value": 241')])
+def test_a_bank_that_was_altered_is_refused(bank: Path, tmp_path: Path, old: str, new: str) -> None:
+    path = bank / "bank.json"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    for words in (("factorial", "--bank", bank), ("natural", "--synthesizer", f"replay:{bank}")):
+        result = run("lab", *words, home=tmp_path)
+        assert isinstance(result.exception, InputError)
+        assert "bank.json: digest" in str(result.exception)
+
+
+def test_a_bank_is_refused_beside_another_lock_or_another_recording(bank: Path, tmp_path: Path) -> None:
+    replay = ("lab", "natural", "--synthesizer", f"replay:{bank}")
+    line = (bank / "recording.jsonl").read_text()
+    (bank / "recording.jsonl").write_text(line.replace('\\"value\\": 240', '\\"value\\": 250'))
+    assert isinstance(run(*replay, home=tmp_path).exception, RecordingError)
+    other = tmp_path / "other"
+    with FaultServer([Act(text="no")]) as server:
+        words = ("lab", "natural", "--synthesizer", "openai:n", "--tasks", 6, "--record", other, "--freeze", other)
+        run(*words, home=tmp_path, server=server)
+    (bank / "lock.json").write_bytes((other / "lock.json").read_bytes())
+    assert "bank.json: lock" in str(run(*replay, home=tmp_path).exception)
+
+
+def test_the_first_of_the_locked_candidates_may_be_run_under_their_lock(tmp_path: Path) -> None:
+    assert run("lab", "lock", "controlled", "--model", "oracle", "--per-defect", 1, "--out", tmp_path,
+               home=tmp_path).exit_code == 0  # fmt: skip
+    words = ("lab", "controlled", "--per-defect", 1, "--tasks", 2, "--out", tmp_path, "--json")
+    found = json.loads(run(*words, home=tmp_path).stdout)
+    assert (found["candidates"], found["account"]["calls"]) == (2, 0)
+
+
+def test_propose_refuses_an_unknown_rule_before_it_asks(tmp_path: Path) -> None:
+    with FaultServer([Act(text="no")]) as server:
+        words = ("propose", "--task", "nat_cfg_001", "--synthesizer", "openai:m", "--rule", "mood")
+        result = run(*words, home=tmp_path, server=server)
+    assert "proof" in str(result.exception)
+    assert server.seen == []

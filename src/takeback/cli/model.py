@@ -62,7 +62,7 @@ def status(as_json: bool = JsonFlag) -> None:
             out.print(f"{row['model']}: {word}", markup=False)
     present = any(row["present"] for row in found)
     if not present:
-        err.print("no weights yet: run 'takeback model fetch', or pass any GGUF file with --model-path")
+        err.print("no weights yet: run 'takeback model fetch', or use any GGUF file: --synthesizer local:FILE.gguf")
     finish(yes=present)
 
 
