@@ -9,6 +9,7 @@ import typer
 from takeback.cli.opening import SHORT, JournalOption, opened, show_changes, show_refused
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.repair import show_repair
+from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.showing import show_verdict
 from takeback.cli.synthesizing import (
     BudgetOption,
@@ -30,6 +31,7 @@ from takeback.lab.tasks import Task, get
 from takeback.language import load_json
 from takeback.synthesize.attempt import Attempt, attempt_from, read_proposal
 from takeback.synthesize.loop import Settings
+from takeback.synthesize.models import PAPER, Sampling
 
 
 def register(app: typer.Typer) -> None:
@@ -43,6 +45,7 @@ def evolve(
     synthesizer: str = SynthesizerOption,
     feedback: str = FeedbackOption,
     budget: int = BudgetOption,
+    sampling: str = SamplingOption,
     record: Path | None = RecordOption,
     threads: int = ThreadsOption,
     journal: str | None = JournalOption,
@@ -53,9 +56,9 @@ def evolve(
 
     Example: `takeback evolve agent --task change.json --synthesizer oracle`
     """
-    settings = Settings(mode=read_mode(feedback), budget=budget)
+    settings = Settings(mode=read_mode(feedback), budget=budget, sampling=read_sampling(sampling))
     with opened_synthesizer(synthesizer, record, threads) as found, opened(directory, journal) as harness:
-        propose, title = proposer(task, found)
+        propose, title = proposer(task, found, settings.sampling)
         done = run(harness, propose, found.method, settings=settings, note=note or title)
         if as_json:
             emit(done.to_json())
@@ -64,7 +67,7 @@ def evolve(
     finish(yes=done.applied)
 
 
-def proposer(task: str, found: Opened) -> tuple[Propose, str]:
+def proposer(task: str, found: Opened, sampling: Sampling = PAPER) -> tuple[Propose, str]:
     """Who proposes the change, and a line for the log: a file as it stands, or for a task of the lab the model
     behind the synthesizer, or without one the task's reference."""
     path = Path(task)
@@ -75,13 +78,13 @@ def proposer(task: str, found: Opened) -> tuple[Propose, str]:
         attempt = attempt_from(raw)
         return lambda _: attempt, path.name
     named = get(task)
-    return lambda _: _proposed(named, found), named.instruction
+    return lambda _: _proposed(named, found, sampling), named.instruction
 
 
-def _proposed(task: Task, found: Opened) -> Attempt:
+def _proposed(task: Task, found: Opened, sampling: Sampling) -> Attempt:
     if found.model is None:
         return attempt_from({"mutation": list(task.reference)})
-    return read_proposal(found.model.complete(proposal_request(task, found.model.name)))
+    return read_proposal(found.model.complete(proposal_request(task, found.model.name, sampling=sampling)))
 
 
 def _show(done: Evolution, name: str, harness: Harness) -> None:

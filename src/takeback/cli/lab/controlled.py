@@ -9,10 +9,10 @@ import typer
 from rich.table import Table
 
 from takeback.cli.lab.experimenting import (
+    BudgetOption,
     FreezeOption,
     OutOption,
-    PlanBudgetOption,
-    PlanRuleOption,
+    RuleOption,
     WorkersOption,
     altered,
     bar,
@@ -45,8 +45,8 @@ def controlled(
     tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many candidates, defect classes in turn."),
     per_defect: int | None = typer.Option(None, "--per-defect", min=1, help="The first of each defect class only."),
     feedback: str | None = typer.Option(None, "--feedback", help="Feedback modes, separated by commas; all of them."),
-    budget: int | None = PlanBudgetOption,
-    rule: str | None = PlanRuleOption,
+    budget: int | None = BudgetOption,
+    rule: str | None = RuleOption,
     sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,

@@ -25,15 +25,14 @@ from takeback.synthesize.spec import parse_spec
 from takeback.verify import RULE_NAMES
 
 AnyPlan = TypeVar("AnyPlan", controlled.Plan, factorial.Plan, fresh.Plan)
-PlanBudgetOption = typer.Option(None, "--budget", min=1, max=64, help="Turns at most; 4, or the recording's.")
-PlanRuleOption = typer.Option(
+BudgetOption = typer.Option(None, "--budget", min=1, max=64, help="Turns at most; 4, or the recording's.")
+RuleOption = typer.Option(
     None, "--rule", help=f"Rule of admission: {', '.join(RULE_NAMES)}; split-wald, or the recording's."
 )
 WorkersOption = typer.Option(1, "--workers", min=1, max=64, help="How many units run at once.")
 OutOption = typer.Option(
     None, "--out", metavar="DIR", help="Results folder: lock, data and manifest go to a folder in it."
 )
-RuleOption = typer.Option("split-wald", "--rule", help=f"Rule of admission: {', '.join(RULE_NAMES)}.")
 FreezeOption = typer.Option(
     None, "--freeze", metavar="DIR", help="Write what was run there, beside its recording: it replays untold."
 )

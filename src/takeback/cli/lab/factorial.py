@@ -11,10 +11,10 @@ from rich.table import Table
 from takeback.cli.lab import lab_extra
 from takeback.cli.lab.experimenting import (
     BankOption,
+    BudgetOption,
     FreezeOption,
     OutOption,
-    PlanBudgetOption,
-    PlanRuleOption,
+    RuleOption,
     WorkersOption,
     altered,
     bar,
@@ -56,8 +56,8 @@ def factorial(
     synthesizer: str = OracleOption,
     tasks: int | None = typer.Option(None, "--tasks", min=1, help="The first tasks of the cohort only."),
     per_stratum: int | None = typer.Option(None, "--per-stratum", min=1, help="The first of each stratum only."),
-    budget: int | None = PlanBudgetOption,
-    rule: str | None = PlanRuleOption,
+    budget: int | None = BudgetOption,
+    rule: str | None = RuleOption,
     cells: str | None = typer.Option(None, "--cells", help="Cells, such as D0L0,adaptiveL1; the paper's four."),
     bank: Path | None = BankOption,
     sampling: str = SamplingOption,
@@ -91,7 +91,7 @@ def replication(
     per_stratum: int | None = typer.Option(
         None, "--per-stratum", min=1, help=f"The first tasks of each stratum; {PER_STRATUM} if left out."
     ),
-    budget: int | None = PlanBudgetOption,
+    budget: int | None = BudgetOption,
     bank: Path | None = BankOption,
     sampling: str = SamplingOption,
     workers: int = WorkersOption,

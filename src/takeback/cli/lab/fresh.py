@@ -10,9 +10,9 @@ from rich.table import Table
 
 from takeback.cli.lab import lab_extra
 from takeback.cli.lab.experimenting import (
+    BudgetOption,
     FreezeOption,
     OutOption,
-    PlanBudgetOption,
     WorkersOption,
     altered,
     bar,
@@ -45,7 +45,7 @@ def fresh(
     tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many tasks, families in turn."),
     suites: str | None = typer.Option(None, "--suites", help=f"Some of {', '.join(SUITES)}, by commas; all of them."),
     feedback: str | None = typer.Option(None, "--feedback", help="What a failed turn is told; D0, or as recorded."),
-    budget: int | None = PlanBudgetOption,
+    budget: int | None = BudgetOption,
     sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
