@@ -15,4 +15,5 @@ def test_the_readme_has_blocks_that_are_run():
     ("name", "command", "shown"), BLOCKS, ids=[f"{name}: {command}" for name, command, _ in BLOCKS]
 )
 def test_an_output_block_is_what_its_command_prints(name, command, shown):
+    assert shown, f"{name} shows nothing under {command}"
     assert output_of(command) == shown, f"{name} is out of date: run `make docs`"
