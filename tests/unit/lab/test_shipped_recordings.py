@@ -61,8 +61,7 @@ def test_the_shipped_factorial_replays_on_the_whole_cohort_with_four_cells(cases
     assert list(found["cells"]) == list(CELLS)
     assert all(parts["all"][1] == len(cases) for parts in found["cells"].values())
     assert all(0 <= contrast["p"] <= contrast["p_holm"] <= 1 for contrast in found["contrasts"].values())
-    asked = sum(calls for row in found["outcomes"] for calls in row["calls"].values())
-    assert asked == len(list(read_lines(shipped().with_name("factorial"))))
+    assert found["account"]["calls"] >= len(list(read_lines(shipped().with_name("factorial")))) > 0
 
 
 @pytest.mark.parametrize("name", ["natural", "factorial", "controlled"])
