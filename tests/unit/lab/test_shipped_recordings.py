@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -17,6 +18,7 @@ from takeback.synthesize.models.recording import read_lines
 from takeback.synthesize.spec import Spec
 
 BANK = load_bank()
+RESULTS = Path(__file__).parents[3] / "results"
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +31,9 @@ def test_the_shipped_recording_replays_to_the_frozen_bank() -> None:
     assert [answer(task, model).to_json() for task in BANK.tasks()] == list(BANK.entries)
 
 
-def test_the_shipped_bank_is_the_start_of_what_was_locked() -> None:
-    locked = BANK.locked_tasks()
-    assert BANK.tasks() == locked[: len(BANK.entries)]
-    assert len(locked) == 300
+def test_the_shipped_bank_is_all_of_what_was_locked() -> None:
+    assert BANK.tasks() == BANK.locked_tasks()
+    assert len(BANK.entries) == 300
 
 
 def test_the_command_reproduces_the_accounting_of_the_bank() -> None:
@@ -64,7 +65,20 @@ def test_the_shipped_factorial_replays_on_the_whole_cohort_with_four_cells(cases
     assert found["account"]["calls"] >= len(list(read_lines(shipped().with_name("factorial")))) > 0
 
 
-@pytest.mark.parametrize("name", ["natural", "factorial", "controlled"])
+RUNS = ["natural", "factorial", "controlled", "fresh", "replication"]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_shipped_recording_replays_under_its_lock_to_the_results_that_were_kept(name: str, tmp_path: Path) -> None:
+    kept = RESULTS / "local-model"
+    (tmp_path / "locks").symlink_to(kept / "locks")
+    result = CliRunner().invoke(app, ["lab", name, "--synthesizer", "replay", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    [made] = [path for path in tmp_path.iterdir() if path.name != "locks"]
+    assert (made / "result.json").read_bytes() == (kept / made.name / "result.json").read_bytes()
+
+
+@pytest.mark.parametrize("name", RUNS)
 def test_no_shipped_recording_is_large(name: str) -> None:
     files = list(shipped().with_name(name).glob("*"))
     assert sum(path.stat().st_size for path in files) < 5_000_000
