@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from takeback.errors import InputError, RecordingError
-from takeback.lab.experiments.natural import Entry, natural_lock, protocol
+from takeback.lab.experiments.natural import OUTCOMES, Entry, Outcome, natural_lock, protocol
 from takeback.lab.lock import Lock, check, digest_of, read_json, read_lock, write_lock, write_whole
 from takeback.lab.tasks import Task, get
-from takeback.state import Level, State
+from takeback.language import read_program
+from takeback.state import Level, Stage, State
 from takeback.synthesize.attempt import Attempt, attempt_from
 from takeback.synthesize.judging import recovery_judge
 from takeback.synthesize.loop import Settings
@@ -26,6 +27,7 @@ from takeback.synthesize.portfolio import repair_with_oracle
 
 Stratum = Literal["S0", "S1", "residual"]
 STRATA: Final[Mapping[Level, Stratum]] = {Level.L0: "S0", Level.L1: "S1"}
+DEFECTIVE: Final[Outcome] = "defective"
 BANK = "bank.json"
 LOCK = "lock.json"
 
@@ -103,7 +105,20 @@ def load_bank(folder: Path | None = None) -> Bank:
     for name, wanted in (("lock", lock.digest), ("digest", digest_of(raw["entries"], "entries"))):
         if held[name] != wanted:
             raise InputError(f"{path}: {name}", found=str(held[name]), expected=f"{wanted}: it was altered since")
+    for at, entry in enumerate(bank.entries):
+        _check_entry(entry, f"{path}: entries[{at}]")
     return bank
+
+
+def _check_entry(entry: Any, where: str) -> None:
+    if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or entry.get("outcome") not in OUTCOMES:
+        raise InputError(
+            where, found=entry, expected=f"an entry with id, candidate and outcome ({', '.join(OUTCOMES)})"
+        )
+    if entry["outcome"] == DEFECTIVE:
+        candidate = entry.get("candidate")
+        mutation = candidate.get("mutation") if isinstance(candidate, dict) else None
+        read_program(mutation, Stage.FORWARD, f"{where}.candidate.mutation")
 
 
 def check_replayed(bank: Bank, model: str, entries: Sequence[Entry]) -> None:
@@ -121,7 +136,7 @@ def check_replayed(bank: Bank, model: str, entries: Sequence[Entry]) -> None:
 def defective(entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Task, dict[str, Any]]]:
     """The tasks of a bank's entries that ended as defective, each with its candidate as it was written."""
     for entry in entries:
-        if entry["outcome"] == "defective":
+        if entry["outcome"] == DEFECTIVE:
             yield get(entry["id"]), entry["candidate"]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from takeback.errors import InputError
 from takeback.lab.experiments import oracle, stability
-from takeback.lab.lock import make_lock, write_lock
+from takeback.lab.lock import digest_of, make_lock, write_lock
 from takeback.lab.progress import Progress
 from takeback.lab.report import read_input
 
@@ -101,7 +101,8 @@ def test_a_run_that_broke_off_goes_on_without_repeating_what_was_finished(tmp_pa
 
 def _bank(tmp_path, entries):
     lock = make_lock("natural", {})
-    bank = {"model": "m", "locked": ["nat_cfg_001"], "lock": lock.digest, "entries": entries}
+    frozen = {"sampling": {}, "locked": ["nat_cfg_001"], "lock": lock.digest, "digest": digest_of(entries)}
+    bank = {"model": "m", **frozen, "entries": entries}
     (tmp_path / "bank.json").write_text(json.dumps(bank))
     write_lock(lock, tmp_path / "lock.json")
     return tmp_path
