@@ -256,6 +256,7 @@ def test_a_frozen_fresh_run_replays_what_was_run_and_not_under_another_lock(tmp_
     replay = ("lab", "fresh", "--synthesizer", f"replay:{folder}", "--json")
     again = json.loads(run(*replay, home=tmp_path).stdout)
     assert (again["suites"], again["lock"]) == (first["suites"], first["lock"])
+    assert again["account"]["calls"] == first["account"]["calls"] == 4
     ran = folder / "ran.json"
     ran.write_text(ran.read_text().replace('"budget": 1', '"budget": 2'))
     assert isinstance(run(*replay, home=tmp_path).exception, LockChanged)

@@ -19,6 +19,7 @@ from takeback.cli.lab.experimenting import (
     begin,
     deliver,
     replayed,
+    spent_line,
 )
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.sampling import SamplingOption
@@ -93,6 +94,7 @@ def fresh(
         "tasks": len(plan.tasks),
         "hidden_states": HIDDEN,
         "suites": rows,
+        "account": _spent(data),
         **deliver(out_dir, model, lock, data),
     }
     if as_json:
@@ -102,9 +104,16 @@ def fresh(
     finish(yes=True)
 
 
+def _spent(data: dict[str, Any]) -> dict[str, Any]:
+    rows = [row for suite in data["suites"] for row in suite["tasks"]]
+    fields = {"calls": "calls", "completion_tokens": "tokens", "latency_s": "latency_s"}
+    return {name: round(sum(row[field] for row in rows), 3) for name, field in fields.items()}
+
+
 def _show(summary: dict[str, Any]) -> None:
     out.print(f"{summary['tasks']} tasks, {summary['model']}, {summary['hidden_states']} hidden states each")
     table = Table("suite", "dev pass", "false positive", "rescue", "hidden", "gap", box=None, pad_edge=False)
     for name, row in summary["suites"].items():
         table.add_row(name, *(f"{k}/{n}" for k, n in row.values()))
     out.print(table)
+    out.print(spent_line(summary["account"]))
