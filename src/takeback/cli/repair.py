@@ -95,7 +95,8 @@ def show_turn(turn: Turn) -> None:
     for line in (turn.told.text or "(nothing is told in this mode)").splitlines():
         out.print(f"    {line}", markup=False)
     out.print(f"  asked: {turn.request.model}, request {turn.request.digest()[:16]}", markup=False)
-    for line in turn.asked().splitlines():
+    told = turn.told.text
+    for line in (turn.asked().replace(told, "(as above)") if told else turn.asked()).splitlines():
         out.print(f"    {line}", markup=False)
     out.print(f"  came back: {turn.reply.text.strip() or '(nothing)'}", markup=False)
     out.print(f"  verdict: {turn.outcome}", markup=False)
