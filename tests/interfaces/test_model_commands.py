@@ -321,7 +321,10 @@ def test_a_bank_is_refused_beside_another_lock_or_another_recording(bank: Path, 
     replay = ("lab", "natural", "--synthesizer", f"replay:{bank}")
     line = (bank / "recording.jsonl").read_text()
     (bank / "recording.jsonl").write_text(line.replace('\\"value\\": 240', '\\"value\\": 250'))
-    assert isinstance(run(*replay, home=tmp_path).exception, RecordingError)
+    refused = run(*replay, home=tmp_path).exception
+    assert isinstance(refused, RecordingError)
+    assert "--freeze" in str(refused)
+    assert run(*replay, "--freeze", tmp_path / "anew", home=tmp_path).exit_code == 0
     other = tmp_path / "other"
     with FaultServer([Act(text="no")]) as server:
         words = ("lab", "natural", "--synthesizer", "openai:n", "--tasks", 6, "--record", other, "--freeze", other)

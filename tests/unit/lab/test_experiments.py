@@ -179,7 +179,7 @@ def test_a_fault_of_a_later_unit_keeps_the_rest_from_being_begun() -> None:
         begun.append(n)
         if n == 1:
             raise ServiceFault("scripted")
-        slow.wait(0.05)
+        slow.wait(0.5)
         return n
 
     with pytest.raises(ServiceFault):

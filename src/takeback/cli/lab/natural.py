@@ -58,7 +58,7 @@ def natural(
         lock = natural_lock(locked, name, drawn)
         begin(out_dir, lock)
         entries = _ask(chosen, found.model, drawn, workers)
-    if bank is not None:
+    if bank is not None and freeze_to is None:
         check_replayed(bank, name, entries)
     if freeze_to is not None:
         freeze(freeze_to, name, locked, entries, drawn)
