@@ -71,8 +71,7 @@ class PromptSet:
 
 def forward_operations(surface: str, level: Level) -> tuple[str, ...]:
     """The names of the operations that change a surface in a language."""
-    kinds = SURFACES[surface].kinds
-    return tuple(kind.name for kind in kinds if kind.stage is Stage.FORWARD and level.includes(kind.level))
+    return tuple(kind.name for kind in SURFACES[surface].kind(Stage.FORWARD) if level.includes(kind.level))
 
 
 def reply_schema(level: Level, *, mutation: bool) -> dict[str, Any]:

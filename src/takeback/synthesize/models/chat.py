@@ -64,10 +64,10 @@ class Request:
 
     def digest(self) -> str:
         """The name under which its reply is recorded."""
-        return digest_of(self.to_json())
+        return request_digest(self.to_json())
 
 
-def digest_of(request: Mapping[str, object]) -> str:
+def request_digest(request: Mapping[str, object]) -> str:
     """SHA-256 of a request as JSON with sorted keys."""
     text = json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()

@@ -26,7 +26,7 @@ RETRIED_STATUS = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 LONGEST_WAIT_S = 60.0
 SHORTEST_KEY = 12
 RESUME = "start the run again to resume it"
-NOT_STREAMS = ("text/html", "text/plain", "application/json")
+NOT_STREAMS = ("text/html", "application/json")
 
 
 class Secret:

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 
 from takeback.errors import RecordingError
-from takeback.synthesize.models.chat import ChatModel, Reply, Request, Usage, digest_of
+from takeback.synthesize.models.chat import ChatModel, Reply, Request, Usage, request_digest
 
 PLAIN = "recording.jsonl"
 PACKED = "recording.jsonl.gz"
@@ -191,7 +191,7 @@ def _parse_line(path: Path, number: int, row: bytes) -> Line:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise RecordingError(f"not a recorded call ({type(error).__name__}: {error})", where=where) from None
-    if line.digest != digest_of(line.request):
+    if line.digest != request_digest(line.request):
         raise RecordingError("the digest is not that of the request: one of them was altered", where=where)
     return line
 
