@@ -13,10 +13,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 _SLOW_MACHINES = (HealthCheck.too_slow, HealthCheck.data_too_large)
-settings.register_profile("everyday", max_examples=100, deadline=None, derandomize=True, database=None,
-                          suppress_health_check=_SLOW_MACHINES)  # fmt: skip
-settings.register_profile("search", max_examples=2000, deadline=None, database=None,
-                          suppress_health_check=_SLOW_MACHINES)  # fmt: skip
+settings.register_profile(
+    "everyday", max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW_MACHINES
+)
+settings.register_profile(
+    "search", max_examples=2000, deadline=None, database=None, suppress_health_check=_SLOW_MACHINES
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 
 

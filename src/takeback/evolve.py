@@ -53,8 +53,15 @@ class Evolution:
         }
 
 
-def evolve(harness: Harness, propose: Propose, method: Method, *, judge: Judge = verify,
-           settings: Settings | None = None, note: str = "") -> Evolution:  # fmt: skip
+def evolve(
+    harness: Harness,
+    propose: Propose,
+    method: Method,
+    *,
+    judge: Judge = verify,
+    settings: Settings | None = None,
+    note: str = "",
+) -> Evolution:
     """Let an agent change its harness once, if the change can be taken back."""
     state = harness.state
     proposal = propose(state)

@@ -3,8 +3,11 @@
 import pytest
 from tests.support.doc_blocks import BLOCK, documents, output_of
 
-BLOCKS = [(path.name, match["command"], match["output"]) for path in documents()
-          for match in BLOCK.finditer(path.read_text())]  # fmt: skip
+BLOCKS = [
+    (path.name, match["command"], match["output"])
+    for path in documents()
+    for match in BLOCK.finditer(path.read_text())
+]
 
 
 def test_the_readme_has_blocks_that_are_run():

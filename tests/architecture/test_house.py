@@ -18,8 +18,23 @@ from takeback.state.surfaces import files
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "takeback"
 MODULES = sorted(SOURCE.rglob("*.py"))
-ORDER = ("errors", "state", "language", "runtime", "counterfactual", "verify", "diagnose", "synthesize", "journal",
-         "undo", "harness", "evolve", "lab", "bench", "cli")  # fmt: skip
+ORDER = (
+    "errors",
+    "state",
+    "language",
+    "runtime",
+    "counterfactual",
+    "verify",
+    "diagnose",
+    "synthesize",
+    "journal",
+    "undo",
+    "harness",
+    "evolve",
+    "lab",
+    "bench",
+    "cli",
+)
 MAX_LINES = 400
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
 

@@ -66,8 +66,9 @@ def test_a_refuting_state_breaks_the_candidate_when_it_is_given_back(folder, tmp
     runner, arguments = CliRunner(), _arguments(folder, expected, "proof")
     shown = tmp_path / "verdict.json"
     shown.write_text(runner.invoke(app, [*arguments, "--json"]).stdout)
-    again = runner.invoke(app, [*arguments[:2], "--language", expected["language"], "--state", str(shown),
-                                "--exact", "--json"])  # fmt: skip
+    again = runner.invoke(
+        app, [*arguments[:2], "--language", expected["language"], "--state", str(shown), "--exact", "--json"]
+    )
     assert again.exit_code == 1
     before, after = _load(shown), json.loads(again.stdout)
     assert after["grade"] == "refuted"

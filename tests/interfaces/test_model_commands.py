@@ -334,8 +334,12 @@ def test_a_bank_is_refused_beside_another_lock_or_another_recording(bank: Path, 
 
 
 def test_the_first_of_the_locked_candidates_may_be_run_under_their_lock(tmp_path: Path) -> None:
-    assert run("lab", "lock", "controlled", "--model", "oracle", "--per-defect", 1, "--out", tmp_path,
-               home=tmp_path).exit_code == 0  # fmt: skip
+    assert (
+        run(
+            "lab", "lock", "controlled", "--model", "oracle", "--per-defect", 1, "--out", tmp_path, home=tmp_path
+        ).exit_code
+        == 0
+    )
     words = ("lab", "controlled", "--per-defect", 1, "--tasks", 2, "--out", tmp_path, "--json")
     found = json.loads(run(*words, home=tmp_path).stdout)
     assert (found["candidates"], found["account"]["calls"]) == (2, 0)

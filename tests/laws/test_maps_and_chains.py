@@ -40,8 +40,11 @@ def test_candidates_name_every_key_that_differs(start, left, right):
     for action, key, value in right:
         two = two.put(key, value) if action == "put" else two.drop(key)
     differing = {key: (mine, theirs) for key, mine, theirs in one.changes(two)}
-    expected = {key: (one.get(key, ABSENT), two.get(key, ABSENT)) for key in {*one, *two}
-                if one.get(key, ABSENT) != two.get(key, ABSENT)}  # fmt: skip
+    expected = {
+        key: (one.get(key, ABSENT), two.get(key, ABSENT))
+        for key in {*one, *two}
+        if one.get(key, ABSENT) != two.get(key, ABSENT)
+    }
     assert differing == expected
     assert (one == two) is (not expected)
 
@@ -65,8 +68,10 @@ def test_a_map_can_hold_null_and_tells_it_from_nothing():
 
 
 NAMES = tuple("abcdefgh")
-STEPS = st.lists(st.tuples(st.sampled_from(["insert", "insert", "drop", "restore"]), st.sampled_from(NAMES),
-                           st.integers(0, 9)), max_size=60)  # fmt: skip
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["insert", "insert", "drop", "restore"]), st.sampled_from(NAMES), st.integers(0, 9)),
+    max_size=60,
+)
 
 
 @settings(max_examples=200)

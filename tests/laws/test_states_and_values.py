@@ -77,8 +77,11 @@ def test_removing_what_a_diff_took_away_and_putting_what_it_added_gives_the_othe
     for name in ("config", "files"):
         surface, value = SURFACES[name], one.part(name)
         changes = list(surface.diff(value, two.part(name)))
-        flat = {path: content for path, content in _flat(surface, value).items()
-                if not any(surface.covers(change.address.key, path) for change in changes)}  # fmt: skip
+        flat = {
+            path: content
+            for path, content in _flat(surface, value).items()
+            if not any(surface.covers(change.address.key, path) for change in changes)
+        }
         for change in changes:
             if change.after is not ABSENT:
                 flat.update(_flat(surface, change.after, change.address.key))

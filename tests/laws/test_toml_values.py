@@ -17,10 +17,16 @@ from takeback.undo.shapes import shape_of
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NAME = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6)
-SCALAR = st.one_of(st.none(), st.booleans(), st.integers(-(2**63) + 1, 2**63 - 1),
-                   st.floats(allow_nan=False, allow_infinity=False), TEXT)  # fmt: skip
-VALUE = st.recursive(SCALAR, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
-                     max_leaves=8)  # fmt: skip
+SCALAR = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63) + 1, 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    TEXT,
+)
+VALUE = st.recursive(
+    SCALAR, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3), max_leaves=8
+)
 MAPPING = st.dictionaries(st.sampled_from(["a", "b", "$json", "sp ace", "ü.x"]) | NAME, VALUE, max_size=4)
 
 

@@ -32,8 +32,13 @@ def test_a_broken_engine_is_caught(monkeypatch, mistake):
         monkeypatch.setattr(History, "_leaf_above", lambda self, slot, view, until: None)
     else:
         last = History.last
-        monkeypatch.setattr(History, "last", lambda self, slot, view, until=(2**62, 0): last(self, slot, view, until)
-                            if slot[0] != "middleware" else None)  # fmt: skip
+        monkeypatch.setattr(
+            History,
+            "last",
+            lambda self, slot, view, until=(2**62, 0): (
+                last(self, slot, view, until) if slot[0] != "middleware" else None
+            ),
+        )
     try:
         found = check_undo_laws(60, seed=2)
     except OperationFailed:

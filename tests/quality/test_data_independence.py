@@ -27,9 +27,35 @@ def _peek(self: object, *_: object) -> Any:
     raise PeekedError
 
 
-SPECIAL = ("getattribute", "eq", "ne", "lt", "le", "gt", "ge", "hash", "bool", "len", "iter", "contains", "getitem",
-           "repr", "str", "bytes", "format", "int", "float", "index", "call", "add", "radd", "copy", "reduce_ex",
-           "sizeof", "dir")  # fmt: skip
+SPECIAL = (
+    "getattribute",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "hash",
+    "bool",
+    "len",
+    "iter",
+    "contains",
+    "getitem",
+    "repr",
+    "str",
+    "bytes",
+    "format",
+    "int",
+    "float",
+    "index",
+    "call",
+    "add",
+    "radd",
+    "copy",
+    "reduce_ex",
+    "sizeof",
+    "dir",
+)
 Opaque = type("Opaque", (), {f"__{name}__": _peek for name in SPECIAL})
 
 UNCOVERS: dict[str, str] = {
@@ -84,8 +110,12 @@ def _value(surface: str, seen: set[str]) -> Any:
     if surface == "listeners":
         return PMap({PRESENT: Chain.of([(OTHER, Opaque()), (PRESENT, Opaque())])})
     if surface == "resources" and "address" in seen:
-        return PMap({key: PMap({"address": f"tcp://127.0.0.1:900{at}", "kind": Opaque(), "lifecycle": Opaque()})
-                     for at, key in enumerate((OTHER, PRESENT))})  # fmt: skip
+        return PMap(
+            {
+                key: PMap({"address": f"tcp://127.0.0.1:900{at}", "kind": Opaque(), "lifecycle": Opaque()})
+                for at, key in enumerate((OTHER, PRESENT))
+            }
+        )
     return PMap({PRESENT: Opaque(), OTHER: Opaque()})
 
 
@@ -101,8 +131,10 @@ def _uses(kind: Kind) -> list[Operation]:
     if kind.value is not Takes.MUST:
         values.append({})
     ways = product(targets, values, PLACES if kind.placed else [{}], keys)
-    return [read_operation(op(kind.name, target, **value, **place, **key), kind.stage, "use")
-            for target, value, place, key in ways]  # fmt: skip
+    return [
+        read_operation(op(kind.name, target, **value, **place, **key), kind.stage, "use")
+        for target, value, place, key in ways
+    ]
 
 
 def _captures(surface: str, value: Any) -> list[Captured]:

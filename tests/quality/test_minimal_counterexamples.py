@@ -17,8 +17,11 @@ from takeback.state import SURFACES, State
 from takeback.verify import Grade, Trial, prove, smallest, verify_sampled
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "candidates"
-REFUTED = [folder for folder in sorted(EXAMPLES.iterdir())
-           if json.loads((folder / "expected.json").read_text())["proof"]["grade"] == "refuted"]  # fmt: skip
+REFUTED = [
+    folder
+    for folder in sorted(EXAMPLES.iterdir())
+    if json.loads((folder / "expected.json").read_text())["proof"]["grade"] == "refuted"
+]
 
 
 def _less(state: State) -> list[State]:
@@ -31,8 +34,11 @@ def _less(state: State) -> list[State]:
         elif isinstance(part, list):
             found += [{**plain, name: part[:at] + part[at + 1 :]} for at in range(len(part))]
         elif name == "listeners":
-            found += [{**plain, name: {**part, event: bound[:at] + bound[at + 1 :]}}
-                      for event, bound in part.items() for at in range(len(bound))]  # fmt: skip
+            found += [
+                {**plain, name: {**part, event: bound[:at] + bound[at + 1 :]}}
+                for event, bound in part.items()
+                for at in range(len(bound))
+            ]
         else:
             found += [{**plain, name: {key: item for key, item in part.items() if key != gone}} for gone in part]
     return [State.read(one) for one in found]
@@ -80,9 +86,14 @@ def test_any_breaking_state_can_be_made_minimal(candidate, tried):
 
 
 def test_a_large_breaking_state_comes_down_to_one_entry():
-    candidate = read_candidate({"mutation": [op("set_prompt", "p", value="x")], "contract": ["prompts"],
-                                "witness": [op("capture_prompt", "q", witness_key="w")],
-                                "recovery": [op("restore_prompt", "p", witness_key="w")]})  # fmt: skip
+    candidate = read_candidate(
+        {
+            "mutation": [op("set_prompt", "p", value="x")],
+            "contract": ["prompts"],
+            "witness": [op("capture_prompt", "q", witness_key="w")],
+            "recovery": [op("restore_prompt", "p", witness_key="w")],
+        }
+    )
     trial = Trial(candidate)
     plain = nominal_state().write()
     plain["prompts"] = {f"k{at}": "x" for at in range(500)} | {"p": "old"}

@@ -100,8 +100,11 @@ def _tolerant(program: tuple, state: State, witness: dict, receipt: Receipt) -> 
 
 
 def _any_surface(program: tuple, state: State, witness: dict, receipt: Receipt) -> State:
-    relabelled = {one.witness_key: Captured(one.kind.surface, one.target, witness[one.witness_key].content)
-                  for one in program if one.witness_key in witness}  # fmt: skip
+    relabelled = {
+        one.witness_key: Captured(one.kind.surface, one.target, witness[one.witness_key].content)
+        for one in program
+        if one.witness_key in witness
+    }
     return _real_recover(program, state, relabelled, receipt)
 
 
@@ -118,8 +121,9 @@ def _narrow_init(self: Trial, candidate: Candidate) -> None:
 
 
 def _only_covered(self: Trial, before: State, after: State, names: tuple) -> list:
-    return [change for change in _real_diff(self, before, after, names)
-            if self.candidate.contract.covers(change.address)]  # fmt: skip
+    return [
+        change for change in _real_diff(self, before, after, names) if self.candidate.contract.covers(change.address)
+    ]
 
 
 def _prune_all(root: PMap, path: tuple, count: int) -> PMap:
@@ -138,122 +142,320 @@ def _none_is_absent(self: Any, one: Any, two: Any) -> bool:
 
 
 FAULTS: list[tuple[str, Patch, str]] = [
-    ("the contract covers everything", _attribute(Contract, "covers", lambda *_: True),
-        "an omitted effect is rejected"),
-    ("the trace is not audited", _attribute(Trial, "_uncovered", lambda *_: ()),
-     "an omitted write of the same value is rejected"),
-    ("uncovered effects do not count", _passed(lambda one: not (one.residuals or one.failure)),
-     "an omitted effect is rejected"),
+    (
+        "the contract covers everything",
+        _attribute(Contract, "covers", lambda *_: True),
+        "an omitted effect is rejected",
+    ),
+    (
+        "the trace is not audited",
+        _attribute(Trial, "_uncovered", lambda *_: ()),
+        "an omitted write of the same value is rejected",
+    ),
+    (
+        "uncovered effects do not count",
+        _passed(lambda one: not (one.residuals or one.failure)),
+        "an omitted effect is rejected",
+    ),
     ("residuals do not count", _passed(lambda one: not (one.uncovered or one.failure)), "do nothing is rejected"),
-    ("a recovery that fails does not count", _passed(lambda one: not (one.residuals or one.uncovered)),
-     "a missing capture is rejected"),
+    (
+        "a recovery that fails does not count",
+        _passed(lambda one: not (one.residuals or one.uncovered)),
+        "a missing capture is rejected",
+    ),
     ("everything passes", _passed(lambda one: True), "do nothing is rejected"),
     ("nothing passes", _passed(lambda one: False), "a good one passes on an absent key"),
     ("exceptions pass", _attribute(Trial, "run", _swallowing), "an exception is rejected"),
     ("nothing is compared", _attribute(Trial, "_diff", lambda *_: []), "do nothing is rejected"),
-    ("only the inside of the contract is compared", _attribute(Trial, "_diff", _only_covered),
-     "damage outside the contract is rejected"),
-    ("only mutated surfaces are compared", _attribute(Trial, "__init__", _narrow_init),
-     "damage on another surface is rejected"),
-    ("no recovery after a failed mutation", _attribute(Trial, "_run", _no_recovery_after_failure),
-     "damage after a failed mutation is rejected"),
-    ("a failed mutation is left half done", _attribute(trip_module, "forward", _half_way),
-     "a failed mutation leaves nothing behind"),
-    ("a missing capture counts as absent", _attribute(trip_module, "recover", _tolerant),
-     "a missing capture is rejected"),
-    ("captures of any surface are taken", _attribute(trip_module, "recover", _any_surface),
-     "a capture of another surface is rejected"),
-    ("a recovery that fails empties the state", _attribute(trip_module, "recover", _giving_up),
-     "a missing capture is rejected"),
-    ("captures see the changed state", lambda patch: patch.setattr(
-        trip_module, "capture", lambda program, state: _real_capture(program, State.read({"prompts": {"p": "new"}}))),
-     "a good one passes on a key that is there"),
+    (
+        "only the inside of the contract is compared",
+        _attribute(Trial, "_diff", _only_covered),
+        "damage outside the contract is rejected",
+    ),
+    (
+        "only mutated surfaces are compared",
+        _attribute(Trial, "__init__", _narrow_init),
+        "damage on another surface is rejected",
+    ),
+    (
+        "no recovery after a failed mutation",
+        _attribute(Trial, "_run", _no_recovery_after_failure),
+        "damage after a failed mutation is rejected",
+    ),
+    (
+        "a failed mutation is left half done",
+        _attribute(trip_module, "forward", _half_way),
+        "a failed mutation leaves nothing behind",
+    ),
+    (
+        "a missing capture counts as absent",
+        _attribute(trip_module, "recover", _tolerant),
+        "a missing capture is rejected",
+    ),
+    (
+        "captures of any surface are taken",
+        _attribute(trip_module, "recover", _any_surface),
+        "a capture of another surface is rejected",
+    ),
+    (
+        "a recovery that fails empties the state",
+        _attribute(trip_module, "recover", _giving_up),
+        "a missing capture is rejected",
+    ),
+    (
+        "captures see the changed state",
+        lambda patch: patch.setattr(
+            trip_module,
+            "capture",
+            lambda program, state: _real_capture(program, State.read({"prompts": {"p": "new"}})),
+        ),
+        "a good one passes on a key that is there",
+    ),
     ("values are compared with ==", _same(lambda one, two: one == two), "true is not one"),
-    ("floats and ints are the same", _same(lambda one, two: one == two and isinstance(one,
-        bool) == isinstance(two, bool)),
-     "one is not one point zero"),
+    (
+        "floats and ints are the same",
+        _same(lambda one, two: one == two and isinstance(one, bool) == isinstance(two, bool)),
+        "one is not one point zero",
+    ),
     ("null is absent in config", _surface("config", "equivalent", _none_is_absent), "null is not absent in config"),
-    ("null is absent in routing", _surface("routing", "equivalent", _none_is_absent),
-        "null is not absent in routing"),
-    ("file modes are ignored", _surface("files", "equivalent", lambda self, one, two: type(one) is type(two)
-     and (one.content == two.content if isinstance(one, File) else one == two)), "a file's mode counts"),
-    ("file contents are ignored", _surface("files", "equivalent", lambda self, one, two: type(one) is type(two)),
-     "a file's content counts"),
-    ("the order of the chain is ignored", _attribute(Chain, "moved", lambda *_: set()),
-        "the order of the chain counts"),
-    ("middleware records are ignored", _surface("middleware", "equivalent",
-     lambda self, one, two: type(one) is type(two)), "a middleware's record counts"),
-    ("the order of callbacks is ignored", _surface("listeners", "equivalent", lambda self, one, two: one is two or (
-        ABSENT not in (one, two) and sorted(one.ids()) == sorted(two.ids()))), "the order of callbacks counts"),
-    ("empty containers are ignored", _attribute(TreeSurface, "diff", lambda self, one, two: iter(
-        [change for change in _tree_diff(self, one, two) if PMap() not in (change.before, change.after)])),
-     "an empty mapping left behind is rejected"),
-    ("restores do not prune", _attribute(tree, "prune", lambda root, path, count: root),
-     "mappings the change made go away"),
+    (
+        "null is absent in routing",
+        _surface("routing", "equivalent", _none_is_absent),
+        "null is not absent in routing",
+    ),
+    (
+        "file modes are ignored",
+        _surface(
+            "files",
+            "equivalent",
+            lambda self, one, two: (
+                type(one) is type(two) and (one.content == two.content if isinstance(one, File) else one == two)
+            ),
+        ),
+        "a file's mode counts",
+    ),
+    (
+        "file contents are ignored",
+        _surface("files", "equivalent", lambda self, one, two: type(one) is type(two)),
+        "a file's content counts",
+    ),
+    (
+        "the order of the chain is ignored",
+        _attribute(Chain, "moved", lambda *_: set()),
+        "the order of the chain counts",
+    ),
+    (
+        "middleware records are ignored",
+        _surface("middleware", "equivalent", lambda self, one, two: type(one) is type(two)),
+        "a middleware's record counts",
+    ),
+    (
+        "the order of callbacks is ignored",
+        _surface(
+            "listeners",
+            "equivalent",
+            lambda self, one, two: (
+                one is two or (ABSENT not in (one, two) and sorted(one.ids()) == sorted(two.ids()))
+            ),
+        ),
+        "the order of callbacks counts",
+    ),
+    (
+        "empty containers are ignored",
+        _attribute(
+            TreeSurface,
+            "diff",
+            lambda self, one, two: iter(
+                [change for change in _tree_diff(self, one, two) if PMap() not in (change.before, change.after)]
+            ),
+        ),
+        "an empty mapping left behind is rejected",
+    ),
+    (
+        "restores do not prune",
+        _attribute(tree, "prune", lambda root, path, count: root),
+        "mappings the change made go away",
+    ),
     ("restores prune what was there", _attribute(tree, "prune", _prune_all), "mappings that were there stay"),
-    ("restores prune what is not empty", _attribute(tree, "prune", _prune_full),
-     "a restore takes no more than its own key"),
-    ("captures take absence for null", _run("capture_prompt", lambda value, one: Captured(
-        "prompts", one.target, value.get(one.path))), "a good one passes on an absent key"),
-    ("restores always remove", _run("restore_prompt", lambda value, one, _: value.drop(one.path)),
-     "a good one passes on a key that is there"),
-    ("restores never remove", _run("restore_prompt", lambda value, one, held: value if held.content is ABSENT
-     else value.put(one.path, held.content)), "a good one passes on an absent key"),
-    ("deletes do nothing where a key was there", _run("delete_config", lambda value, one, _: State.read(
-        {"config": {"a": 1}}).part("config")), "an unconditional delete is rejected"),
-    ("tools are compared by id", _surface("tools", "equivalent", lambda self, one, two: one is two or (
-        ABSENT not in (one, two) and one["id"] == two["id"])), "a tool's implementation counts"),
-    ("sockets are compared by address", _surface("resources", "equivalent", lambda self, one, two: one is two or (
-        ABSENT not in (one, two) and one["address"] == two["address"])), "a socket's lifecycle counts"),
-    ("resources are not compared", _surface("resources", "diff", lambda *_: iter(())),
-        "a socket left open is rejected"),
-    ("addresses can be held twice", _attribute(import_module("takeback.state.surfaces.resources"), "_free",
-     lambda *_: None), "two keys cannot hold one address"),
-    ("contracts compare text prefixes", _attribute(TreeSurface, "covers", lambda self, outer, inner: inner.startswith(
-        outer)), "a contract covers no name that only begins alike"),
-    ("maps forget what the other side added", _attribute(PMap, "candidates", lambda self, other: [
-        (key, self[key], other.get(key, ABSENT)) for key in self if self[key] is not other.get(key, ABSENT)]),
-     "do nothing on prompts is rejected"),
-    ("Wald without its spread", _attribute(rules_module, "wald_lower", lambda passed, of: passed / of if of else 0.0),
-     "eighteen of twenty are too few"),
+    (
+        "restores prune what is not empty",
+        _attribute(tree, "prune", _prune_full),
+        "a restore takes no more than its own key",
+    ),
+    (
+        "captures take absence for null",
+        _run("capture_prompt", lambda value, one: Captured("prompts", one.target, value.get(one.path))),
+        "a good one passes on an absent key",
+    ),
+    (
+        "restores always remove",
+        _run("restore_prompt", lambda value, one, _: value.drop(one.path)),
+        "a good one passes on a key that is there",
+    ),
+    (
+        "restores never remove",
+        _run(
+            "restore_prompt",
+            lambda value, one, held: value if held.content is ABSENT else value.put(one.path, held.content),
+        ),
+        "a good one passes on an absent key",
+    ),
+    (
+        "deletes do nothing where a key was there",
+        _run("delete_config", lambda value, one, _: State.read({"config": {"a": 1}}).part("config")),
+        "an unconditional delete is rejected",
+    ),
+    (
+        "tools are compared by id",
+        _surface(
+            "tools",
+            "equivalent",
+            lambda self, one, two: one is two or (ABSENT not in (one, two) and one["id"] == two["id"]),
+        ),
+        "a tool's implementation counts",
+    ),
+    (
+        "sockets are compared by address",
+        _surface(
+            "resources",
+            "equivalent",
+            lambda self, one, two: one is two or (ABSENT not in (one, two) and one["address"] == two["address"]),
+        ),
+        "a socket's lifecycle counts",
+    ),
+    (
+        "resources are not compared",
+        _surface("resources", "diff", lambda *_: iter(())),
+        "a socket left open is rejected",
+    ),
+    (
+        "addresses can be held twice",
+        _attribute(import_module("takeback.state.surfaces.resources"), "_free", lambda *_: None),
+        "two keys cannot hold one address",
+    ),
+    (
+        "contracts compare text prefixes",
+        _attribute(TreeSurface, "covers", lambda self, outer, inner: inner.startswith(outer)),
+        "a contract covers no name that only begins alike",
+    ),
+    (
+        "maps forget what the other side added",
+        _attribute(
+            PMap,
+            "candidates",
+            lambda self, other: [
+                (key, self[key], other.get(key, ABSENT)) for key in self if self[key] is not other.get(key, ABSENT)
+            ],
+        ),
+        "do nothing on prompts is rejected",
+    ),
+    (
+        "Wald without its spread",
+        _attribute(rules_module, "wald_lower", lambda passed, of: passed / of if of else 0.0),
+        "eighteen of twenty are too few",
+    ),
     ("Wald with one tail", _attribute(rules_module, "Z", 0.5), "eighteen of twenty are too few"),
     ("Wald with twice its spread", _attribute(rules_module, "Z", 3.92), "nineteen of twenty are enough"),
-    ("a lower threshold", _rule("split-wald", lambda counts, _: _real_split(counts, THRESHOLD - 0.1)),
-     "eighteen of twenty are too few"),
-    ("one state more counts as passed", _rule("split-wald", lambda counts, threshold: _real_split(
-        {name: (min(passed + 1, of), of) for name, (passed, of) in counts.items()}, threshold)),
-     "eighteen of twenty are too few"),
-    ("out of distribution is not looked at", _rule("split-wald", lambda counts, threshold: _real_split(
-        {**counts, "ood": (20, 20)}, threshold)), "eighteen of twenty out of distribution are too few"),
-    ("dev failures do not count", _attribute(rules_module, "_dev_shortfall", lambda counts: []),
-     "one dev failure is too many"),
-    ("Wilson is Wald", _attribute(rules_module, "wilson_lower", rules_module.wald_lower),
-     "two failures of forty are too many pooled"),
-    ("Wilson without its centre", _attribute(rules_module, "wilson_lower",
-     lambda passed, of: passed / of - 1.96 * math.sqrt(
-        passed / of * (1 - passed / of) / of)), "two failures of forty are too many pooled"),
-    ("counterfactuals never touch the touched", _attribute(suites_module, "_perturb",
-     lambda state, strategy, aims, rng, only=(): _real_perturb(state, strategy, {}, rng, only)),
-     "the sample reaches the touched address"),
-    ("the gate is open", _attribute(sampled_module, "gate", lambda *_: ()),
-     "an operation out of the language is rejected"),
-    ("order does not matter to the gate", _attribute(gate_module, "_order_matters", lambda *_: False),
-     "order-dependent composition is out of L0"),
-    ("the lock is not looked at", _attribute(proof_module, "refusals", lambda candidate, level, _:
-     sampled_module.refusals(candidate, level, None)), "a changed mutation is rejected"),
-    ("the digest leaves values out", _attribute(program_module, "encode", lambda plain: repr([
-        one["op_type"] for one in plain] if isinstance(plain, list) else plain)), "a changed mutation is rejected"),
-    ("proof looks at one state", _attribute(proof_module._Classes, "variations", lambda self: iter(())),
-     "proof refutes a restore that works only where a directory was"),
-    ("proof settles on a base without looking at it", _attribute(proof_module, "_search", lambda *_: (1, None)),
-     "proof refutes an unconditional delete"),
-    ("proof varies sockets one by one", _surface("resources", "components", lambda self, ops, salt: super(
-        type(self), self).components(ops, salt)), "proof refutes a wrong order of sockets"),
-    ("counterexamples are as they come", _attribute(sampled_module, "smallest", lambda state, fails: state),
-     "a counterexample is small"),
-    ("the self-check is skipped", _attribute(proof_module, "self_check", lambda: None),
-     "a broken verifier refuses to run"),
-]  # fmt: skip
+    (
+        "a lower threshold",
+        _rule("split-wald", lambda counts, _: _real_split(counts, THRESHOLD - 0.1)),
+        "eighteen of twenty are too few",
+    ),
+    (
+        "one state more counts as passed",
+        _rule(
+            "split-wald",
+            lambda counts, threshold: _real_split(
+                {name: (min(passed + 1, of), of) for name, (passed, of) in counts.items()}, threshold
+            ),
+        ),
+        "eighteen of twenty are too few",
+    ),
+    (
+        "out of distribution is not looked at",
+        _rule("split-wald", lambda counts, threshold: _real_split({**counts, "ood": (20, 20)}, threshold)),
+        "eighteen of twenty out of distribution are too few",
+    ),
+    (
+        "dev failures do not count",
+        _attribute(rules_module, "_dev_shortfall", lambda counts: []),
+        "one dev failure is too many",
+    ),
+    (
+        "Wilson is Wald",
+        _attribute(rules_module, "wilson_lower", rules_module.wald_lower),
+        "two failures of forty are too many pooled",
+    ),
+    (
+        "Wilson without its centre",
+        _attribute(
+            rules_module,
+            "wilson_lower",
+            lambda passed, of: passed / of - 1.96 * math.sqrt(passed / of * (1 - passed / of) / of),
+        ),
+        "two failures of forty are too many pooled",
+    ),
+    (
+        "counterfactuals never touch the touched",
+        _attribute(
+            suites_module,
+            "_perturb",
+            lambda state, strategy, aims, rng, only=(): _real_perturb(state, strategy, {}, rng, only),
+        ),
+        "the sample reaches the touched address",
+    ),
+    (
+        "the gate is open",
+        _attribute(sampled_module, "gate", lambda *_: ()),
+        "an operation out of the language is rejected",
+    ),
+    (
+        "order does not matter to the gate",
+        _attribute(gate_module, "_order_matters", lambda *_: False),
+        "order-dependent composition is out of L0",
+    ),
+    (
+        "the lock is not looked at",
+        _attribute(
+            proof_module, "refusals", lambda candidate, level, _: sampled_module.refusals(candidate, level, None)
+        ),
+        "a changed mutation is rejected",
+    ),
+    (
+        "the digest leaves values out",
+        _attribute(
+            program_module,
+            "encode",
+            lambda plain: repr([one["op_type"] for one in plain] if isinstance(plain, list) else plain),
+        ),
+        "a changed mutation is rejected",
+    ),
+    (
+        "proof looks at one state",
+        _attribute(proof_module._Classes, "variations", lambda self: iter(())),
+        "proof refutes a restore that works only where a directory was",
+    ),
+    (
+        "proof settles on a base without looking at it",
+        _attribute(proof_module, "_search", lambda *_: (1, None)),
+        "proof refutes an unconditional delete",
+    ),
+    (
+        "proof varies sockets one by one",
+        _surface("resources", "components", lambda self, ops, salt: super(type(self), self).components(ops, salt)),
+        "proof refutes a wrong order of sockets",
+    ),
+    (
+        "counterexamples are as they come",
+        _attribute(sampled_module, "smallest", lambda state, fails: state),
+        "a counterexample is small",
+    ),
+    (
+        "the self-check is skipped",
+        _attribute(proof_module, "self_check", lambda: None),
+        "a broken verifier refuses to run",
+    ),
+]
 _tree_diff = TreeSurface.diff
 
 

@@ -68,8 +68,11 @@ def _section(title: str, command: Any) -> str:
     told = inspect.cleandoc(command.help or "")
     purpose, _, example = told.partition("Example:")
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
-    options = [parameter for parameter in command.params
-               if parameter.param_type_name == "option" and "--json" not in parameter.opts]  # fmt: skip
+    options = [
+        parameter
+        for parameter in command.params
+        if parameter.param_type_name == "option" and "--json" not in parameter.opts
+    ]
     shown = " ".join([title, *(argument.name.upper() for argument in arguments)])
     lines = [f"### `{shown}`", "", " ".join(purpose.split()), ""]
     rows = [(f"`{argument.name.upper()}`", "", getattr(argument, "help", "")) for argument in arguments]

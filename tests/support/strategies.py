@@ -54,8 +54,15 @@ files = st.fixed_dictionaries(
 def middleware(draw: st.DrawFn) -> list[dict[str, Any]]:
     """A chain with unique ids, in any order."""
     names = draw(st.lists(st.sampled_from(MIDDLEWARE), unique=True))
-    return [{"id": name, "handler": draw(handlers), "priority": draw(st.sampled_from([1, 50, 100])),
-             "options": draw(options)} for name in names]  # fmt: skip
+    return [
+        {
+            "id": name,
+            "handler": draw(handlers),
+            "priority": draw(st.sampled_from([1, 50, 100])),
+            "options": draw(options),
+        }
+        for name in names
+    ]
 
 
 @st.composite
@@ -94,8 +101,11 @@ def resources(draw: st.DrawFn) -> dict[str, Any]:
         address = draw(st.sampled_from(free))
         if not address.endswith(":0"):
             free.remove(address)
-        found[key] = {"kind": "external" if key == "outside" else "socket", "address": address,
-                      "lifecycle": draw(st.sampled_from(["open", "closed"]))}  # fmt: skip
+        found[key] = {
+            "kind": "external" if key == "outside" else "socket",
+            "address": address,
+            "lifecycle": draw(st.sampled_from(["open", "closed"])),
+        }
     return found
 
 
@@ -127,12 +137,14 @@ def _op(name: str, targets: tuple[str, ...], **fields: st.SearchStrategy[Any]) -
 @st.composite
 def _add_middleware(draw: st.DrawFn) -> dict[str, Any]:
     target = draw(st.sampled_from(MIDDLEWARE))
-    place = draw(st.one_of(
-        st.just({}),
-        st.fixed_dictionaries({"index": st.integers(0, 5)}),
-        st.fixed_dictionaries({"priority": st.sampled_from([0, 50, 99])}),
-        st.sampled_from([{side: name} for side in ("before", "after") for name in MIDDLEWARE if name != target]),
-    ))  # fmt: skip
+    place = draw(
+        st.one_of(
+            st.just({}),
+            st.fixed_dictionaries({"index": st.integers(0, 5)}),
+            st.fixed_dictionaries({"priority": st.sampled_from([0, 50, 99])}),
+            st.sampled_from([{side: name} for side in ("before", "after") for name in MIDDLEWARE if name != target]),
+        )
+    )
     return {"op_type": "add_middleware", "target": target, "value": {"handler": draw(handlers)}, **place}
 
 
@@ -142,11 +154,15 @@ forward_ops = st.one_of(
     _op("set_routing", ROUTES, value=st.sampled_from([None, "code-2"])),
     _op("register_tool", TOOLS, value=tools),
     _add_middleware(),
-    _op("add_listener", EVENTS, value=st.sampled_from(CALLBACKS)
-        | st.fixed_dictionaries({"id": st.sampled_from(CALLBACKS), "handler": handlers})),
+    _op(
+        "add_listener",
+        EVENTS,
+        value=st.sampled_from(CALLBACKS)
+        | st.fixed_dictionaries({"id": st.sampled_from(CALLBACKS), "handler": handlers}),
+    ),
     _op("write_file", FILE_TARGETS, value=texts | files),
     _op("allocate_socket", SOCKETS, value=st.sampled_from(ADDRESSES)),
-)  # fmt: skip
+)
 plain_mutations = st.lists(forward_ops, min_size=1, max_size=4)
 mutations = plain_mutations.map(lambda plain: read_program(plain, Stage.FORWARD, "mutation"))
 oracles = mutations.map(invert)
@@ -211,8 +227,16 @@ def tampered(draw: st.DrawFn) -> Candidate:
     return read_candidate(plain)
 
 
-_TARGETS = {"config": CONFIG_TARGETS, "prompt": PROMPTS, "routing": ROUTES, "tool": TOOLS, "middleware": MIDDLEWARE,
-            "listener": EVENTS, "file": FILE_TARGETS, "socket": SOCKETS}  # fmt: skip
+_TARGETS = {
+    "config": CONFIG_TARGETS,
+    "prompt": PROMPTS,
+    "routing": ROUTES,
+    "tool": TOOLS,
+    "middleware": MIDDLEWARE,
+    "listener": EVENTS,
+    "file": FILE_TARGETS,
+    "socket": SOCKETS,
+}
 random_candidates = st.builds(
     lambda mutation, witness, recovery: read_candidate(
         {"mutation": mutation, "witness": witness, "recovery": recovery}

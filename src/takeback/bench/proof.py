@@ -22,8 +22,11 @@ _EXTRA: Final[list[dict[str, Any]]] = [
 def measure() -> dict[str, Any]:
     """Return mean times of proof and sample over typical candidates (1 to 4 operations) and growth."""
     operations = [op for mutation in MUTATIONS.values() for op in mutation] + _EXTRA
-    typical = [[operations[(at + step) % len(operations)] for step in range(length)]
-               for length in (1, 2, 3, 4) for at in range(len(operations))]  # fmt: skip
+    typical = [
+        [operations[(at + step) % len(operations)] for step in range(length)]
+        for length in (1, 2, 3, 4)
+        for at in range(len(operations))
+    ]
     proofs, samples = [], []
     for mutation in typical:
         candidate = _candidate(mutation)
@@ -34,9 +37,15 @@ def measure() -> dict[str, Any]:
     for length in LENGTHS:
         candidate = _candidate(_long(length))
         timed = _times(candidate, 0.05)
-        growth.append({"operations": length, "classes": prove(candidate).classes,
-                       "proof_us": round(timed["proof"], 1), "sampled_us": round(timed["sample"], 1),
-                       "ratio": round(timed["proof"] / timed["sample"], 3)})  # fmt: skip
+        growth.append(
+            {
+                "operations": length,
+                "classes": prove(candidate).classes,
+                "proof_us": round(timed["proof"], 1),
+                "sampled_us": round(timed["sample"], 1),
+                "ratio": round(timed["proof"] / timed["sample"], 3),
+            }
+        )
     return {
         "candidates": len(typical),
         "proof_us": round(mean(proofs), 1),

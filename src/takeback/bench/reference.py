@@ -34,8 +34,16 @@ def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-_SURFACES = {"config": "config", "prompt": "prompts", "tool": "tools", "routing": "routing",
-             "middleware": "middleware", "listener": "listeners", "file": "files", "socket": "resources"}  # fmt: skip
+_SURFACES = {
+    "config": "config",
+    "prompt": "prompts",
+    "tool": "tools",
+    "routing": "routing",
+    "middleware": "middleware",
+    "listener": "listeners",
+    "file": "files",
+    "socket": "resources",
+}
 
 
 def _surface(op: Plain) -> str:

@@ -75,8 +75,10 @@ def measure(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
 
 def _whole(plain: dict[str, Any]) -> dict[str, Any]:
     """Give the reference whole-event captures: it has no others."""
-    return {**plain, "witness": [{name: item for name, item in op.items() if name != "value"}
-                                 for op in plain["witness"]]}  # fmt: skip
+    return {
+        **plain,
+        "witness": [{name: item for name, item in op.items() if name != "value"} for op in plain["witness"]],
+    }
 
 
 def _grown(size: int) -> float:

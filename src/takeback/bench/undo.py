@@ -99,8 +99,13 @@ class ScopedStore:
         return tree.prune(part, path, missing) if missing else part
 
 
-def measure(*, postgres: str | None = None, sizes: tuple[int, ...] = SIZES,
-            later: tuple[int, ...] = LATER, tasks: int | None = None) -> dict[str, Any]:  # fmt: skip
+def measure(
+    *,
+    postgres: str | None = None,
+    sizes: tuple[int, ...] = SIZES,
+    later: tuple[int, ...] = LATER,
+    tasks: int | None = None,
+) -> dict[str, Any]:
     """Everything, as one mapping."""
     latency = _latency(tasks)
     state_growth = {size: round(_on_state(size), 2) for size in sizes}

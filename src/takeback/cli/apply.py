@@ -52,9 +52,16 @@ def apply(
         if isinstance(result, Applied):
             changes = changes_of(harness, result.entry)
             if as_json:
-                emit({"result": "applied", "entry": result.entry.id, "forced": result.forced,
-                      "verdict": result.verdict.to_json(), "ties": ties_json(result.ties),
-                      "changes": [change_json(change) for change in changes]})  # fmt: skip
+                emit(
+                    {
+                        "result": "applied",
+                        "entry": result.entry.id,
+                        "forced": result.forced,
+                        "verdict": result.verdict.to_json(),
+                        "ties": ties_json(result.ties),
+                        "changes": [change_json(change) for change in changes],
+                    }
+                )
                 return
             if result.forced:
                 err.print("forced: this change is not admitted, and its entry says so for ever", style="red")

@@ -38,26 +38,45 @@ AGENT: dict[str, Any] = {
 }
 
 LOOKS_RIGHT: dict[str, Any] = {
-    "mutation": [{"op_type": "register_tool", "target": "search",
-                  "value": {"id": "web-search", "implementation": "tools.web:search"}}],
+    "mutation": [
+        {
+            "op_type": "register_tool",
+            "target": "search",
+            "value": {"id": "web-search", "implementation": "tools.web:search"},
+        }
+    ],
     "witness": [],
     "recovery": [{"op_type": "unregister_tool", "target": "search"}],
-}  # fmt: skip
+}
 """Registers a tool and takes that back by unregistering it: right only where nothing had that key before."""
 
 CHANGES: tuple[tuple[str, list[dict[str, Any]]], ...] = (
-    ("a rate limit in front", [
-        {"op_type": "add_middleware", "target": "limit", "value": {"handler": "mw.limit:Limit"}, "index": 0}]),
-    ("tracing, also in front", [
-        {"op_type": "add_middleware", "target": "trace", "value": {"handler": "mw.trace:Trace"}, "index": 0},
-        {"op_type": "set_config", "target": "logging.level", "value": "debug"}]),
-    ("a planner prompt and its notes", [
-        {"op_type": "set_prompt", "target": "planner", "value": "Plan in three steps.\n"},
-        {"op_type": "write_file", "target": "notes/plans/today.md", "value": "1. read\n2. think\n3. act\n"}]),
-    ("a longer timeout", [
-        {"op_type": "set_config", "target": "agent.timeout_sec", "value": 120},
-        {"op_type": "set_config", "target": "agent.limits.files", "value": 5}]),
-)  # fmt: skip
+    (
+        "a rate limit in front",
+        [{"op_type": "add_middleware", "target": "limit", "value": {"handler": "mw.limit:Limit"}, "index": 0}],
+    ),
+    (
+        "tracing, also in front",
+        [
+            {"op_type": "add_middleware", "target": "trace", "value": {"handler": "mw.trace:Trace"}, "index": 0},
+            {"op_type": "set_config", "target": "logging.level", "value": "debug"},
+        ],
+    ),
+    (
+        "a planner prompt and its notes",
+        [
+            {"op_type": "set_prompt", "target": "planner", "value": "Plan in three steps.\n"},
+            {"op_type": "write_file", "target": "notes/plans/today.md", "value": "1. read\n2. think\n3. act\n"},
+        ],
+    ),
+    (
+        "a longer timeout",
+        [
+            {"op_type": "set_config", "target": "agent.timeout_sec", "value": 120},
+            {"op_type": "set_config", "target": "agent.limits.files", "value": 5},
+        ],
+    ),
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -115,11 +134,20 @@ def _story(root: Path) -> dict[str, Any]:
         _step(8, "The log says what was done, on what evidence, and what became of it.")
         show_log(log(harness))
     return {
-        "good": isinstance(refused, Refused) and isinstance(undone, Undone) and kept == ["limit", "auth", "retry"]
-        and killed and finished is not None and status.clean and first.verdict.admitted,
-        "refuted": isinstance(refused, Refused), "admitted": len(entries) + 1, "kept": kept, "killed": killed,
-        "recovered": finished.id if finished is not None else None, "clean": status.clean,
-    }  # fmt: skip
+        "good": isinstance(refused, Refused)
+        and isinstance(undone, Undone)
+        and kept == ["limit", "auth", "retry"]
+        and killed
+        and finished is not None
+        and status.clean
+        and first.verdict.admitted,
+        "refuted": isinstance(refused, Refused),
+        "admitted": len(entries) + 1,
+        "kept": kept,
+        "killed": killed,
+        "recovered": finished.id if finished is not None else None,
+        "clean": status.clean,
+    }
 
 
 def _apply(harness: Harness, note: str, ops: list[dict[str, Any]]) -> Applied:

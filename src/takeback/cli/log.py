@@ -57,8 +57,12 @@ def show_entry(
         changes = () if record.kind == "genesis" else changes_of(harness, record)
     payload = dict(record.payload)
     if as_json:
-        details = {"candidate": payload.get("candidate"), "evidence": payload.get("evidence"),
-                   "changes": [change_json(change) for change in changes], "prev": record.prev}  # fmt: skip
+        details = {
+            "candidate": payload.get("candidate"),
+            "evidence": payload.get("evidence"),
+            "changes": [change_json(change) for change in changes],
+            "prev": record.prev,
+        }
         emit({**seen.to_json(), **details})
         return
     out.print(f"entry {seen.id}", highlight=False)

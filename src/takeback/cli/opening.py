@@ -70,8 +70,17 @@ def show_log(entries: Iterable[EntryView]) -> None:
     for entry in entries:
         what = entry.note or ", ".join(entry.addresses[:2]) + (" …" if len(entry.addresses) > 2 else "")  # noqa: PLR2004
         grade = f"{entry.grade}, FORCED" if entry.forced else entry.grade
-        rows.append((entry.id[:SHORT], str(entry.seq), entry.at[5:16].replace("T", " "), entry.kind, grade,
-                     entry.status, " ".join(what.split())))  # fmt: skip
+        rows.append(
+            (
+                entry.id[:SHORT],
+                str(entry.seq),
+                entry.at[5:16].replace("T", " "),
+                entry.kind,
+                grade,
+                entry.status,
+                " ".join(what.split()),
+            )
+        )
     widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
     room = max(MIN_WHAT, out.width - sum(widths) - 2 * len(widths))
     for row in rows:
@@ -88,10 +97,12 @@ def show_log(entries: Iterable[EntryView]) -> None:
 def plan_json(plan: Plan, harness: Harness) -> dict[str, Any]:
     """A plan as JSON; `ids` names the entries behind the numbers."""
     return {
-        "token": plan.token, "off": list(plan.off), "on": list(plan.on),
+        "token": plan.token,
+        "off": list(plan.off),
+        "on": list(plan.on),
         "ids": {str(number): harness.journal.get(number).id for number in (*plan.off, *plan.on)},
         "changes": [change_json(change) for change in plan.changes],
-    }  # fmt: skip
+    }
 
 
 def outcome_json(outcome: object, harness: Harness) -> dict[str, Any]:
@@ -108,9 +119,13 @@ def outcome_json(outcome: object, harness: Harness) -> dict[str, Any]:
             ids = {str(number): harness.journal.get(number).id for number, _ in outcome.reasons}
             together = plan_json(outcome.together, harness) if isinstance(outcome.together, Plan) else None
             return {
-                "result": "blocked", "off": list(outcome.off), "on": list(outcome.on), "ids": ids,
-                "reasons": {str(number): why for number, why in outcome.reasons}, "together": together,
-            }  # fmt: skip
+                "result": "blocked",
+                "off": list(outcome.off),
+                "on": list(outcome.on),
+                "ids": ids,
+                "reasons": {str(number): why for number, why in outcome.reasons},
+                "together": together,
+            }
         case Gone():
             slots = [slot_name(slot) for slot in outcome.slots]
             return {"result": "witness gone", "slots": slots, "left": [change_json(c) for c in outcome.left]}
@@ -125,10 +140,13 @@ def outcome_json(outcome: object, harness: Harness) -> dict[str, Any]:
 def refused_json(refused: Refused) -> dict[str, Any]:
     """A refusal as JSON."""
     return {
-        "result": "refused", "why": refused.why.value, "message": refused.message,
+        "result": "refused",
+        "why": refused.why.value,
+        "message": refused.message,
         "verdict": refused.verdict.to_json() if refused.verdict else None,
-        "drift": [change_json(change) for change in refused.drift], "ties": ties_json(refused.ties),
-    }  # fmt: skip
+        "drift": [change_json(change) for change in refused.drift],
+        "ties": ties_json(refused.ties),
+    }
 
 
 def ties_json(ties: Mapping[int, str]) -> dict[str, str]:

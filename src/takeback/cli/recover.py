@@ -29,8 +29,14 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
     told = harness.recovered
     harness.close()
     if as_json:
-        emit({"entry": told.entry.id if told.entry else None, "kind": told.entry.kind if told.entry else None,
-              "kept": [slot_name(slot) for slot in told.kept], "swept": list(told.swept)})  # fmt: skip
+        emit(
+            {
+                "entry": told.entry.id if told.entry else None,
+                "kind": told.entry.kind if told.entry else None,
+                "kept": [slot_name(slot) for slot in told.kept],
+                "swept": list(told.swept),
+            }
+        )
         return
     if told.entry is None:
         out.print("nothing was under way")

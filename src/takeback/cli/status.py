@@ -24,13 +24,19 @@ def status(directory: Path = DirOption, journal: str | None = JournalOption, as_
     with opened(directory, journal) as harness:
         found = harness.status()
     if as_json:
-        emit({
-            "clean": found.clean, "head": found.head, "live": found.entries, "undone": found.undone,
-            "aborted": found.aborted,
-            "pending": found.pending.id if found.pending else None,
-            "drift": [change_json(change) for change in found.drift],
-            "leftovers": list(found.leftovers), "problems": list(found.problems),
-        })  # fmt: skip
+        emit(
+            {
+                "clean": found.clean,
+                "head": found.head,
+                "live": found.entries,
+                "undone": found.undone,
+                "aborted": found.aborted,
+                "pending": found.pending.id if found.pending else None,
+                "drift": [change_json(change) for change in found.drift],
+                "leftovers": list(found.leftovers),
+                "problems": list(found.problems),
+            }
+        )
     else:
         aborted = f", {found.aborted} given up" if found.aborted else ""
         out.print(f"{found.entries} live, {found.undone} undone{aborted}, head {found.head[:SHORT]}")

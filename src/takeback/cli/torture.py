@@ -35,14 +35,21 @@ def torture(
         _place(journal) as place,
     ):
         task = bar.add_task("killing", total=kills)
-        found = run(Path(directory) / "agent", kills=kills, seed=seed, journal=place,
-                    progress=lambda done: bar.update(task, completed=done))  # fmt: skip
+        found = run(
+            Path(directory) / "agent",
+            kills=kills,
+            seed=seed,
+            journal=place,
+            progress=lambda done: bar.update(task, completed=done),
+        )
     result = found.to_json()
     if as_json:
         emit(result)
     else:
-        out.print(f"{found.kills} kills ({found.at_random} at random), {found.checks} checks, "
-                  f"{found.acknowledged} changes acknowledged, {len(found.violations)} violations")  # fmt: skip
+        out.print(
+            f"{found.kills} kills ({found.at_random} at random), {found.checks} checks, "
+            f"{found.acknowledged} changes acknowledged, {len(found.violations)} violations"
+        )
         for name, hits in found.failpoints.items():
             out.print(f"  {name:<24} {hits}")
         for text in found.violations[:5]:

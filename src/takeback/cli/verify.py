@@ -46,8 +46,15 @@ def verify(
     level = read_level(language)
     if rule not in RULE_NAMES:
         raise InputError("--rule", found=rule, expected=f"one of {', '.join(RULE_NAMES)}")
-    verdict = _verdict(file, level, rule, locked, exact=exact, state=state,
-                       sampling={"seed": seed, "dev": dev, "iid": iid, "ood": ood})  # fmt: skip
+    verdict = _verdict(
+        file,
+        level,
+        rule,
+        locked,
+        exact=exact,
+        state=state,
+        sampling={"seed": seed, "dev": dev, "iid": iid, "ood": ood},
+    )
     if as_json:
         emit(verdict.to_json())
     else:
@@ -57,8 +64,16 @@ def verify(
     raise typer.Exit(2 if unreadable else 0 if yes else 1)
 
 
-def _verdict(file: Path, level: Level, rule: str, locked: str | None, *, exact: bool, state: Path | None,
-             sampling: dict[str, Any]) -> Verdict:  # fmt: skip
+def _verdict(
+    file: Path,
+    level: Level,
+    rule: str,
+    locked: str | None,
+    *,
+    exact: bool,
+    state: Path | None,
+    sampling: dict[str, Any],
+) -> Verdict:
     try:
         raw = load_json(file)
     except InputError as fault:

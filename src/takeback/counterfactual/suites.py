@@ -42,16 +42,18 @@ class Suites:
         yield "ood", self.ood
 
 
-def suites(nominal: State, mutation: Program, *, seed: int = 0, dev: str = "Q10", iid: int = 20,
-           ood: int = 20) -> Suites:  # fmt: skip
+def suites(
+    nominal: State, mutation: Program, *, seed: int = 0, dev: str = "Q10", iid: int = 20, ood: int = 20
+) -> Suites:
     """Return the splits for a mutation: a dev suite by name, hidden pools by size."""
     seen: set[str] = set()
     chosen = tuple(_dev(nominal, mutation, seed, dev, seen))
     return Suites(chosen, *_hidden(nominal, mutation, seed, iid, ood, seen))
 
 
-def _hidden(nominal: State, mutation: Program, seed: int, iid: int, ood: int,
-            seen: set[str]) -> tuple[tuple[State, ...], tuple[State, ...]]:  # fmt: skip
+def _hidden(
+    nominal: State, mutation: Program, seed: int, iid: int, ood: int, seen: set[str]
+) -> tuple[tuple[State, ...], tuple[State, ...]]:
     """Make the two pools in turns (iid 0, ood 0, iid 1, …), so that the size of one cannot change the other."""
     for split, count in (("iid", iid), ("ood", ood)):
         _check_count(split, count)
@@ -65,11 +67,13 @@ def dev_states(nominal: State, mutation: Program, suite: str, *, seed: int = 0) 
     return tuple(_dev(nominal, mutation, seed, suite, set()))
 
 
-def hidden_states(nominal: State, mutation: Program, split: str, count: int, *, seed: int = 0,
-                  dev: str = "Q10") -> tuple[State, ...]:  # fmt: skip
+def hidden_states(
+    nominal: State, mutation: Program, split: str, count: int, *, seed: int = 0, dev: str = "Q10"
+) -> tuple[State, ...]:
     """Return the first `count` states of a hidden split; `fresh` alternates iid and ood."""
-    made = suites(nominal, mutation, seed=seed, dev=dev, iid=count if split == "iid" else 0,
-                  ood=count if split == "ood" else 0)  # fmt: skip
+    made = suites(
+        nominal, mutation, seed=seed, dev=dev, iid=count if split == "iid" else 0, ood=count if split == "ood" else 0
+    )
     if split == "fresh":
         both = suites(nominal, mutation, seed=seed, dev=dev, iid=(count + 1) // 2, ood=count // 2)
         mixed = [state for pair in zip(both.iid, both.ood, strict=False) for state in pair]
@@ -136,8 +140,9 @@ def _one(nominal: State, aims: dict[str, list[Operation]], split: str, at: int, 
     return state
 
 
-def _perturb(state: State, strategy: Strategy, aims: dict[str, list[Operation]], rng: random.Random,
-             only: tuple[str, ...] = ()) -> State:  # fmt: skip
+def _perturb(
+    state: State, strategy: Strategy, aims: dict[str, list[Operation]], rng: random.Random, only: tuple[str, ...] = ()
+) -> State:
     parts = dict(state.parts)
     for name in only or parts:
         parts[name] = SURFACES[name].perturb(strategy, parts[name], aims.get(name, ()), rng)

@@ -29,8 +29,9 @@ def change_draft(kind: str, writes: Sequence[Write], about: dict[str, Json]) -> 
     return Draft(kind, payload, _contents(writes))
 
 
-def toggle_draft(kind: str, off: Iterable[int], on: Iterable[int], changes: Sequence[SlotChange],
-                 about: dict[str, Json]) -> Draft:  # fmt: skip
+def toggle_draft(
+    kind: str, off: Iterable[int], on: Iterable[int], changes: Sequence[SlotChange], about: dict[str, Json]
+) -> Draft:
     """The record of entries taken back or brought back (`undo`, `redo`, `restore`)."""
     payload = {**about, "off": list(off), "on": list(on), "slots": [slot_key(change.slot) for change in changes]}
     return Draft(kind, payload, _contents(changes))

@@ -60,8 +60,13 @@ def _opened(harness: Harness) -> Iterator[Finding]:
     finished = "nothing was under way" if told.entry is None else f"finished entry {told.entry.id[:12]}"
     yield Finding("recovery", good=True, detail=f"{finished}; {len(told.swept)} temporary files removed")
     replayed = harness.ledger.replayed() == harness.state
-    yield Finding("replay", good=replayed, detail="all records that hold their contents add up to the state"
-                  if replayed else "the records do not add up to the state of the last checkpoint")  # fmt: skip
+    yield Finding(
+        "replay",
+        good=replayed,
+        detail="all records that hold their contents add up to the state"
+        if replayed
+        else "the records do not add up to the state of the last checkpoint",
+    )
     status = harness.status()
     for change in status.drift:
         yield Finding("drift", good=False, detail=f"{slot_name(change.slot)} was changed behind Takeback's back")

@@ -175,8 +175,12 @@ class ListenersDocument(Document):
         del before
         spelled = {_pair(table): table for table in tomllib.loads(text).get("listener", [])}
         events = dict.fromkeys((*(event for event, _ in spelled), *sorted(after)))
-        records = [{"event": event, **_brief(link.record, spelled.get((event, link.id)))}
-                   for event in events if event in after for link in after[event]]  # fmt: skip
+        records = [
+            {"event": event, **_brief(link.record, spelled.get((event, link.id)))}
+            for event in events
+            if event in after
+            for link in after[event]
+        ]
         return edit_tables(text, "listener", records, _pair)
 
 
@@ -188,10 +192,14 @@ def keep_places(chain: Chain, known: Chain) -> Chain:
     """A chain read from a file, with the places of elements that stand where they stood."""
     if chain.ids() == known.ids():
         places = {link.id: link for link in known}
-        return Chain(tuple(
-            places[link.id] if same(places[link.id].record, link.record) else Link(places[link.id].place, *link[1:])
-            for link in chain
-        ))  # fmt: skip
+        return Chain(
+            tuple(
+                places[link.id]
+                if same(places[link.id].record, link.record)
+                else Link(places[link.id].place, *link[1:])
+                for link in chain
+            )
+        )
     moved = known.moved(chain)
     ids = set(chain.ids())
     result = Chain(tuple(link for link in known if link.id in ids and link.id not in moved))
@@ -211,8 +219,9 @@ def _brief(record: PMap, table: Any = None) -> dict[str, Any]:
     """A record without defaults, except those that the table it stands in spells out."""
     plain: dict[str, Any] = thaw(record)
     spelled = table or ()
-    return {key: value for key, value in plain.items()
-            if key in spelled or key not in DEFAULTS or value != DEFAULTS[key]}  # fmt: skip
+    return {
+        key: value for key, value in plain.items() if key in spelled or key not in DEFAULTS or value != DEFAULTS[key]
+    }
 
 
 def _only(raw: dict[str, Any], name: str, where: str) -> None:

@@ -28,8 +28,9 @@ BEGINNING = 2
 """Records of a journal that is begun and no more."""
 
 
-def init_workspace(path: str | PathLike[str], *, journal: str | None = None, start: State | None = None,
-                   secret: bool = False) -> Path:  # fmt: skip
+def init_workspace(
+    path: str | PathLike[str], *, journal: str | None = None, start: State | None = None, secret: bool = False
+) -> Path:
     """Make a directory a workspace: a manifest, a file or directory for each surface, a journal begun.
 
     Files that are there already are taken as they are; `start` fills a directory that has none. A journal's URL goes
@@ -40,9 +41,11 @@ def init_workspace(path: str | PathLike[str], *, journal: str | None = None, sta
     noted = without_password(journal) if journal is not None else LOCAL
     if journal is not None and noted != journal and not secret:
         raise InputError(
-            "the journal's URL", found="a password in it", expected="a URL that can be written into the manifest",
+            "the journal's URL",
+            found="a password in it",
+            expected="a URL that can be written into the manifest",
             hint="give the whole URL in TAKEBACK_JOURNAL, or keep the password in a pgpass file",
-        )  # fmt: skip
+        )
     with ExitStack() as leaving, ExitStack() as failing:
         store: Store | None = None
         if journal is not None and "://" in journal:
@@ -62,9 +65,11 @@ def init_workspace(path: str | PathLike[str], *, journal: str | None = None, sta
         if start is not None:
             if present.size():
                 raise InputError(
-                    str(root), found=f"{present.size()} things already there", expected="an empty directory to fill",
+                    str(root),
+                    found=f"{present.size()} things already there",
+                    expected="an empty directory to fill",
                     hint="leave the state out to take the directory as it is",
-                )  # fmt: skip
+                )
             failing.callback(binding.write, start, present)
             binding.write(present, start)
             present = binding.read(start)

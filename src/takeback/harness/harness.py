@@ -50,9 +50,16 @@ class Harness:
     with another `identity` is refused.
     """
 
-    def __init__(self, binding: Binding, journal: Store, *, verifier: Verifier = verify,
-                 start: State | None = None, about: dict[str, Any] | None = None,
-                 begin: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        binding: Binding,
+        journal: Store,
+        *,
+        verifier: Verifier = verify,
+        start: State | None = None,
+        about: dict[str, Any] | None = None,
+        begin: bool = True,
+    ) -> None:
         self.binding = binding
         self.journal = journal
         self._verifier = verifier
@@ -95,8 +102,15 @@ class Harness:
         self.binding.close()
         self.journal.close()
 
-    def apply(self, candidate: Candidate, *, force: bool = False, note: str = "",
-              allow_ties: bool = True, evidence: Verdict | None = None) -> Applied | Refused:  # fmt: skip
+    def apply(
+        self,
+        candidate: Candidate,
+        *,
+        force: bool = False,
+        note: str = "",
+        allow_ties: bool = True,
+        evidence: Verdict | None = None,
+    ) -> Applied | Refused:
         """Make a change, if it is admitted; with `force` also if not. `evidence` is a verdict already at hand."""
         verdict = self._verifier(candidate) if evidence is None else evidence
         if not verdict.admitted and not force:
@@ -188,8 +202,16 @@ class Harness:
         """How things stand; changes nothing but what recovery must finish."""
         with self._entered() as drift:
             live, undone, aborted = self._ledger.tally()
-            return Status(self._ledger.head, live, undone, self._ledger.pending, drift,
-                          self.binding.leftovers(), self.binding.problems(), aborted)  # fmt: skip
+            return Status(
+                self._ledger.head,
+                live,
+                undone,
+                self._ledger.pending,
+                drift,
+                self.binding.leftovers(),
+                self.binding.problems(),
+                aborted,
+            )
 
     @contextmanager
     def _entered(self) -> Iterator[tuple[SlotChange, ...]]:

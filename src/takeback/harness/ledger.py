@@ -72,8 +72,14 @@ class Ledger:
 
     def _start_at_checkpoint(self, before: int | None) -> None:
         """Take the state from the last checkpoint (before a record, where one is given), if there is one."""
-        start = next((record for record in self.store.records(reverse=True)
-                      if record.kind == "checkpoint" and (before is None or record.seq < before)), None)  # fmt: skip
+        start = next(
+            (
+                record
+                for record in self.store.records(reverse=True)
+                if record.kind == "checkpoint" and (before is None or record.seq < before)
+            ),
+            None,
+        )
         if start is not None:
             text = self.store.attachment(start.seq, "state")
             if text is None:
@@ -182,8 +188,9 @@ class Ledger:
             "undone": sorted(self.history.undone),
             "identity": self.identity,
         }
-        (record,) = self.store.append([Draft("checkpoint", {"state": self.state.digest()}, {"state": whole})],
-                                      expect=self.head)  # fmt: skip
+        (record,) = self.store.append(
+            [Draft("checkpoint", {"state": self.state.digest()}, {"state": whole})], expect=self.head
+        )
         self._checkpoint_size, self._since_checkpoint = len(encode(whole)), 0
         self.last, self.head = record.seq, record.digest
         return record

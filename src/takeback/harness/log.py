@@ -39,10 +39,18 @@ class EntryView:
     def to_json(self) -> dict[str, Any]:
         """The entry as JSON."""
         return {
-            "seq": self.seq, "id": self.id, "kind": self.kind, "at": self.at, "status": self.status,
-            "grade": self.grade or None, "forced": self.forced, "addresses": list(self.addresses),
-            "note": self.note, "off": list(self.off), "on": list(self.on),
-        }  # fmt: skip
+            "seq": self.seq,
+            "id": self.id,
+            "kind": self.kind,
+            "at": self.at,
+            "status": self.status,
+            "grade": self.grade or None,
+            "forced": self.forced,
+            "addresses": list(self.addresses),
+            "note": self.note,
+            "off": list(self.off),
+            "on": list(self.on),
+        }
 
 
 def log(harness: Harness) -> Iterator[EntryView]:

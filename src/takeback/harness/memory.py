@@ -11,8 +11,9 @@ from takeback.state import State
 from takeback.verify import verify
 
 
-def open_memory(state: State | None = None, *, journal: str | PathLike[str] = ":memory:",
-                verifier: Verifier = verify) -> Harness:  # fmt: skip
+def open_memory(
+    state: State | None = None, *, journal: str | PathLike[str] = ":memory:", verifier: Verifier = verify
+) -> Harness:
     """A harness over `state`, or over what a journal that was begun before says."""
     store = open_journal(journal)
     return Harness(MemoryBinding(), store, verifier=verifier, start=State() if state is None else state)

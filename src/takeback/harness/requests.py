@@ -124,8 +124,11 @@ def opposite(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
     off = {entry for entry in _numbers(record, "on") if entry not in undone}
     on = {entry for entry in _numbers(record, "off") if entry in undone}
     if not off and not on:
-        raise InputError("entry", found=f"{record.id[:12]}, of which nothing is in force any more",
-                         expected=f"a {record.kind} in force")  # fmt: skip
+        raise InputError(
+            "entry",
+            found=f"{record.id[:12]}, of which nothing is in force any more",
+            expected=f"a {record.kind} in force",
+        )
     return off, on
 
 
@@ -133,8 +136,11 @@ def _made(ledger: Ledger, name: str) -> Record:
     """The entry a person means, which must not have been given up."""
     record = named_entry(ledger, name)
     if was_aborted(ledger, record):
-        raise InputError("entry", found=f"{name}, which was given up while it was made: nothing of it is left",
-                         expected="an entry that was made")  # fmt: skip
+        raise InputError(
+            "entry",
+            found=f"{name}, which was given up while it was made: nothing of it is left",
+            expected="an entry that was made",
+        )
     return record
 
 

@@ -66,8 +66,9 @@ def _odd_mapping(plain: dict[str, Any]) -> bool:
     return set(plain) == {ESCAPE} or any(not key or not key.isprintable() for key in plain)
 
 
-def edit_text(text: str, edit: Callable[[str], str], fresh: dict[str, Any], right: Callable[[str], bool],
-              where: str) -> str:  # fmt: skip
+def edit_text(
+    text: str, edit: Callable[[str], str], fresh: dict[str, Any], right: Callable[[str], bool], where: str
+) -> str:
     """Edit a TOML text in place; if that does not come out right, write `fresh` instead."""
     try:
         edited = edit(text).rstrip("\n") + _ending(text)

@@ -134,12 +134,14 @@ class WorkspaceBinding:
 def demand_workspace(root: Path) -> None:
     """Refuse a directory that is no workspace."""
     if not (root / MANIFEST).is_file():
-        raise InputError(str(root), found=f"no {MANIFEST}", expected="a workspace",
-                         hint="'takeback init DIR' makes one")  # fmt: skip
+        raise InputError(
+            str(root), found=f"no {MANIFEST}", expected="a workspace", hint="'takeback init DIR' makes one"
+        )
 
 
-def open_workspace(path: str | PathLike[str], *, journal: str | None = None, hold: bool = True,
-                   verifier: Verifier = verify) -> Harness:  # fmt: skip
+def open_workspace(
+    path: str | PathLike[str], *, journal: str | None = None, hold: bool = True, verifier: Verifier = verify
+) -> Harness:
     """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process."""
     root = Path(path)
     demand_workspace(root)

@@ -106,8 +106,12 @@ def _run(data: Plain, step: Step) -> None:
         data["tools"][target] = {**defaults, **deepcopy(value)}
     elif name == "add_middleware":
         priority = op.get("priority", value.get("priority", 100))
-        record = {"id": target, "handler": value["handler"], "priority": priority,
-                  "options": value.get("options", {})}  # fmt: skip
+        record = {
+            "id": target,
+            "handler": value["handler"],
+            "priority": priority,
+            "options": value.get("options", {}),
+        }
         data["middleware"][target] = (step.place, record)
     elif name == "add_listener":
         record = {"id": value["id"], "handler": value["handler"], "options": value.get("options", {})}

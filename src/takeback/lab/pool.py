@@ -24,8 +24,14 @@ def no_tick(done: int, of: int) -> None:
     del done, of
 
 
-def run_units(work: Callable[[Unit], Any], units: Mapping[str, Unit], *, workers: int = 1,
-              finished: Progress | None = None, tick: Tick = no_tick) -> dict[str, Any]:  # fmt: skip
+def run_units(
+    work: Callable[[Unit], Any],
+    units: Mapping[str, Unit],
+    *,
+    workers: int = 1,
+    finished: Progress | None = None,
+    tick: Tick = no_tick,
+) -> dict[str, Any]:
     """Return the result of each unit by key, in the order of the units."""
     results = {key: finished[key] for key in units if finished is not None and key in finished}
     waiting = {key: unit for key, unit in units.items() if key not in results}
@@ -45,8 +51,9 @@ def run_units(work: Callable[[Unit], Any], units: Mapping[str, Unit], *, workers
     return {key: results[key] for key in units}
 
 
-def _in_processes(work: Callable[[Unit], Any], waiting: Mapping[str, Unit], workers: int,
-                  settle: Callable[[str, Any], None]) -> None:  # fmt: skip
+def _in_processes(
+    work: Callable[[Unit], Any], waiting: Mapping[str, Unit], workers: int, settle: Callable[[str, Any], None]
+) -> None:
     """Keep every worker busy with two units at a time, so that a fault leaves little unrecorded."""
     left = iter(waiting.items())
     with ProcessPoolExecutor(min(workers, len(waiting)), mp_context=get_context("spawn")) as pool:

@@ -12,8 +12,16 @@ from takeback.undo.slots import Slot
 PATHS = ("a", "b", "a.b", "a.c", "a.b.c", "a.b.d", "e.f.g", "e.f")
 FILES = ("d", "d/x", "d/x/y", "d/z", "w", "v/u/t")
 ADDRESSES = tuple(f"tcp://127.0.0.1:{9100 + at}" for at in range(4))
-KINDS = ("set_config", "write_file", "allocate_socket", "add_middleware", "add_listener", "set_prompt", "set_routing",
-         "register_tool")  # fmt: skip
+KINDS = (
+    "set_config",
+    "write_file",
+    "allocate_socket",
+    "add_middleware",
+    "add_listener",
+    "set_prompt",
+    "set_routing",
+    "register_tool",
+)
 FOCI = (KINDS, KINDS, ("set_config",), ("write_file",), ("allocate_socket",), ("add_middleware", "add_listener"))
 """Kinds of change a history draws from: all, or a few so that changes meet more often."""
 VALUES: tuple[Any, ...] = (1, 1.0, True, None, "text", [1, 2], {}, {"b": 5}, {"b": {"c": 1}, "z": 0})
@@ -25,9 +33,13 @@ def named_slots() -> list[Slot]:
         *(("config", *path.split(".")) for path in PATHS),
         *(("files", *path.split("/")) for path in FILES),
         *(("resources", f"r{at}") for at in range(3)),
-        ("middleware", "auth"), ("middleware", "cache"), ("listeners", "on_error", "audit"), ("tools", "grep"),
-        ("prompts", "system"), ("routing", "main"),
-    ]  # fmt: skip
+        ("middleware", "auth"),
+        ("middleware", "cache"),
+        ("listeners", "on_error", "audit"),
+        ("tools", "grep"),
+        ("prompts", "system"),
+        ("routing", "main"),
+    ]
 
 
 def random_base(rng: random.Random) -> State:

@@ -57,15 +57,27 @@ class Torture:
     def to_json(self) -> dict[str, Any]:
         """The findings as JSON."""
         return {
-            "kills": self.kills, "at_boundaries": self.at_boundaries, "at_random": self.at_random,
-            "survived": self.survived, "checks": self.checks, "acknowledged": self.acknowledged,
-            "failpoints": dict(self.failpoints), "missed": [n for n, hits in self.failpoints.items() if not hits],
-            "violations": len(self.violations), "examples": self.violations[:5],
-        }  # fmt: skip
+            "kills": self.kills,
+            "at_boundaries": self.at_boundaries,
+            "at_random": self.at_random,
+            "survived": self.survived,
+            "checks": self.checks,
+            "acknowledged": self.acknowledged,
+            "failpoints": dict(self.failpoints),
+            "missed": [n for n, hits in self.failpoints.items() if not hits],
+            "violations": len(self.violations),
+            "examples": self.violations[:5],
+        }
 
 
-def torture(directory: Path, *, kills: int, seed: int = 0, journal: str | None = None,
-            progress: Callable[[int], None] = lambda _: None) -> Torture:  # fmt: skip
+def torture(
+    directory: Path,
+    *,
+    kills: int,
+    seed: int = 0,
+    journal: str | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Torture:
     """Kill `kills` children working on a fresh workspace in `directory`; stops at the first check that fails."""
     init_workspace(directory, journal=journal, start=State.read(START), secret=True)
     found = Torture()
@@ -87,14 +99,23 @@ def _next_target(found: Torture, rng: random.Random, *, unfinished: bool) -> str
     if rng.random() < 0.2:  # noqa: PLR2004 - one in five
         return None
     finishing = ("recovery.", "file.", "journal.")
-    within = [name for name in found.failpoints
-              if (name.startswith(finishing) if unfinished else not name.startswith("recovery."))]  # fmt: skip
+    within = [
+        name
+        for name in found.failpoints
+        if (name.startswith(finishing) if unfinished else not name.startswith("recovery."))
+    ]
     fewest = min(found.failpoints[name] for name in within)
     return rng.choice([name for name in within if found.failpoints[name] <= fewest + 1])
 
 
-def _one_child(directory: Path, journal: str | None, found: Torture, rng: random.Random, target: str | None,
-               acknowledged: set[str]) -> bool:  # fmt: skip
+def _one_child(
+    directory: Path,
+    journal: str | None,
+    found: Torture,
+    rng: random.Random,
+    target: str | None,
+    acknowledged: set[str],
+) -> bool:
     rare = target is None or target.startswith(("recovery.", "directory.", "file.removed"))
     child_seed, count = rng.random(), 1 if rare else rng.choice((1, 1, 2, 3, 5))
     read_end, write_end = os.pipe()

@@ -11,8 +11,16 @@ from takeback.language.program import read_program
 from takeback.runtime import forward
 from takeback.state import Stage, State
 
-KINDS = ("set_config", "write_file", "write_file", "add_middleware", "add_listener", "set_prompt", "set_routing",
-         "register_tool")  # fmt: skip
+KINDS = (
+    "set_config",
+    "write_file",
+    "write_file",
+    "add_middleware",
+    "add_listener",
+    "set_prompt",
+    "set_routing",
+    "register_tool",
+)
 
 START: dict[str, Any] = {
     "config": {"a": {"b": 1}, "keep": {"it": True}},

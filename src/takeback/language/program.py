@@ -73,8 +73,9 @@ def read_candidate(raw: Any, where: str = "candidate") -> Candidate:
         raise InputError(where, found=raw, expected="a mapping with mutation, witness, recovery and contract")
     unknown = sorted(set(raw) - {*PROGRAMS, "contract"})
     if unknown:
-        raise InputError(where, found=f"the field {unknown[0]!r}",
-                         expected="only mutation, witness, recovery and contract")  # fmt: skip
+        raise InputError(
+            where, found=f"the field {unknown[0]!r}", expected="only mutation, witness, recovery and contract"
+        )
     if "mutation" not in raw:
         raise InputError(where, found="no mutation", expected="a list of operations under 'mutation'")
     mutation, witness, recovery = (

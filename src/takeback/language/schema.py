@@ -39,14 +39,18 @@ _SPOTS: Final[dict[str, dict[str, Any]]] = {
 def candidate_schema(level: Level, *, mutation: bool = True) -> dict[str, Any]:
     """Return the schema; without `mutation` it is that of a repair, which cannot change the mutation."""
     programs = {
-        name: {"type": "array", "minItems": int(name == "mutation"), "maxItems": MAX_ITEMS,
-               "items": {"anyOf": list(_operations(stage, level))}}
-        for name, stage in PROGRAMS.items() if mutation or name != "mutation"
-    }  # fmt: skip
+        name: {
+            "type": "array",
+            "minItems": int(name == "mutation"),
+            "maxItems": MAX_ITEMS,
+            "items": {"anyOf": list(_operations(stage, level))},
+        }
+        for name, stage in PROGRAMS.items()
+        if mutation or name != "mutation"
+    }
     contract = {"type": "array", "maxItems": 2 * MAX_ITEMS, "items": {"type": "string", "maxLength": 200}}
     properties = {**programs, "contract": contract}
-    return {"type": "object", "properties": properties, "required": list(properties),
-            "additionalProperties": False}  # fmt: skip
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _operations(stage: Stage, level: Level) -> list[dict[str, Any]]:

@@ -44,8 +44,7 @@ class Receipt(NamedTuple):
     @property
     def handles(self) -> dict[str, str]:
         """Return the handles acquired, by resource key."""
-        return {write.address.key: write.resolved for write in self.writes
-                if write.address.surface == "resources"}  # fmt: skip
+        return {write.address.key: write.resolved for write in self.writes if write.address.surface == "resources"}
 
 
 def capture(program: Program, state: State) -> Witness:

@@ -53,8 +53,9 @@ class Chain:
     @classmethod
     def of(cls, records: Iterable[tuple[str, Any]]) -> Chain:
         """Return a chain of `(id, record)` pairs with evenly spaced places."""
-        return cls(tuple(Link((((at + 1) * _STEP, name),), name, record)
-                         for at, (name, record) in enumerate(records)))  # fmt: skip
+        return cls(
+            tuple(Link((((at + 1) * _STEP, name),), name, record) for at, (name, record) in enumerate(records))
+        )
 
     @property
     def reach(self) -> tuple[int, int] | None:
@@ -138,8 +139,10 @@ class Chain:
             return NotImplemented
         if len(self.links) != len(other.links):
             return False
-        return all(one.id == two.id and same(one.record, two.record)
-                   for one, two in zip(self.links, other.links, strict=True))  # fmt: skip
+        return all(
+            one.id == two.id and same(one.record, two.record)
+            for one, two in zip(self.links, other.links, strict=True)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -40,8 +40,11 @@ class State:
 
     def write(self) -> dict[str, Any]:
         """Return the JSON form; surfaces that are empty are left out."""
-        return {name: surface.write(self.part(name)) for name, surface in SURFACES.items()
-                if surface.size(self.part(name))}  # fmt: skip
+        return {
+            name: surface.write(self.part(name))
+            for name, surface in SURFACES.items()
+            if surface.size(self.part(name))
+        }
 
     def part(self, name: str) -> Any:
         """Return the value of one surface."""
@@ -54,8 +57,11 @@ class State:
 
     def canonical(self) -> dict[str, Any]:
         """Return the canonical form: volatile parts replaced, file contents hashed, empty surfaces left out."""
-        return {name: surface.canonical(self.part(name)) for name, surface in SURFACES.items()
-                if surface.size(self.part(name))}  # fmt: skip
+        return {
+            name: surface.canonical(self.part(name))
+            for name, surface in SURFACES.items()
+            if surface.size(self.part(name))
+        }
 
     def digest(self) -> str:
         """Return the SHA-256 of the canonical form."""

@@ -40,8 +40,16 @@ def restore(value: PMap, op: Operation, captured: Captured | None) -> PMap:
     return value.put(op.path, captured.content)
 
 
-def keyed_kinds(surface: str, level: Level, *, capture_name: str, forward: str, restore_name: str,
-                remove: str | None = None, schema: dict[str, Any]) -> tuple[Kind, ...]:  # fmt: skip
+def keyed_kinds(
+    surface: str,
+    level: Level,
+    *,
+    capture_name: str,
+    forward: str,
+    restore_name: str,
+    remove: str | None = None,
+    schema: dict[str, Any],
+) -> tuple[Kind, ...]:
     """Return the four usual operations of a keyed surface under their names."""
     kinds = [
         Kind(capture_name, Stage.CAPTURE, level, surface, capture, witness=Takes.MUST),
@@ -80,8 +88,9 @@ class KeyedSurface(Surface):
             raise InputError(where, found=raw, expected="a mapping")
         if len(raw) > MAX_ENTRIES:
             raise LimitError(where, found=f"{len(raw)} entries", expected=f"at most {MAX_ENTRIES}")
-        return PMap({name_of(key, f"{where} key"): self.content(key, item, f"{where}[{key!r}]")
-                     for key, item in raw.items()})  # fmt: skip
+        return PMap(
+            {name_of(key, f"{where} key"): self.content(key, item, f"{where}[{key!r}]") for key, item in raw.items()}
+        )
 
     def write(self, value: PMap) -> Any:
         """Write the mapping of names to contents."""

@@ -18,9 +18,13 @@ class Strategy(StrEnum):
     INVERTED_ROUTING = "inverted_routing"
 
 
-IID = (Strategy.BOUNDARY, Strategy.PRIOR_EXISTENCE, Strategy.COMBINATORIAL, Strategy.DEPENDENCY,
-       Strategy.NOISE)  # fmt: skip
-OOD = (Strategy.NESTED_KEYS, Strategy.SOCKET_CONFLICT, Strategy.PRIORITY_MIDDLEWARE,
-       Strategy.DEEP_DIRECTORIES, Strategy.INVERTED_ROUTING)  # fmt: skip
+IID = (Strategy.BOUNDARY, Strategy.PRIOR_EXISTENCE, Strategy.COMBINATORIAL, Strategy.DEPENDENCY, Strategy.NOISE)
+OOD = (
+    Strategy.NESTED_KEYS,
+    Strategy.SOCKET_CONFLICT,
+    Strategy.PRIORITY_MIDDLEWARE,
+    Strategy.DEEP_DIRECTORIES,
+    Strategy.INVERTED_ROUTING,
+)
 EXISTENCE = frozenset({Strategy.BOUNDARY, Strategy.PRIOR_EXISTENCE, Strategy.COMBINATORIAL})
 """Strategies that change whether, and as what, the touched addresses exist."""

@@ -103,8 +103,17 @@ class TreeSurface(Surface):
             yield from self._components((*path, name), child, salt)
         beside = (*path, f"bystander_{salt}")
         populated = _setting(beside, self.generic(beside, salt)[0])
-        yield Component(title, (populated, _setting(beside, ABSENT), _setting(path, EMPTY),
-                                *(_setting(path, content) for content in contents)), path, shows=2)  # fmt: skip
+        yield Component(
+            title,
+            (
+                populated,
+                _setting(beside, ABSENT),
+                _setting(path, EMPTY),
+                *(_setting(path, content) for content in contents),
+            ),
+            path,
+            shows=2,
+        )
 
     def bystander(self, value: PMap, salt: str) -> PMap:
         """Add a leaf and a container nobody names."""

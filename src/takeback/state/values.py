@@ -32,8 +32,11 @@ def freeze(raw: Any, where: str, *, depth: int = 0) -> Any:
         return text(raw, where)
     if kind is int:
         if abs(raw) > MAX_INT:
-            raise LimitError(where, found=f"a whole number of {int(raw.bit_length() * 0.30103) + 1} digits",
-                             expected=f"at most {MAX_INT} in size")  # fmt: skip
+            raise LimitError(
+                where,
+                found=f"a whole number of {int(raw.bit_length() * 0.30103) + 1} digits",
+                expected=f"at most {MAX_INT} in size",
+            )
         return raw
     if kind is float:
         if not math.isfinite(raw):
@@ -43,8 +46,12 @@ def freeze(raw: Any, where: str, *, depth: int = 0) -> Any:
         raise LimitError(where, found="deeper nesting", expected=f"at most {MAX_DEPTH} levels")
     if isinstance(raw, dict | PMap):
         _bounded(len(raw), where)
-        return PMap({text(key, f"{where} key"): freeze(item, f"{where}.{_short(key)}", depth=depth + 1)
-                     for key, item in raw.items()})  # fmt: skip
+        return PMap(
+            {
+                text(key, f"{where} key"): freeze(item, f"{where}.{_short(key)}", depth=depth + 1)
+                for key, item in raw.items()
+            }
+        )
     if isinstance(raw, list | tuple):
         _bounded(len(raw), where)
         return tuple(freeze(item, f"{where}[{at}]", depth=depth + 1) for at, item in enumerate(raw))
@@ -108,8 +115,12 @@ def encode(plain: Any) -> str:
 def parse(raw: str | bytes, where: str) -> Any:
     """Return the JSON value in `raw`, or raise with line and column."""
     try:
-        return json.loads(raw, object_pairs_hook=lambda pairs: _object(pairs, where), parse_constant=_refuse,
-                          parse_int=_whole_number)  # fmt: skip
+        return json.loads(
+            raw,
+            object_pairs_hook=lambda pairs: _object(pairs, where),
+            parse_constant=_refuse,
+            parse_int=_whole_number,
+        )
     except json.JSONDecodeError as fault:
         place = f"{where}, line {fault.lineno}, column {fault.colno}"
         raise InputError(place, found=f"malformed JSON ({fault.msg})", expected="valid JSON") from None

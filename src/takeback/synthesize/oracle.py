@@ -33,10 +33,14 @@ def invert(mutation: Program, nominal: State | None = None) -> Candidate:
         capture, restore = surface.invert(op, key or "")
         captures.setdefault(slot, read_operation(capture, Stage.CAPTURE, "oracle.witness"))
         restores.append(read_operation(restore, Stage.RECOVERY, "oracle.recovery"))
-    cleared = [read_operation(plain, Stage.RECOVERY, "oracle.recovery")
-               for name, ops in touched.items() for plain in SURFACES[name].clear(ops)]  # fmt: skip
-    return Candidate(mutation, tuple(captures.values()), (*cleared, *reversed(restores)),
-                     _contract(mutation, nominal))  # fmt: skip
+    cleared = [
+        read_operation(plain, Stage.RECOVERY, "oracle.recovery")
+        for name, ops in touched.items()
+        for plain in SURFACES[name].clear(ops)
+    ]
+    return Candidate(
+        mutation, tuple(captures.values()), (*cleared, *reversed(restores)), _contract(mutation, nominal)
+    )
 
 
 def _contract(mutation: Program, nominal: State | None) -> Contract:

@@ -54,8 +54,9 @@ def _when(version: Version) -> When:
 class History:
     """The writes of every entry over a base state. `base` is asked for only when a slot needs it."""
 
-    def __init__(self, base: Callable[[], State | None], index: Index | None = None,
-                 undone: Iterable[int] = ()) -> None:  # fmt: skip
+    def __init__(
+        self, base: Callable[[], State | None], index: Index | None = None, undone: Iterable[int] = ()
+    ) -> None:
         self._base = base
         self.index = Index() if index is None else index
         self.undone = set(undone)

@@ -145,8 +145,9 @@ def _helped(history: History, state: State, off: frozenset[int], on: frozenset[i
     return Blocked(tuple(sorted(settled.removed)), (), tuple(sorted(reasons.items())), None)
 
 
-def _shrunk(history: History, off: frozenset[int], on: frozenset[int], more_off: frozenset[int],
-            more_on: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:  # fmt: skip
+def _shrunk(
+    history: History, off: frozenset[int], on: frozenset[int], more_off: frozenset[int], more_on: frozenset[int]
+) -> tuple[frozenset[int], frozenset[int]]:
     """The smallest part of a set of helping entries that is enough."""
     every = sorted(more_off | more_on)
     parts = (frozenset(chosen) for size in range(1, len(every)) for chosen in combinations(every, size))
@@ -194,8 +195,9 @@ def make_plan(history: History, state: State, off: Iterable[int], on: Iterable[i
     return Plan(off, on, tuple(changes), after_state)
 
 
-def _nested_changes(history: History, view: View, slots: Iterable[Slot], state: State,
-                    changes: list[SlotChange]) -> State:  # fmt: skip
+def _nested_changes(
+    history: History, view: View, slots: Iterable[Slot], state: State, changes: list[SlotChange]
+) -> State:
     roots = {slot for slot in slots if not any(slot[:depth] in slots for depth in range(2, len(slot)))}
     wanted = [(slot, history.subtree(slot, view)) for slot in sorted(roots)]
 

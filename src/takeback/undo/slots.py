@@ -13,15 +13,29 @@ from takeback.state import ABSENT, SURFACES, Level, Operation, State
 from takeback.undo.shapes import Path, Shape, Slot, shape_of, slot_key, slot_of_key
 
 __all__ = [
-    "Path", "Shape", "Slot", "differing_slots", "dump_state", "get_slot", "load_state", "put_slots", "same_content",
-    "shape_of", "slot_key", "slot_of_key", "slots_written",
-]  # fmt: skip
+    "Path",
+    "Shape",
+    "Slot",
+    "differing_slots",
+    "dump_state",
+    "get_slot",
+    "load_state",
+    "put_slots",
+    "same_content",
+    "shape_of",
+    "slot_key",
+    "slot_of_key",
+    "slots_written",
+]
 
 
 def dump_state(state: State) -> dict[str, Any]:
     """The state as JSON that brings back every place; surfaces that are empty are left out."""
-    return {name: shape_of(name).dump(state.part(name)) for name, surface in SURFACES.items()
-            if surface.size(state.part(name))}  # fmt: skip
+    return {
+        name: shape_of(name).dump(state.part(name))
+        for name, surface in SURFACES.items()
+        if surface.size(state.part(name))
+    }
 
 
 def load_state(raw: Any) -> State:

@@ -19,8 +19,9 @@ EXACT: Final = "exact"
 """Not a rule of admission: run on one given state only, to replay a counterexample."""
 
 
-def verify(candidate: Candidate, *, rule: str = RULE, level: Level = Level.L1, locked: str | None = None,
-           **sampling: Any) -> Verdict:  # fmt: skip
+def verify(
+    candidate: Candidate, *, rule: str = RULE, level: Level = Level.L1, locked: str | None = None, **sampling: Any
+) -> Verdict:
     """Return the verdict on a candidate; `sampling` takes what `verify_sampled` takes."""
     if rule == RULE:
         return prove(candidate, level=level, locked=locked)
@@ -29,8 +30,9 @@ def verify(candidate: Candidate, *, rule: str = RULE, level: Level = Level.L1, l
     return verify_sampled(candidate, rule=rule, level=level, locked=locked, **sampling)
 
 
-def verify_exact(candidate: Candidate, *, nominal: State, level: Level = Level.L1,
-                 locked: str | None = None) -> Verdict:  # fmt: skip
+def verify_exact(
+    candidate: Candidate, *, nominal: State, level: Level = Level.L1, locked: str | None = None
+) -> Verdict:
     """Return what happens on one given state; passing there admits nothing."""
     refused = refusals(candidate, level, locked)
     if refused:
@@ -50,8 +52,15 @@ def verify_exact(candidate: Candidate, *, nominal: State, level: Level = Level.L
     )
 
 
-def verify_json(raw: Any, where: str = "candidate", *, rule: str = RULE, level: Level = Level.L1,
-                locked: str | None = None, **sampling: Any) -> Verdict:  # fmt: skip
+def verify_json(
+    raw: Any,
+    where: str = "candidate",
+    *,
+    rule: str = RULE,
+    level: Level = Level.L1,
+    locked: str | None = None,
+    **sampling: Any,
+) -> Verdict:
     """Return the verdict on a candidate as JSON; one that cannot be read is rejected with the reason."""
     try:
         candidate = read_candidate(raw, where)

@@ -175,8 +175,11 @@ class _Classes:
         choices: list[Choice] = [{}]
         for at in sorted(group, key=lambda one: len(self.parts[one].component.path)):
             every = range(len(self.parts[at].alternatives))
-            choices = [{**choice, at: other} for choice in choices
-                       for other in (every[:1] if self._hidden(at, choice) else every)]  # fmt: skip
+            choices = [
+                {**choice, at: other}
+                for choice in choices
+                for other in (every[:1] if self._hidden(at, choice) else every)
+            ]
             if len(choices) > MAX_JOINT:
                 raise ProgramTooLarge(
                     f"restores from captures of other paths tie {len(group)} places together, with more than "
@@ -186,8 +189,9 @@ class _Classes:
         return choices
 
     def _hidden(self, at: int, choice: Choice) -> bool:
-        return any(other >= self.parts[above].component.shows and self._above(above, at)
-                   for above, other in choice.items())  # fmt: skip
+        return any(
+            other >= self.parts[above].component.shows and self._above(above, at) for above, other in choice.items()
+        )
 
     def _groups(self) -> list[list[int]]:
         groups: list[set[int]] = []
@@ -215,8 +219,9 @@ def _foreign(candidate: Candidate) -> list[tuple[Operation, Operation]]:
     """Return each restore that uses the capture of another target, with that capture before it."""
     captured = {op.witness_key: op for op in candidate.witness}
     pairs = [(captured[op.witness_key], op) for op in candidate.recovery if op.witness_key in captured]
-    return [(source, op) for source, op in pairs
-            if source.target != op.target and source.kind.surface == op.kind.surface]  # fmt: skip
+    return [
+        (source, op) for source, op in pairs if source.target != op.target and source.kind.surface == op.kind.surface
+    ]
 
 
 def _mirrored(foreign: list[tuple[Operation, Operation]], recovery: Program) -> Iterator[Operation]:
@@ -232,8 +237,9 @@ def _mirrored(foreign: list[tuple[Operation, Operation]], recovery: Program) -> 
                     yield replace(source, path=(*source.path, *op.path[depth:]))
 
 
-def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None = None,
-          max_seconds: float = MAX_SECONDS) -> Verdict:  # fmt: skip
+def prove(
+    candidate: Candidate, *, level: Level = Level.L1, locked: str | None = None, max_seconds: float = MAX_SECONDS
+) -> Verdict:
     """Return the verdict: proved for every state, or refuted with a smallest concrete state.
 
     A candidate that is too large to prove, or takes too long, is rejected with that reason.
@@ -250,11 +256,20 @@ def prove(candidate: Candidate, *, level: Level = Level.L1, locked: str | None =
         late = Reason(Code.TIMEOUT, f"the proof took more than {max_seconds} seconds")
         return rejected([late], RULE, level, candidate)
     if broken is None:
-        return Verdict(True, Grade.PROVED, RULE, level.value, classes=looked,
-                       mutation_digest=candidate.mutation_digest())  # fmt: skip
+        return Verdict(
+            True, Grade.PROVED, RULE, level.value, classes=looked, mutation_digest=candidate.mutation_digest()
+        )
     example = counterexample(candidate, broken, "proof")
-    return Verdict(False, Grade.REFUTED, RULE, level.value, tuple(trip_reasons(example.trip)), classes=looked,
-                   counterexample=example, mutation_digest=candidate.mutation_digest())  # fmt: skip
+    return Verdict(
+        False,
+        Grade.REFUTED,
+        RULE,
+        level.value,
+        tuple(trip_reasons(example.trip)),
+        classes=looked,
+        counterexample=example,
+        mutation_digest=candidate.mutation_digest(),
+    )
 
 
 def _search(candidate: Candidate, deadline: float) -> tuple[int, State | None]:

@@ -23,10 +23,20 @@ from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, 
 MAX_SECONDS: Final = 30.0
 
 
-def verify_sampled(candidate: Candidate, *, nominal: State | None = None, level: Level = Level.L1,
-                   rule: str = "split-wald", seed: int = 0, dev: str = "Q10", iid: int | None = None,
-                   ood: int | None = None, locked: str | None = None, threshold: float = THRESHOLD,
-                   max_seconds: float = MAX_SECONDS) -> Verdict:  # fmt: skip
+def verify_sampled(
+    candidate: Candidate,
+    *,
+    nominal: State | None = None,
+    level: Level = Level.L1,
+    rule: str = "split-wald",
+    seed: int = 0,
+    dev: str = "Q10",
+    iid: int | None = None,
+    ood: int | None = None,
+    locked: str | None = None,
+    threshold: float = THRESHOLD,
+    max_seconds: float = MAX_SECONDS,
+) -> Verdict:
     """Return the verdict on a candidate; `locked` is the digest its mutation must have."""
     if rule not in RULES:
         raise InputError("rule", found=rule, expected=f"one of {', '.join(RULES)}")
@@ -45,8 +55,15 @@ def verify_sampled(candidate: Candidate, *, nominal: State | None = None, level:
     return verify_on(candidate, made, level=level, rule=rule, threshold=threshold, max_seconds=max_seconds)
 
 
-def verify_on(candidate: Candidate, made: Suites, *, level: Level, rule: str = "split-wald",
-              threshold: float = THRESHOLD, max_seconds: float = MAX_SECONDS) -> Verdict:  # fmt: skip
+def verify_on(
+    candidate: Candidate,
+    made: Suites,
+    *,
+    level: Level,
+    rule: str = "split-wald",
+    threshold: float = THRESHOLD,
+    max_seconds: float = MAX_SECONDS,
+) -> Verdict:
     """Return the verdict on given states, for a candidate that has passed the gate."""
     self_check()
     trial = Trial(candidate)

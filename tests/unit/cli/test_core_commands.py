@@ -19,8 +19,14 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "candidates"
 def _run(*arguments: str) -> tuple[int, str, str]:
     """Run the real program in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NO_COLOR": "1", "COLUMNS": "120"}
-    ran = subprocess.run([sys.executable, "-m", "takeback", *arguments], capture_output=True, text=True, timeout=60,
-                         env=environment, check=False)  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, "-m", "takeback", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment,
+        check=False,
+    )
     return ran.returncode, ran.stdout, ran.stderr
 
 
@@ -57,11 +63,17 @@ def test_a_file_that_is_not_there_ends_in_two_with_the_reason_on_both_streams():
 
 @pytest.mark.parametrize(
     "arguments",
-    [("verify", "FILE", "--language", "L9"), ("verify", "FILE", "--rule", "luck"), ("verify", "FILE", "--exact"),
-     ("verify", "FILE", "--rule", "split-wald", "--dev", "Q3"), ("states", "FILE", "--split", "moon"),
-     ("states", "FILE", "--split", "dev", "--n", "21"), ("prove", "FILE", "--language", "L2"),
-     ("verify", "FILE", "--rule", "split-wald", "--iid", "-1")],
-)  # fmt: skip
+    [
+        ("verify", "FILE", "--language", "L9"),
+        ("verify", "FILE", "--rule", "luck"),
+        ("verify", "FILE", "--exact"),
+        ("verify", "FILE", "--rule", "split-wald", "--dev", "Q3"),
+        ("states", "FILE", "--split", "moon"),
+        ("states", "FILE", "--split", "dev", "--n", "21"),
+        ("prove", "FILE", "--language", "L2"),
+        ("verify", "FILE", "--rule", "split-wald", "--iid", "-1"),
+    ],
+)
 def test_a_wrong_option_is_an_input_error(arguments):
     from takeback.errors import InputError
 
@@ -109,9 +121,21 @@ def test_for_a_person_a_sample_shows_its_splits_and_bounds():
 
 
 def test_seed_and_sizes_reach_the_sample():
-    _, out = _invoke("verify", _candidate("config"), "--rule", "pooled-wilson", "--dev", "Q2", "--iid", "30",
-        "--ood", "31",
-                     "--seed", "7", "--json")  # fmt: skip
+    _, out = _invoke(
+        "verify",
+        _candidate("config"),
+        "--rule",
+        "pooled-wilson",
+        "--dev",
+        "Q2",
+        "--iid",
+        "30",
+        "--ood",
+        "31",
+        "--seed",
+        "7",
+        "--json",
+    )
     splits = _one_object(out)["splits"]
     assert [splits[name]["of"] for name in ("dev", "iid", "ood")] == [2, 30, 31]
 

@@ -29,9 +29,12 @@ def _perturbed(strategy: Strategy, count: int = 60) -> list[State]:
     found = []
     for seed in range(count):
         rng, state = random.Random(seed), nominal_state()
-        parts = {name: surface.perturb(strategy, state.part(name),
-                                       [one for one in PROGRAM if one.kind.surface == name], rng)
-                 for name, surface in SURFACES.items()}  # fmt: skip
+        parts = {
+            name: surface.perturb(
+                strategy, state.part(name), [one for one in PROGRAM if one.kind.surface == name], rng
+            )
+            for name, surface in SURFACES.items()
+        }
         found.append(State.of(parts))
     return found
 
@@ -48,8 +51,13 @@ def _content(state: State, surface: str) -> object:
         return tree.get(value, ("notes", "todo.md"))
     if surface == "middleware":
         return value.find("auth") or ABSENT
-    keys = {"prompts": "system", "routing": "default_model", "tools": "grep", "listeners": "on_error",
-            "resources": "metrics"}  # fmt: skip
+    keys = {
+        "prompts": "system",
+        "routing": "default_model",
+        "tools": "grep",
+        "listeners": "on_error",
+        "resources": "metrics",
+    }
     return value.get(keys[surface], ABSENT)
 
 
@@ -80,17 +88,22 @@ def test_prior_existence_leaves_everything_else_alone():
         for address in _changed(state):
             surface = address.split("[")[0]
             assert surface == "middleware" or any(
-                SURFACES[surface].covers(str(one.address.key).split(".")[0].split("/")[0],
-                                         address.split('"')[1]) or str(one.address) == address
-                for one in PROGRAM if one.kind.surface == surface
-            )  # fmt: skip
+                SURFACES[surface].covers(str(one.address.key).split(".")[0].split("/")[0], address.split('"')[1])
+                or str(one.address) == address
+                for one in PROGRAM
+                if one.kind.surface == surface
+            )
 
 
 def test_combinatorial_varies_touched_and_untouched_addresses_together():
     touched = {str(one.address) for one in PROGRAM}
-    both = [state for state in _perturbed(Strategy.COMBINATORIAL)
-            if _changed(state) & touched and {address for address in _changed(state) if address.startswith("config")}
-            - {'config["agent.timeout_sec"]', 'config["agent"]'}]  # fmt: skip
+    both = [
+        state
+        for state in _perturbed(Strategy.COMBINATORIAL)
+        if _changed(state) & touched
+        and {address for address in _changed(state) if address.startswith("config")}
+        - {'config["agent.timeout_sec"]', 'config["agent"]'}
+    ]
     assert len(both) > 10
 
 
@@ -117,8 +130,9 @@ def test_socket_conflict_has_something_outside_hold_ports_also_the_wanted_one():
     program = read_program([op("allocate_socket", "new", value="tcp://127.0.0.1:9500")], Stage.FORWARD, "m")
     surface, wanted = SURFACES["resources"], 0
     for seed in range(60):
-        value = surface.perturb(Strategy.SOCKET_CONFLICT, nominal_state().part("resources"), program,
-                                random.Random(seed))  # fmt: skip
+        value = surface.perturb(
+            Strategy.SOCKET_CONFLICT, nominal_state().part("resources"), program, random.Random(seed)
+        )
         outside = [record for record in value.values() if record["kind"] == "external"]
         wanted += any(record["address"] == "tcp://127.0.0.1:9500" for record in outside)
     assert 10 < wanted < 50
@@ -160,5 +174,6 @@ def test_both_hidden_splits_hit_the_touched_address(surface):
     for states in (made.iid, made.ood):
         contents = [_content(state, surface) for state in states]
         assert any(content is ABSENT for content in contents)
-        assert any(content is not ABSENT and not SURFACES[surface].equivalent(content, nominal)
-                   for content in contents)  # fmt: skip
+        assert any(
+            content is not ABSENT and not SURFACES[surface].equivalent(content, nominal) for content in contents
+        )

@@ -18,13 +18,15 @@ from takeback.state import Stage, State
 MUTATIONS = {
     "config": [op("set_config", "agent.timeout_sec", value=60)],
     "tools": [op("register_tool", "grep", value={"id": "g"})],
-    "middleware": [op("add_middleware", "auth", value={"handler": "h"}, before="retry"),
-                   op("add_middleware", "tracing", value={"handler": "h"}, after="auth")],
+    "middleware": [
+        op("add_middleware", "auth", value={"handler": "h"}, before="retry"),
+        op("add_middleware", "tracing", value={"handler": "h"}, after="auth"),
+    ],
     "files": [op("write_file", "notes/todo.md", value="x")],
     "sockets": [op("allocate_socket", "metrics", value="tcp://127.0.0.1:9101")],
     "listeners": [op("add_listener", "on_error", value="audit")],
     "nothing": [],
-}  # fmt: skip
+}
 
 
 def _program(name: str) -> tuple:
@@ -50,8 +52,9 @@ def test_a_dev_suite_has_its_size(suite):
 
 
 def test_dev_suites_are_prefixes_of_each_other_and_begin_with_the_nominal_state():
-    q2, q5, q10, q20 = (_digests(dev_states(nominal_state(), _program("config"), name))
-                        for name in ("Q2", "Q5", "Q10", "Q20"))  # fmt: skip
+    q2, q5, q10, q20 = (
+        _digests(dev_states(nominal_state(), _program("config"), name)) for name in ("Q2", "Q5", "Q10", "Q20")
+    )
     assert q20[:10] == q10
     assert q10[:5] == q5
     assert q5[:2] == q2
@@ -112,8 +115,15 @@ def test_every_process_makes_the_same_states():
     found = []
     for salt in ("0", "1234"):
         environment = {**os.environ, "PYTHONHASHSEED": salt, "PYTHONPATH": os.pathsep.join(sys.path)}
-        ran = subprocess.run([sys.executable, "-c", _SCRIPT], input=json.dumps(MUTATIONS), env=environment,
-                             capture_output=True, text=True, check=True, timeout=60)  # fmt: skip
+        ran = subprocess.run(
+            [sys.executable, "-c", _SCRIPT],
+            input=json.dumps(MUTATIONS),
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
         found.append(json.loads(ran.stdout))
     assert found[0] == found[1]
     made = suites(nominal_state(), _program("middleware"), seed=3, dev="Q10", iid=12, ood=12)

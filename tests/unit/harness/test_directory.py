@@ -49,9 +49,20 @@ def test_what_is_not_there_is_none(directory):
 
 @pytest.mark.parametrize(
     "path",
-    ["", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/.", "a\0b", "x" * 256, "dd/" * 2000 + "x",
-     ".takeback-tmp-0123456789abcdef"],
-)  # fmt: skip
+    [
+        "",
+        "/etc/passwd",
+        "../x",
+        "a/../../x",
+        "a//b",
+        "./a",
+        "a/.",
+        "a\0b",
+        "x" * 256,
+        "dd/" * 2000 + "x",
+        ".takeback-tmp-0123456789abcdef",
+    ],
+)
 def test_paths_that_could_leave_or_cannot_exist_are_refused(directory, path):
     for act in (directory.read, directory.remove, lambda p: directory.write(p, FileImage(b""))):
         with pytest.raises(UnsafePathError, match="refused"):

@@ -46,9 +46,15 @@ START = {
     "files": {"notes/todo.md": {"content": "- ship\n", "mode": "0600"}},
 }
 EVERYTHING = (
-    config("agent.timeout", 60), config("new.deep.key", None), prompt("a/b", "x\r\ny"), routing("spare", None),
-    tool("web"), middleware("limit", index=0), listener("on_start", "warm"), file("out/log/f.bin", "1", mode="0750"),
-)  # fmt: skip
+    config("agent.timeout", 60),
+    config("new.deep.key", None),
+    prompt("a/b", "x\r\ny"),
+    routing("spare", None),
+    tool("web"),
+    middleware("limit", index=0),
+    listener("on_start", "warm"),
+    file("out/log/f.bin", "1", mode="0750"),
+)
 
 
 @pytest.fixture
@@ -181,9 +187,17 @@ def test_a_reordered_chain_is_drift_of_the_one_that_moved(root, harness):
     assert [link.id for link in harness.state.part("middleware")] == ["log", "auth", "mid"]
 
 
-BOUNDARIES = [("change.announced", 1), ("file.temp.created", 1), ("file.temp.written", 2), ("file.renamed", 1),
-              ("file.renamed", 3), ("file.renamed", 6), ("directory.created", 1), ("directory.created", 2),
-              ("change.written", 1)]  # fmt: skip
+BOUNDARIES = [
+    ("change.announced", 1),
+    ("file.temp.created", 1),
+    ("file.temp.written", 2),
+    ("file.renamed", 1),
+    ("file.renamed", 3),
+    ("file.renamed", 6),
+    ("directory.created", 1),
+    ("directory.created", 2),
+    ("change.written", 1),
+]
 
 
 @pytest.mark.parametrize(("name", "count"), BOUNDARIES)
@@ -324,9 +338,13 @@ def test_a_disk_that_fails_while_putting_back_leaves_it_to_recovery(root, monkey
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("config.toml", "[agent]\ntimeout = 99\n"), ("prompts/system.md", "mine"), ("tools/grep.json", '{"id": "mine"}'),
-     ("files/notes/todo.md", "mine")],
-)  # fmt: skip
+    [
+        ("config.toml", "[agent]\ntimeout = 99\n"),
+        ("prompts/system.md", "mine"),
+        ("tools/grep.json", '{"id": "mine"}'),
+        ("files/notes/todo.md", "mine"),
+    ],
+)
 def test_an_edit_made_while_a_change_is_under_way_is_kept_and_the_change_given_up(root, harness, name, text):
     def meddle(reached):
         if reached == "change.announced":

@@ -23,15 +23,37 @@ def test_the_levels_hold_the_operations_of_the_papers_table():
     l0 = {kind.name for kind in KINDS.values() if kind.level is Level.L0}
     l1 = {kind.name for kind in KINDS.values() if Level.L1.includes(kind.level)}
     assert l0 == {
-        "capture_config", "set_config", "restore_config", "delete_config", "capture_prompt", "set_prompt",
-        "restore_prompt", "capture_tool", "register_tool", "restore_tool", "unregister_tool", "capture_routing",
-        "set_routing", "restore_routing",
-    }  # fmt: skip
+        "capture_config",
+        "set_config",
+        "restore_config",
+        "delete_config",
+        "capture_prompt",
+        "set_prompt",
+        "restore_prompt",
+        "capture_tool",
+        "register_tool",
+        "restore_tool",
+        "unregister_tool",
+        "capture_routing",
+        "set_routing",
+        "restore_routing",
+    }
     assert l1 - l0 == {
-        "capture_middleware", "add_middleware", "restore_middleware", "capture_listener", "add_listener",
-        "restore_listener", "unregister_listener", "capture_file", "write_file", "restore_file", "delete_file",
-        "capture_socket", "allocate_socket", "release_socket",
-    }  # fmt: skip
+        "capture_middleware",
+        "add_middleware",
+        "restore_middleware",
+        "capture_listener",
+        "add_listener",
+        "restore_listener",
+        "unregister_listener",
+        "capture_file",
+        "write_file",
+        "restore_file",
+        "delete_file",
+        "capture_socket",
+        "allocate_socket",
+        "release_socket",
+    }
     assert {kind.surface for kind in KINDS.values() if kind.level is Level.L0} == L0_SURFACES
 
 
@@ -118,8 +140,15 @@ def test_the_schema_of_a_repair_has_no_mutation():
     assert schema["required"] == ["witness", "recovery", "contract"]
 
 
-_TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None), "array": list,
-          "object": dict}  # fmt: skip
+_TYPES = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "null": type(None),
+    "array": list,
+    "object": dict,
+}
 
 
 def _fits(value: object, schema: dict) -> bool:
@@ -140,9 +169,9 @@ def _fits(value: object, schema: dict) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", ["config", "prompts", "routing", "tools", "middleware", "listeners", "files",
-    "sockets",
-                                  "multi-surface"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["config", "prompts", "routing", "tools", "middleware", "listeners", "files", "sockets", "multi-surface"]
+)
 def test_the_schema_takes_the_worked_examples_and_turns_away_bad_ones(name):
     schema = candidate_schema(Level.L1)
     examples = Path(__file__).parents[3] / "examples" / "candidates"

@@ -42,17 +42,24 @@ def test_a_failed_run_keeps_the_writes_it_made_on_record():
 
 
 def test_a_write_before_a_failure_must_be_in_the_contract():
-    candidate = read_candidate({"mutation": [op("set_prompt", "p", value="x"), op("set_config", "c.d", value=1)],
-                                "contract": ['config["c.d"]']})  # fmt: skip
+    candidate = read_candidate(
+        {
+            "mutation": [op("set_prompt", "p", value="x"), op("set_config", "c.d", value=1)],
+            "contract": ['config["c.d"]'],
+        }
+    )
     trip = round_trip(candidate, State.read({"config": {"c": 1}}))
     assert trip.forward_failure
     assert [str(address) for address in trip.uncovered] == ['prompts["p"]']
 
 
 def test_a_receipt_keeps_the_place_and_the_handle_that_were_resolved():
-    _, receipt = attempt({"middleware": [{"id": "a", "handler": "h"}]},
-                         op("add_middleware", "m", value={"handler": "h"}, index=0),
-                         op("allocate_socket", "s", value=ZERO), op("set_prompt", "p", value=""))  # fmt: skip
+    _, receipt = attempt(
+        {"middleware": [{"id": "a", "handler": "h"}]},
+        op("add_middleware", "m", value={"handler": "h"}, index=0),
+        op("allocate_socket", "s", value=ZERO),
+        op("set_prompt", "p", value=""),
+    )
     place, handle, nothing = (write.resolved for write in receipt.writes)
     assert place[-1][1] == "m"
     assert receipt.handles == {"s": handle}
@@ -61,8 +68,12 @@ def test_a_receipt_keeps_the_place_and_the_handle_that_were_resolved():
 
 def test_a_witness_is_taken_before_the_change_and_holds_no_handle():
     state = State.read({"resources": {"s": {"address": ZERO}}})
-    candidate = read_candidate({"mutation": [op("allocate_socket", "s", value="tcp://127.0.0.1:9001")],
-                                "witness": [op("capture_socket", "s", witness_key="w")]})  # fmt: skip
+    candidate = read_candidate(
+        {
+            "mutation": [op("allocate_socket", "s", value="tcp://127.0.0.1:9001")],
+            "witness": [op("capture_socket", "s", witness_key="w")],
+        }
+    )
     held = capture(candidate.witness, state)
     forward(candidate.mutation, state)
     assert held["w"].content["address"] == ZERO
@@ -84,9 +95,13 @@ def test_recovery_leaves_the_state_it_was_given_alone():
 
 
 def test_a_round_trip_after_a_failed_mutation_still_runs_the_recovery():
-    candidate = read_candidate({"mutation": [op("set_config", "a.b", value=1)],
-                                "recovery": [op("delete_config", "a")],
-                                "contract": ["config"]})  # fmt: skip
+    candidate = read_candidate(
+        {
+            "mutation": [op("set_config", "a.b", value=1)],
+            "recovery": [op("delete_config", "a")],
+            "contract": ["config"],
+        }
+    )
     trip = round_trip(candidate, State.read({"config": {"a": 1}}))
     assert trip.forward_failure
     assert [str(residual.address) for residual in trip.residuals] == ['config["a"]']

@@ -50,10 +50,12 @@ def test_the_order_of_callbacks_counts():
 def test_volatile_fields_and_object_addresses_do_not_count(surface):
     def state(pointer: str, handle: int) -> State:
         reference = f"<function run at {pointer}>"
-        record = {"tools": {"t": {"implementation": reference}},
-                  "middleware": [{"id": "m", "handler": reference}],
-                  "listeners": {"e": [{"id": "x", "handler": reference}]},
-                  "resources": {"s": {"address": "tcp://127.0.0.1:0"}}}[surface]  # fmt: skip
+        record = {
+            "tools": {"t": {"implementation": reference}},
+            "middleware": [{"id": "m", "handler": reference}],
+            "listeners": {"e": [{"id": "x", "handler": reference}]},
+            "resources": {"s": {"address": "tcp://127.0.0.1:0"}},
+        }[surface]
         inner = record[0] if isinstance(record, list) else next(iter(record.values()))
         (inner[0] if isinstance(inner, list) else inner)["volatile"] = {"handle": handle}
         return State.read({surface: record})
@@ -113,10 +115,21 @@ def test_an_address_reads_back_from_its_text(address):
 
 def test_a_contract_covers_what_it_lists_and_what_lies_below():
     contract = Contract.read(["prompts", 'config["a.b"]', 'files["d"]', 'middleware["m"]'], "contract")
-    covered = [Address("prompts", "any"), Address("config", "a.b"), Address("config", "a.b.c"),
-               Address("files", "d/e/f"), Address("middleware", "m")]  # fmt: skip
-    outside = [Address("config", "a"), Address("config", "a.bc"), Address("files", "dd"), Address("files", "e"),
-               Address("middleware", "n"), Address("routing", "r")]  # fmt: skip
+    covered = [
+        Address("prompts", "any"),
+        Address("config", "a.b"),
+        Address("config", "a.b.c"),
+        Address("files", "d/e/f"),
+        Address("middleware", "m"),
+    ]
+    outside = [
+        Address("config", "a"),
+        Address("config", "a.bc"),
+        Address("files", "dd"),
+        Address("files", "e"),
+        Address("middleware", "n"),
+        Address("routing", "r"),
+    ]
     assert all(map(contract.covers, covered))
     assert not any(map(contract.covers, outside))
 

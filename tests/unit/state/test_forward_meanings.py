@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.support.running import attempt, change, op
 
-CHAIN = [{"id": name, "handler": name, "priority": priority, "options": {}}
-         for name, priority in (("a", 10), ("b", 50), ("c", 90))]  # fmt: skip
+CHAIN = [
+    {"id": name, "handler": name, "priority": priority, "options": {}}
+    for name, priority in (("a", 10), ("b", 50), ("c", 90))
+]
 
 
 def _ids(state: dict) -> list[str]:
@@ -39,8 +41,7 @@ def test_a_dot_inside_a_config_key_is_written_with_a_backslash():
 
 
 def test_set_prompt_and_set_routing_bind_and_replace():
-    after = change({"prompts": {"p": "old"}}, op("set_prompt", "p", value="new"),
-                   op("set_routing", "r", value=None))  # fmt: skip
+    after = change({"prompts": {"p": "old"}}, op("set_prompt", "p", value="new"), op("set_routing", "r", value=None))
     assert after == {"prompts": {"p": "new"}, "routing": {"r": None}}
 
 
@@ -59,8 +60,10 @@ def test_add_middleware_by_index_counts_from_the_front_and_appends_past_the_end(
     assert "".join(_ids(change({"middleware": CHAIN}, _add(index=index)))) == ids
 
 
-@pytest.mark.parametrize(("place", "ids"), [({"before": "b"}, "axbc"), ({"after": "b"}, "abxc"),
-                                            ({"before": "a"}, "xabc"), ({"after": "c"}, "abcx")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("place", "ids"),
+    [({"before": "b"}, "axbc"), ({"after": "b"}, "abxc"), ({"before": "a"}, "xabc"), ({"after": "c"}, "abcx")],
+)
 def test_add_middleware_stands_next_to_its_anchor(place, ids):
     assert "".join(_ids(change({"middleware": CHAIN}, _add(**place)))) == ids
 
@@ -80,8 +83,9 @@ def test_add_middleware_by_priority_stands_before_the_first_larger_number_and_ta
     assert next(item for item in after["middleware"] if item["id"] == "x")["priority"] == priority
 
 
-@pytest.mark.parametrize(("place", "ids"), [({}, "bca"), ({"index": 1}, "bac"), ({"after": "b"}, "bac"),
-                                            ({"priority": 60}, "bac")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("place", "ids"), [({}, "bca"), ({"index": 1}, "bac"), ({"after": "b"}, "bac"), ({"priority": 60}, "bac")]
+)
 def test_add_middleware_of_an_id_in_the_chain_moves_and_replaces_it(place, ids):
     after = change({"middleware": CHAIN}, _add(target="a", **place))
     assert "".join(_ids(after)) == ids
@@ -90,8 +94,11 @@ def test_add_middleware_of_an_id_in_the_chain_moves_and_replaces_it(place, ids):
 
 def test_add_listener_appends_and_replaces_in_place():
     bound = [{"id": name, "handler": name, "options": {}} for name in "xy"]
-    after = change({"listeners": {"e": bound}}, op("add_listener", "e", value={"id": "x", "handler": "new"}),
-                   op("add_listener", "e", value="z"))  # fmt: skip
+    after = change(
+        {"listeners": {"e": bound}},
+        op("add_listener", "e", value={"id": "x", "handler": "new"}),
+        op("add_listener", "e", value="z"),
+    )
     assert [(one["id"], one["handler"]) for one in after["listeners"]["e"]] == [("x", "new"), ("y", "y"), ("z", "z")]
 
 

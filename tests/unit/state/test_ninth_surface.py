@@ -26,9 +26,15 @@ class Alarms(KeyedSurface):
     """Name → hour."""
 
     name = "alarms"
-    kinds = keyed_kinds("alarms", Level.L0, capture_name="capture_alarm", forward="set_alarm",
-                        restore_name="restore_alarm", remove="cancel_alarm",
-                        schema={"type": "integer", "minimum": 0, "maximum": 23})  # fmt: skip
+    kinds = keyed_kinds(
+        "alarms",
+        Level.L0,
+        capture_name="capture_alarm",
+        forward="set_alarm",
+        restore_name="restore_alarm",
+        remove="cancel_alarm",
+        schema={"type": "integer", "minimum": 0, "maximum": 23},
+    )
 
     def content(self, key: str, raw: object, where: str) -> int:
         if type(raw) is not int or not 0 <= raw <= 23:
@@ -86,8 +92,9 @@ def test_its_counterfactual_states_vary_the_touched_key():
 
 
 def test_the_oracle_inverts_it_beside_other_surfaces():
-    mutation = read_program([SET, op("set_prompt", "system", value="x"), op("set_alarm", "noon", value=12)],
-                            Stage.FORWARD, "m")  # fmt: skip
+    mutation = read_program(
+        [SET, op("set_prompt", "system", value="x"), op("set_alarm", "noon", value=12)], Stage.FORWARD, "m"
+    )
     candidate = oracle(mutation, Level.L0)
     assert candidate is not None
     assert prove(candidate).grade is Grade.PROVED

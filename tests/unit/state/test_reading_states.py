@@ -86,9 +86,15 @@ def test_an_unknown_surface_is_an_error_of_its_own():
 
 
 def test_defaults_are_filled_in():
-    state = State.read({"tools": {"t": {}}, "middleware": [{"id": "m", "handler": "h"}],
-                        "listeners": {"e": ["x"], "none": []}, "files": {"f": {"content": "x"}},
-                        "resources": {"s": "tcp://127.0.0.1:1"}})  # fmt: skip
+    state = State.read(
+        {
+            "tools": {"t": {}},
+            "middleware": [{"id": "m", "handler": "h"}],
+            "listeners": {"e": ["x"], "none": []},
+            "files": {"f": {"content": "x"}},
+            "resources": {"s": "tcp://127.0.0.1:1"},
+        }
+    )
     assert state.write() == {
         "tools": {"t": {"id": "t", "description": "", "parameters": {}, "implementation": ""}},
         "middleware": [{"id": "m", "handler": "h", "priority": 100, "options": {}}],

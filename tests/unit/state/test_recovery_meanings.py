@@ -29,9 +29,16 @@ FAMILIES = {
     "files": ("file", "file", "d/f", {"content": "new", "mode": "0755"}),
     "resources": ("socket", "socket", "s", "tcp://127.0.0.1:9002"),
 }
-FORWARD = {"config": "set_config", "prompts": "set_prompt", "routing": "set_routing", "tools": "register_tool",
-           "middleware": "add_middleware", "listeners": "add_listener", "files": "write_file",
-           "resources": "allocate_socket"}  # fmt: skip
+FORWARD = {
+    "config": "set_config",
+    "prompts": "set_prompt",
+    "routing": "set_routing",
+    "tools": "register_tool",
+    "middleware": "add_middleware",
+    "listeners": "add_listener",
+    "files": "write_file",
+    "resources": "allocate_socket",
+}
 
 
 def _restore(surface: str, target: str) -> dict:
@@ -74,8 +81,11 @@ def test_a_captured_null_exists():
 
 
 def test_a_whole_chain_and_one_callback_have_a_json_form():
-    held = witness(FULL, op("capture_middleware", "*", witness_key="chain"),
-                   op("capture_listener", "e", value="y", witness_key="one"))  # fmt: skip
+    held = witness(
+        FULL,
+        op("capture_middleware", "*", witness_key="chain"),
+        op("capture_listener", "e", value="y", witness_key="one"),
+    )
     plain = witness_to_json(held)
     assert [item["id"] for item in plain["chain"]] == ["m", "n", "o"]
     assert plain["one"] == {"id": "y", "handler": "y", "options": {}}
@@ -83,10 +93,14 @@ def test_a_whole_chain_and_one_callback_have_a_json_form():
 
 @pytest.mark.parametrize(
     ("surface", "removal"),
-    [("config", op("delete_config", "a.b")), ("tools", op("unregister_tool", "t")),
-     ("files", op("delete_file", "d/f")),
-     ("listeners", op("unregister_listener", "e")), ("resources", op("release_socket", "s"))],
-)  # fmt: skip
+    [
+        ("config", op("delete_config", "a.b")),
+        ("tools", op("unregister_tool", "t")),
+        ("files", op("delete_file", "d/f")),
+        ("listeners", op("unregister_listener", "e")),
+        ("resources", op("release_socket", "s")),
+    ],
+)
 def test_a_removal_without_a_witness_removes_and_does_nothing_where_nothing_is(surface, removal):
     left = undo(FULL, {}, removal)
     assert left.get(surface, {}) in ({}, {"a": {}}, {"d": {"directory": True}})
@@ -147,8 +161,11 @@ def test_a_restore_keeps_a_container_that_something_else_moved_into():
 
 def test_a_whole_chain_restore_brings_back_membership_and_order():
     held = witness(FULL, op("capture_middleware", "*", witness_key="w"))
-    changed = change(FULL, op("add_middleware", "o", value={"handler": "new"}, index=0),
-                     op("add_middleware", "new", value={"handler": "h"}, index=1))  # fmt: skip
+    changed = change(
+        FULL,
+        op("add_middleware", "o", value={"handler": "new"}, index=0),
+        op("add_middleware", "new", value={"handler": "h"}, index=1),
+    )
     assert undo(changed, held, op("restore_middleware", "*", witness_key="w")) == FULL
 
 
@@ -163,8 +180,11 @@ def test_one_element_can_be_restored_from_a_whole_chain_but_not_the_other_way_ro
 
 def test_a_release_that_would_take_a_held_address_fails_and_names_the_holder():
     held = witness(FULL, op("capture_socket", "s", witness_key="w"))
-    changed = change(FULL, op("allocate_socket", "s", value="tcp://127.0.0.1:9002"),
-                     op("allocate_socket", "v", value="tcp://127.0.0.1:9001"))  # fmt: skip
+    changed = change(
+        FULL,
+        op("allocate_socket", "s", value="tcp://127.0.0.1:9002"),
+        op("allocate_socket", "v", value="tcp://127.0.0.1:9001"),
+    )
     with pytest.raises(OperationFailed, match=r"recovery\[0\] release_socket: tcp://127.0.0.1:9001 is held by.*'v'"):
         undo(changed, held, op("release_socket", "s", witness_key="w"))
 

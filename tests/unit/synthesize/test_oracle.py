@@ -51,15 +51,25 @@ def test_it_lets_go_of_sockets_first_where_several_may_have_swapped():
     ]
     built = _invert(*mutation)
     assert [(one["target"], "witness_key" in one) for one in built["recovery"]] == [
-        ("a", False), ("b", False), ("b", True), ("a", True)]  # fmt: skip
+        ("a", False),
+        ("b", False),
+        ("b", True),
+        ("a", True),
+    ]
     assert prove(invert(read_program(mutation, Stage.FORWARD, "m"))).grade is Grade.PROVED
 
 
 def test_what_came_later_on_the_same_surface_survives_its_recovery():
-    first = read_program([op("add_middleware", "x", value={"handler": "h"}, index=0),
-                          op("add_listener", "e", value="x")], Stage.FORWARD, "m")  # fmt: skip
-    later = read_program([op("add_middleware", "y", value={"handler": "h"}, index=0),
-                          op("add_listener", "e", value="y")], Stage.FORWARD, "m")  # fmt: skip
+    first = read_program(
+        [op("add_middleware", "x", value={"handler": "h"}, index=0), op("add_listener", "e", value="x")],
+        Stage.FORWARD,
+        "m",
+    )
+    later = read_program(
+        [op("add_middleware", "y", value={"handler": "h"}, index=0), op("add_listener", "e", value="y")],
+        Stage.FORWARD,
+        "m",
+    )
     candidate = invert(first)
     before = State.read({"middleware": [{"id": "a", "handler": "h"}], "listeners": {"e": ["z"]}})
     held = capture(candidate.witness, before)

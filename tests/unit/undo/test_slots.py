@@ -37,8 +37,16 @@ def test_a_state_comes_back_with_every_place():
     assert encode(back.write()) == encode(state.write())
 
 
-OPS = [config("a.b", 2), prompt("p", "x"), routing("main", "m"), tool("t"), middleware("c", index=0),
-       listener("e", "w"), file("d/n", "x"), socket("s", 9200)]  # fmt: skip
+OPS = [
+    config("a.b", 2),
+    prompt("p", "x"),
+    routing("main", "m"),
+    tool("t"),
+    middleware("c", index=0),
+    listener("e", "w"),
+    file("d/n", "x"),
+    socket("s", 9200),
+]
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op["op_type"])

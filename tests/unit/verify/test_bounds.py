@@ -25,9 +25,12 @@ def test_a_candidate_too_large_to_prove_is_rejected_with_its_reason(mutation):
 
 
 def test_as_many_ordinary_operations_as_a_program_may_have_are_not_too_many_to_prove():
-    kinds = [op("set_config", "agent.limits.key_{}", value=1), op("write_file", "notes/{}.md", value="x"),
-             op("add_middleware", "mw_{}", value={"handler": "h"}, after="auth"),
-             op("add_listener", "on_{}", value="x")]  # fmt: skip
+    kinds = [
+        op("set_config", "agent.limits.key_{}", value=1),
+        op("write_file", "notes/{}.md", value="x"),
+        op("add_middleware", "mw_{}", value={"handler": "h"}, after="auth"),
+        op("add_listener", "on_{}", value="x"),
+    ]
     mutation = [{**kinds[at % 4], "target": kinds[at % 4]["target"].format(at)} for at in range(64)]
     assert verify(invert(read_program(mutation, Stage.FORWARD, "mutation"))).grade is Grade.PROVED
 

@@ -19,9 +19,18 @@ def test_the_wald_bound_is_the_papers(passed, of, bound):
 
 @pytest.mark.parametrize(
     ("passed", "of", "bound"),
-    [(40, 40, 0.91238), (39, 40, 0.87119), (38, 40, 0.83496), (37, 40, 0.80136), (100, 100, 0.96301),
-     (92, 100, 0.85002), (91, 100, 0.83774), (0, 40, 0.0), (0, 0, 0.0)],
-)  # fmt: skip
+    [
+        (40, 40, 0.91238),
+        (39, 40, 0.87119),
+        (38, 40, 0.83496),
+        (37, 40, 0.80136),
+        (100, 100, 0.96301),
+        (92, 100, 0.85002),
+        (91, 100, 0.83774),
+        (0, 40, 0.0),
+        (0, 0, 0.0),
+    ],
+)
 def test_the_wilson_bound_is_the_textbooks(passed, of, bound):
     assert isclose(wilson_lower(passed, of), bound, abs_tol=2e-5)
 
@@ -38,8 +47,9 @@ def test_split_wald_takes_nineteen_of_twenty_on_each_side_and_not_eighteen(iid, 
     assert _admits("split-wald", (10, 10), (iid, 20), (ood, 20)) is admitted
 
 
-@pytest.mark.parametrize(("iid", "ood", "admitted"), [(20, 20, True), (19, 20, True), (20, 19, True), (19, 19, False),
-                                                      (18, 20, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("iid", "ood", "admitted"), [(20, 20, True), (19, 20, True), (20, 19, True), (19, 19, False), (18, 20, False)]
+)
 def test_pooled_wilson_takes_one_failure_of_forty_and_not_two(iid, ood, admitted):
     assert _admits("pooled-wilson", (10, 10), (iid, 20), (ood, 20)) is admitted
 

@@ -19,9 +19,12 @@ from takeback.verify import selfcheck as selfcheck_module
 from takeback.verify.trip import PASSED, Trial, Trip
 
 SET = op("set_config", "verbose", value=True)
-GOOD = {"mutation": [SET], "witness": [op("capture_config", "verbose", witness_key="w")],
-        "recovery": [op("restore_config", "verbose", witness_key="w")],
-            "contract": ['config["verbose"]']}  # fmt: skip
+GOOD = {
+    "mutation": [SET],
+    "witness": [op("capture_config", "verbose", witness_key="w")],
+    "recovery": [op("restore_config", "verbose", witness_key="w")],
+    "contract": ['config["verbose"]'],
+}
 DELETES = {"mutation": [SET], "recovery": [op("delete_config", "verbose")], "contract": ["config"]}
 RULES = ("proof", "split-wald", "pooled-wilson", "hidden-wilson")
 
@@ -30,8 +33,17 @@ RULES = ("proof", "split-wald", "pooled-wilson", "hidden-wilson")
 def test_a_verdict_has_the_fields_a_program_needs(rule):
     for plain, admitted in ((GOOD, True), (DELETES, False)):
         verdict = json.loads(json.dumps(verify_json(plain, rule=rule).to_json()))
-        assert set(verdict) == {"admitted", "grade", "rule", "language", "splits", "classes", "reasons",
-                                "counterexample", "mutation_digest"}  # fmt: skip
+        assert set(verdict) == {
+            "admitted",
+            "grade",
+            "rule",
+            "language",
+            "splits",
+            "classes",
+            "reasons",
+            "counterexample",
+            "mutation_digest",
+        }
         assert verdict["admitted"] is admitted
         assert verdict["rule"] == rule
         if rule != "proof":
@@ -196,8 +208,9 @@ def test_the_oracle_of_a_good_mutation_is_admitted_by_every_rule():
 
 
 def test_a_residual_says_what_was_expected_what_was_found_and_on_which_side_of_the_contract():
-    candidate = read_candidate({"mutation": [SET], "recovery": [op("delete_config", "other")], "contract": [
-        'config["verbose"]']})  # fmt: skip
+    candidate = read_candidate(
+        {"mutation": [SET], "recovery": [op("delete_config", "other")], "contract": ['config["verbose"]']}
+    )
     trip = round_trip(candidate, State.read({"config": {"other": "x" * 100}}))
     inside, outside = sorted(map(str, trip.residuals), key=len)
     assert inside == 'config["verbose"]: expected absent, found True'

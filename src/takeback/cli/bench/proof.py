@@ -23,7 +23,9 @@ def proof(as_json: bool = JsonFlag) -> None:
         emit(result)
         return
     out.print(f"proof {result['proof_us']} µs, sample {result['sampled_us']} µs: ratio {result['ratio']}")
-    out.print(f"  (worst {result['worst_ratio']}) over {result['candidates']} candidates")  # fmt: skip
+    out.print(f"  (worst {result['worst_ratio']}) over {result['candidates']} candidates")
     for row in result["growth"]:
-        out.print(f"  {row['operations']:>2} operations: {row['classes']} classes, proof {row['proof_us']} µs, "
-                  f"sample {row['sampled_us']} µs, ratio {row['ratio']}")  # fmt: skip
+        out.print(
+            f"  {row['operations']:>2} operations: {row['classes']} classes, proof {row['proof_us']} µs, "
+            f"sample {row['sampled_us']} µs, ratio {row['ratio']}"
+        )

@@ -23,8 +23,10 @@ def roundtrip(as_json: bool = JsonFlag) -> None:
     if as_json:
         emit(result)
         return
-    out.print(f"{result['per_second']:,} round trips a second, reference {result['reference_per_second']:,}: "
-              f"{result['ratio']} times as fast")  # fmt: skip
+    out.print(
+        f"{result['per_second']:,} round trips a second, reference {result['reference_per_second']:,}: "
+        f"{result['ratio']} times as fast"
+    )
     for name, time in result["by_family_us"].items():
         out.print(f"  {name:<11} {time} µs")
     for size, time in result["growth"].items():

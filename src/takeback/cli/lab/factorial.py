@@ -112,8 +112,18 @@ def _replayed(name: str, synthesizer: str, bank: Path | None) -> Plan | None:
     return replayed(synthesizer, shipped().with_name(name), lambda folder: load_plan(folder, name, bank))
 
 
-def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | None, freeze_to: Path | None,
-         out_dir: Path | None, threads: int, *, as_json: bool) -> None:  # fmt: skip
+def _run(
+    name: str,
+    plan: Plan,
+    synthesizer: str,
+    workers: int,
+    record: Path | None,
+    freeze_to: Path | None,
+    out_dir: Path | None,
+    threads: int,
+    *,
+    as_json: bool,
+) -> None:
     with lab_extra():
         from takeback.lab.report.counting import contrasts, factorial_interaction, rescue  # noqa: PLC0415
         from takeback.lab.report.inputs import Factorial, read_input  # noqa: PLC0415
@@ -135,10 +145,12 @@ def _run(name: str, plan: Plan, synthesizer: str, workers: int, record: Path | N
     read = read_input(name, data, name)
     assert isinstance(read, Factorial)  # noqa: S101  (both names are read by this model)
     cells = {
-        cell: {part: [rescue(read, cell, part, plan.budget).k, rescue(read, cell, part, plan.budget).n]
-               for part in ("all", "S0", "S1")}
+        cell: {
+            part: [rescue(read, cell, part, plan.budget).k, rescue(read, cell, part, plan.budget).n]
+            for part in ("all", "S0", "S1")
+        }
         for cell in plan.cells
-    }  # fmt: skip
+    }
     compared = {
         c.name: {
             "difference": c.counts.difference,

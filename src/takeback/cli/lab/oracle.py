@@ -42,8 +42,16 @@ def oracle(
     finish(yes=holds(found))
 
 
-def conduct(tasks: int | None, workers: int, results: Path | None, *, quiet: bool, sets: list[str] | None = None,
-            bank: Path | None = None, rules: list[str] | None = None) -> dict[str, Any]:  # fmt: skip
+def conduct(
+    tasks: int | None,
+    workers: int,
+    results: Path | None,
+    *,
+    quiet: bool,
+    sets: list[str] | None = None,
+    bank: Path | None = None,
+    rules: list[str] | None = None,
+) -> dict[str, Any]:
     """Run, record and, unless told to be quiet, show the experiment."""
     sets, rules = sets or list(experiment.SETS), rules or list(experiment.RULES)
     for rule in rules:

@@ -52,8 +52,9 @@ def conduct(tasks: int | None, workers: int, results: Path | None, *, quiet: boo
 
 
 def _show(found: dict[str, Any]) -> None:
-    table = Table("method", "different", "same", "front", "bytes", "median", "undo µs", "median",
-                  box=None, pad_edge=False)  # fmt: skip
+    table = Table(
+        "method", "different", "same", "front", "bytes", "median", "undo µs", "median", box=None, pad_edge=False
+    )
     for name, row in found["methods"].items():
         shares = (f"{row[protocol][0]}/{row[protocol][1]}" for protocol in PROTOCOLS)
         figures = (f"{row[part][kind]:.1f}" for part in ("bytes", "latency_us") for kind in ("mean", "median"))

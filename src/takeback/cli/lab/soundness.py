@@ -33,10 +33,13 @@ def soundness(
     if as_json:
         emit(tally.to_json())
     else:
-        out.print(f"{tally.cases} candidates: {tally.proved} proved, {tally.refuted} refuted, "
-                  f"{tally.undecided} undecided")  # fmt: skip
-        out.print(f"brute force on {tally.states} states: {tally.disagreements} disagreements; "
-                  f"z3 on {tally.z3_checked} candidates: {tally.z3_disagreements} disagreements")  # fmt: skip
+        out.print(
+            f"{tally.cases} candidates: {tally.proved} proved, {tally.refuted} refuted, {tally.undecided} undecided"
+        )
+        out.print(
+            f"brute force on {tally.states} states: {tally.disagreements} disagreements; "
+            f"z3 on {tally.z3_checked} candidates: {tally.z3_disagreements} disagreements"
+        )
         for found in tally.found:
             out.print(f"  {found}", markup=False)
     finish(yes=agreed)

@@ -15,8 +15,9 @@ from takeback.lab.experiments import stability as experiment
 from takeback.lab.protocol import open_run
 
 NAME = "stability"
-SeedsOption = typer.Option(len(experiment.SEEDS), "--seeds", min=1, max=len(experiment.SEEDS),
-                           help="How many of the seeds 1000, 2000, …")  # fmt: skip
+SeedsOption = typer.Option(
+    len(experiment.SEEDS), "--seeds", min=1, max=len(experiment.SEEDS), help="How many of the seeds 1000, 2000, …"
+)
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -43,8 +44,16 @@ def stability(
     finish(yes=holds(found))
 
 
-def conduct(tasks: int | None, workers: int, results: Path | None, *, quiet: bool, sets: list[str] | None = None,
-            bank: Path | None = None, seeds: int = len(experiment.SEEDS)) -> dict[str, Any]:  # fmt: skip
+def conduct(
+    tasks: int | None,
+    workers: int,
+    results: Path | None,
+    *,
+    quiet: bool,
+    sets: list[str] | None = None,
+    bank: Path | None = None,
+    seeds: int = len(experiment.SEEDS),
+) -> dict[str, Any]:
     """Run, record and, unless told to be quiet, show the experiment."""
     sets, drawn = sets or list(oracle.SETS), experiment.SEEDS[:seeds]
     cases = oracle.cohort(sets, bank, tasks)

@@ -32,9 +32,11 @@ def undo_laws(
     if as_json:
         emit(asdict(found))
     else:
-        out.print(f"{found.histories} histories, {found.changes} changes, {found.undos} undos, {found.redos} redos, "
-                  f"{found.blocked} blocked: {found.violations} violations, "
-                  f"{found.blocked_not_minimal} not minimal")  # fmt: skip
+        out.print(
+            f"{found.histories} histories, {found.changes} changes, {found.undos} undos, {found.redos} redos, "
+            f"{found.blocked} blocked: {found.violations} violations, "
+            f"{found.blocked_not_minimal} not minimal"
+        )
         for text in found.examples:
             out.print(f"  ! {text}", markup=False)
     finish(yes=not found.violations and not found.blocked_not_minimal)

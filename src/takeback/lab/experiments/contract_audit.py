@@ -55,9 +55,15 @@ def protocol(*, tasks: int = TASKS, seed: int = 0) -> dict[str, Any]:
     return parts_of(
         tasks=[case.to_json() for case in cohort(tasks)],
         seeds=[seed],
-        analysis=sources("takeback.state", "takeback.language", "takeback.runtime", "takeback.verify",
-                         "takeback.synthesize.oracle", *modules),
-    )  # fmt: skip
+        analysis=sources(
+            "takeback.state",
+            "takeback.language",
+            "takeback.runtime",
+            "takeback.verify",
+            "takeback.synthesize.oracle",
+            *modules,
+        ),
+    )
 
 
 def audit(case: Case, at: int, seed: int = 0) -> Audit:
@@ -134,8 +140,9 @@ def audit_chunk(unit: tuple[int, tuple[Case, ...], int]) -> list[dict[str, Any]]
     ]
 
 
-def run(cases: Sequence[Case], seed: int = 0, *, workers: int = 1, finished: Progress | None = None,
-        tick: Tick = no_tick) -> list[dict[str, Any]]:  # fmt: skip
+def run(
+    cases: Sequence[Case], seed: int = 0, *, workers: int = 1, finished: Progress | None = None, tick: Tick = no_tick
+) -> list[dict[str, Any]]:
     """Audit all mutations; one row each."""
     starts = range(0, len(cases), CHUNK)
     units = {cases[at].id: (at, tuple(cases[at : at + CHUNK]), seed) for at in starts}

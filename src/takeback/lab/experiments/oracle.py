@@ -54,8 +54,9 @@ def cohort(sets: Iterable[str] = SETS, bank: Path | None = None, tasks: int | No
     return reference_cases(sets, tasks) if bank is None else bank_cases(bank, tasks)
 
 
-def protocol(*, sets: Iterable[str] = SETS, bank: Path | None = None, tasks: int | None = None,
-             seeds: Sequence[int] = (0,)) -> dict[str, Any]:  # fmt: skip
+def protocol(
+    *, sets: Iterable[str] = SETS, bank: Path | None = None, tasks: int | None = None, seeds: Sequence[int] = (0,)
+) -> dict[str, Any]:
     """What a lock of this experiment freezes."""
     return parts_of(
         tasks=[case.to_json() for case in cohort(sets, bank, tasks)],
@@ -63,10 +64,15 @@ def protocol(*, sets: Iterable[str] = SETS, bank: Path | None = None, tasks: int
         suites={"dev": DEV, "iid": IID, "ood": OOD, "code": sources("takeback.counterfactual", "takeback.state")},
         analysis={
             "rules": list(RULES),
-            "code": sources("takeback.language", "takeback.runtime", "takeback.verify", "takeback.synthesize.oracle",
-                            "takeback.lab.experiments.oracle"),
+            "code": sources(
+                "takeback.language",
+                "takeback.runtime",
+                "takeback.verify",
+                "takeback.synthesize.oracle",
+                "takeback.lab.experiments.oracle",
+            ),
         },
-    )  # fmt: skip
+    )
 
 
 def audit(case: Case, rule: str, seed: int = 0) -> Outcome:
@@ -105,8 +111,15 @@ def audit_chunk(unit: tuple[tuple[Case, ...], str, int]) -> list[dict[str, Any]]
     return [{"id": one.id, "family": one.family, "L0": one.l0, "L1": one.l1, "passes": one.passes} for one in found]
 
 
-def run(cases: Sequence[Case], rule: str, seed: int = 0, *, workers: int = 1, finished: Progress | None = None,
-        tick: Tick = no_tick) -> tuple[Outcome, ...]:  # fmt: skip
+def run(
+    cases: Sequence[Case],
+    rule: str,
+    seed: int = 0,
+    *,
+    workers: int = 1,
+    finished: Progress | None = None,
+    tick: Tick = no_tick,
+) -> tuple[Outcome, ...]:
     """Audit a cohort under one rule."""
     units = {f"{rule}/{seed}/{part[0].id}": (part, rule, seed) for part in chunks(cases)}
     done = run_units(audit_chunk, units, workers=workers, finished=finished, tick=tick)

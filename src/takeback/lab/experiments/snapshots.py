@@ -76,8 +76,10 @@ def cohort(tasks: int | None = None) -> tuple[Task, ...]:
 
 def protocol(*, tasks: int | None = None) -> dict[str, Any]:
     """What a lock of this experiment freezes, the peers' versions with it."""
-    there = {name: version(source.package) if source.package and source.there else source.there
-             for name, source in METHODS.items()}  # fmt: skip
+    there = {
+        name: version(source.package) if source.package and source.there else source.there
+        for name, source in METHODS.items()
+    }
     code = sources("takeback.state", "takeback.undo", "takeback.lab.snapshots", "takeback.lab.experiments.snapshots")
     return parts_of(
         tasks=[task.to_json() for task in cohort(tasks)],
@@ -130,8 +132,14 @@ def _measured(method: Method, ids: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def run(tasks: Sequence[Task], methods: Sequence[str] = tuple(METHODS), *, workers: int = 1,
-        finished: Progress | None = None, tick: Tick = no_tick) -> dict[str, Any]:  # fmt: skip
+def run(
+    tasks: Sequence[Task],
+    methods: Sequence[str] = tuple(METHODS),
+    *,
+    workers: int = 1,
+    finished: Progress | None = None,
+    tick: Tick = no_tick,
+) -> dict[str, Any]:
     """Measure the methods that are there; the others are listed with why they were not run."""
     unknown = [name for name in methods if name not in METHODS]
     if unknown:

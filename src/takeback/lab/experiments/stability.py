@@ -24,16 +24,27 @@ Strata = Mapping[str, tuple[str, ...]]
 """The stratum of each task under each seed, in the order of the seeds."""
 
 
-def protocol(*, sets: Iterable[str] = oracle.SETS, bank: Path | None = None, tasks: int | None = None,
-             seeds: Sequence[int] = SEEDS) -> dict[str, Any]:  # fmt: skip
+def protocol(
+    *,
+    sets: Iterable[str] = oracle.SETS,
+    bank: Path | None = None,
+    tasks: int | None = None,
+    seeds: Sequence[int] = SEEDS,
+) -> dict[str, Any]:
     """What a lock of this experiment freezes."""
     parts = oracle.protocol(sets=sets, bank=bank, tasks=tasks, seeds=seeds)
     parts["analysis"]["code"] |= sources("takeback.lab.experiments.stability")
     return parts
 
 
-def run(cases: Sequence[Case], seeds: Sequence[int] = SEEDS, *, workers: int = 1, finished: Progress | None = None,
-        tick: Tick = no_tick) -> dict[str, tuple[str, ...]]:  # fmt: skip
+def run(
+    cases: Sequence[Case],
+    seeds: Sequence[int] = SEEDS,
+    *,
+    workers: int = 1,
+    finished: Progress | None = None,
+    tick: Tick = no_tick,
+) -> dict[str, tuple[str, ...]]:
     """Stratify the cohort under each seed."""
     units = {f"{seed}/{part[0].id}": (part, oracle.SAMPLED, seed) for seed in seeds for part in oracle.chunks(cases)}
     done = run_units(strata_chunk, units, workers=workers, finished=finished, tick=tick)

@@ -93,8 +93,12 @@ class RecoveryProgram(Plain):
         candidate = invert(trial.change, trial.before)
         witness = capture(candidate.witness, trial.before)
         _, receipt = forward(trial.change, trial.before)
-        kept = packed({"witness": _witness(candidate.witness, trial.before),
-                       "recovery": [op.to_json() for op in candidate.recovery]})  # fmt: skip
+        kept = packed(
+            {
+                "witness": _witness(candidate.witness, trial.before),
+                "recovery": [op.to_json() for op in candidate.recovery],
+            }
+        )
 
         def undo() -> State | None:
             try:

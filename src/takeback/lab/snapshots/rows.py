@@ -49,12 +49,20 @@ def _moved(change: Program) -> set[str]:
     return {op.target for op in change if op.kind.surface == "middleware"}
 
 
-def _chain(found: Rows, surface: str, above: tuple[str, ...], items: list[Json], fractional: bool, known: Rows,
-           moved: set[str]) -> None:  # fmt: skip
+def _chain(
+    found: Rows,
+    surface: str,
+    above: tuple[str, ...],
+    items: list[Json],
+    fractional: bool,
+    known: Rows,
+    moved: set[str],
+) -> None:
     keys = [(surface, encode([*above, item["id"]])) for item in items]
     if fractional:
-        held = [None if item["id"] in moved else known.get(key, (None,))[0]
-                for item, key in zip(items, keys, strict=True)]  # fmt: skip
+        held = [
+            None if item["id"] in moved else known.get(key, (None,))[0] for item, key in zip(items, keys, strict=True)
+        ]
         positions = _between(held)
     else:
         positions = [float(at) for at in range(len(items))]

@@ -18,8 +18,9 @@ class Session:
 
     def __init__(self) -> None:
         self.db = apsw.Connection(":memory:")
-        self.db.execute("CREATE TABLE entry(surface TEXT, key TEXT, position REAL, value TEXT, "
-                        "PRIMARY KEY(surface, key))")  # fmt: skip
+        self.db.execute(
+            "CREATE TABLE entry(surface TEXT, key TEXT, position REAL, value TEXT, PRIMARY KEY(surface, key))"
+        )
 
     def attempt(self, trial: Situation) -> Attempt:
         """Run one trial."""
@@ -49,15 +50,18 @@ class Session:
                 if row is None:
                     self.db.execute("DELETE FROM entry WHERE surface = ? AND key = ?", (surface, key))
                 elif (surface, key) in one:
-                    self.db.execute("UPDATE entry SET position = ?, value = ? WHERE surface = ? AND key = ?",
-                                    (*row, surface, key))  # fmt: skip
+                    self.db.execute(
+                        "UPDATE entry SET position = ?, value = ? WHERE surface = ? AND key = ?", (*row, surface, key)
+                    )
                 else:
                     self.db.execute(_PUT, (surface, key, *row))
 
     def read(self) -> Json | None:
         """The state in the table, None where its rows contradict each other."""
-        rows = {(surface, key): Row(position, value)
-                for surface, key, position, value in self.db.execute("SELECT * FROM entry")}  # fmt: skip
+        rows = {
+            (surface, key): Row(position, value)
+            for surface, key, position, value in self.db.execute("SELECT * FROM entry")
+        }
         try:
             return state_of(rows)
         except ValueError:

@@ -88,9 +88,19 @@ def _allocate(rng: random.Random) -> Plain:
 
 _KEYED: tuple[Callable[[random.Random], Plain], ...] = (_set_flat, _set_prompt, _set_routing, _register_tool)
 _ALL: tuple[Callable[[random.Random], Plain], ...] = (
-    _set_config, _set_config, _set_prompt, _set_routing, _register_tool, _add_middleware, _add_middleware,
-    _add_listener, _write_file, _write_file, _allocate, _allocate,
-)  # fmt: skip
+    _set_config,
+    _set_config,
+    _set_prompt,
+    _set_routing,
+    _register_tool,
+    _add_middleware,
+    _add_middleware,
+    _add_listener,
+    _write_file,
+    _write_file,
+    _allocate,
+    _allocate,
+)
 
 
 def _drop(plain: Plain, rng: random.Random) -> None:
@@ -158,8 +168,11 @@ def _whole(plain: Plain, rng: random.Random) -> None:
 
 def _recallback(plain: Plain, rng: random.Random) -> None:
     """Name another callback in a capture, or narrow a removal to one."""
-    ops = [op for op in (*plain["witness"], *plain["recovery"])
-           if op["op_type"] in {"capture_listener", "unregister_listener"}]  # fmt: skip
+    ops = [
+        op
+        for op in (*plain["witness"], *plain["recovery"])
+        if op["op_type"] in {"capture_listener", "unregister_listener"}
+    ]
     if ops:
         rng.choice(ops)["value"] = rng.choice(NAMES)
 
@@ -215,7 +228,25 @@ def _detour(plain: Plain, rng: random.Random) -> None:
 
 _DETOURS = {"set_config": ("config", ".", PATHS), "write_file": ("file", "/", FILES)}
 _POOLS = {"listeners": EVENTS, "files": FILES}
-_REMOVALS = {"config": "delete_config", "tools": "unregister_tool", "listeners": "unregister_listener",
-             "files": "delete_file", "resources": "release_socket"}  # fmt: skip
-_BREAKS = (_drop, _swap, _reorder, _retarget, _relabel, _unconditional, _double, _whole, _recallback,
-           _conditional, _intrude, _borrow, _detour)  # fmt: skip
+_REMOVALS = {
+    "config": "delete_config",
+    "tools": "unregister_tool",
+    "listeners": "unregister_listener",
+    "files": "delete_file",
+    "resources": "release_socket",
+}
+_BREAKS = (
+    _drop,
+    _swap,
+    _reorder,
+    _retarget,
+    _relabel,
+    _unconditional,
+    _double,
+    _whole,
+    _recallback,
+    _conditional,
+    _intrude,
+    _borrow,
+    _detour,
+)

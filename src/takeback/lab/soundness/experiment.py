@@ -49,8 +49,9 @@ class Tally:
             self.found.append({"kind": kind, "candidate": plain})
 
 
-def run_soundness(cases: int, *, seed: int = 0, states: int = STATES_EACH,
-                  tick: Callable[[], None] = lambda: None) -> Tally:  # fmt: skip
+def run_soundness(
+    cases: int, *, seed: int = 0, states: int = STATES_EACH, tick: Callable[[], None] = lambda: None
+) -> Tally:
     """Run `cases` random candidates; the same seed gives the same candidates and states."""
     if cases < 1:
         raise InputError("--cases", found=cases, expected="at least 1")

@@ -68,8 +68,10 @@ def _text(op: dict[str, Any]) -> str:
 
 def _recovered(candidate: dict[str, Any], before: dict[str, Any]) -> dict[str, Any] | None:
     """Return the arrays after the round trip, or None where a restore has no fitting witness."""
-    witness = {op["witness_key"]: (surface_of(op), before[str(surface_of(op))][z3.StringVal(op["target"])])
-               for op in candidate["witness"]}  # fmt: skip
+    witness = {
+        op["witness_key"]: (surface_of(op), before[str(surface_of(op))][z3.StringVal(op["target"])])
+        for op in candidate["witness"]
+    }
     now = dict(before)
     for op in candidate["mutation"]:
         surface = str(surface_of(op))

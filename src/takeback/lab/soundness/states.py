@@ -30,15 +30,20 @@ _HALF = 0.5
 
 
 def _mapping(rng: random.Random, depth: int) -> dict[str, Any]:
-    return {name: _mapping(rng, depth - 1) if depth and rng.random() < 0.4 else rng.choice(_LEAVES)  # noqa: PLR2004
-            for name in "abcdef" if rng.random() < _HALF}  # fmt: skip
+    return {
+        name: _mapping(rng, depth - 1) if depth and rng.random() < 0.4 else rng.choice(_LEAVES)  # noqa: PLR2004
+        for name in "abcdef"
+        if rng.random() < _HALF
+    }
 
 
 def _chain(rng: random.Random) -> list[dict[str, Any]]:
     names = [name for name in (*NAMES, "m1", "m2", "m3", "m4") if rng.random() < _HALF]
     rng.shuffle(names)
-    return [{"id": name, "handler": rng.choice(("h", "k", "other")), "priority": rng.choice((1, 50, 100, 150, 300))}
-            for name in names]  # fmt: skip
+    return [
+        {"id": name, "handler": rng.choice(("h", "k", "other")), "priority": rng.choice((1, 50, 100, 150, 300))}
+        for name in names
+    ]
 
 
 def _callbacks(rng: random.Random) -> list[dict[str, Any]]:

@@ -27,13 +27,29 @@ class Config(TreeSurface):
     name = "config"
     kinds = (
         Kind("capture_config", Stage.CAPTURE, Level.L0, "config", capture, witness=Takes.MUST),
-        Kind("set_config", Stage.FORWARD, Level.L0, "config", bind, value=Takes.MUST,
-             reads=("ancestors are mappings",)),
-        Kind("restore_config", Stage.RECOVERY, Level.L0, "config", restore, witness=Takes.MUST,
-             reads=("ancestors are mappings",)),
-        Kind("delete_config", Stage.RECOVERY, Level.L0, "config", restore, witness=Takes.MAY, removes=True,
-             reads=("ancestors are mappings",)),
-    )  # fmt: skip
+        Kind(
+            "set_config", Stage.FORWARD, Level.L0, "config", bind, value=Takes.MUST, reads=("ancestors are mappings",)
+        ),
+        Kind(
+            "restore_config",
+            Stage.RECOVERY,
+            Level.L0,
+            "config",
+            restore,
+            witness=Takes.MUST,
+            reads=("ancestors are mappings",),
+        ),
+        Kind(
+            "delete_config",
+            Stage.RECOVERY,
+            Level.L0,
+            "config",
+            restore,
+            witness=Takes.MAY,
+            removes=True,
+            reads=("ancestors are mappings",),
+        ),
+    )
 
     def read(self, raw: Any, where: str) -> PMap:
         """Read nested mappings."""
@@ -114,8 +130,7 @@ class Config(TreeSurface):
             return _try_put(value, above, "a scalar in the way")
         return _try_put(value, path, content)
 
-    def _vary_untouched(self, strategy: str, value: PMap, aims: Sequence[Operation],
-                        rng: random.Random) -> PMap:  # fmt: skip
+    def _vary_untouched(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         touched = {op.path for op in aims}
         others = sorted(path for path, _ in tree.leaves(value) if path not in touched)
         if others:

@@ -73,16 +73,41 @@ class Files(TreeSurface):
     name = "files"
     kinds = (
         Kind("capture_file", Stage.CAPTURE, Level.L1, "files", capture, witness=Takes.MUST),
-        Kind("write_file", Stage.FORWARD, Level.L1, "files", write_file, value=Takes.MUST, reads=_READS,
-             schema={"anyOf": [{"type": "string", "maxLength": 2000},
-                               {"type": "object",
-                                "properties": {"content": {"type": "string", "maxLength": 2000},
-                                               "mode": {"type": "string", "pattern": "^0[0-7]{3}$"}},
-                                "required": ["content"], "additionalProperties": False}]}),
+        Kind(
+            "write_file",
+            Stage.FORWARD,
+            Level.L1,
+            "files",
+            write_file,
+            value=Takes.MUST,
+            reads=_READS,
+            schema={
+                "anyOf": [
+                    {"type": "string", "maxLength": 2000},
+                    {
+                        "type": "object",
+                        "properties": {
+                            "content": {"type": "string", "maxLength": 2000},
+                            "mode": {"type": "string", "pattern": "^0[0-7]{3}$"},
+                        },
+                        "required": ["content"],
+                        "additionalProperties": False,
+                    },
+                ]
+            },
+        ),
         Kind("restore_file", Stage.RECOVERY, Level.L1, "files", restore_file, witness=Takes.MUST, reads=_READS),
-        Kind("delete_file", Stage.RECOVERY, Level.L1, "files", restore_file, witness=Takes.MAY, removes=True,
-             reads=_READS),
-    )  # fmt: skip
+        Kind(
+            "delete_file",
+            Stage.RECOVERY,
+            Level.L1,
+            "files",
+            restore_file,
+            witness=Takes.MAY,
+            removes=True,
+            reads=_READS,
+        ),
+    )
 
     def read(self, raw: Any, where: str) -> PMap:
         """Read a flat mapping of paths."""
@@ -111,9 +136,12 @@ class Files(TreeSurface):
 
     def canonical(self, value: PMap) -> Any:
         """Hash contents."""
-        return {self.join(path): {"directory": True} if type(leaf) is PMap
-                else {"sha256": leaf.digest, "mode": f"{leaf.mode:04o}"}
-                for path, leaf in tree.leaves(value)}  # fmt: skip
+        return {
+            self.join(path): {"directory": True}
+            if type(leaf) is PMap
+            else {"sha256": leaf.digest, "mode": f"{leaf.mode:04o}"}
+            for path, leaf in tree.leaves(value)
+        }
 
     def describe(self, content: Any) -> Any:
         """Return a file as it stands in a state file."""

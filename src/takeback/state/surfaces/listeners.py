@@ -83,14 +83,39 @@ class Listeners(Surface):
     name = "listeners"
     empty: PMap = EMPTY
     kinds = (
-        Kind("capture_listener", Stage.CAPTURE, Level.L1, "listeners", capture, value=Takes.MAY,
-             witness=Takes.MUST, schema=_CALLBACK),
-        Kind("add_listener", Stage.FORWARD, Level.L1, "listeners", add, value=Takes.MUST,
-             reads=("order of the callbacks",), schema=_VALUE_SCHEMA),
+        Kind(
+            "capture_listener",
+            Stage.CAPTURE,
+            Level.L1,
+            "listeners",
+            capture,
+            value=Takes.MAY,
+            witness=Takes.MUST,
+            schema=_CALLBACK,
+        ),
+        Kind(
+            "add_listener",
+            Stage.FORWARD,
+            Level.L1,
+            "listeners",
+            add,
+            value=Takes.MUST,
+            reads=("order of the callbacks",),
+            schema=_VALUE_SCHEMA,
+        ),
         Kind("restore_listener", Stage.RECOVERY, Level.L1, "listeners", restore, witness=Takes.MUST),
-        Kind("unregister_listener", Stage.RECOVERY, Level.L1, "listeners", unregister, value=Takes.MAY,
-             witness=Takes.MAY, removes=True, schema=_CALLBACK),
-    )  # fmt: skip
+        Kind(
+            "unregister_listener",
+            Stage.RECOVERY,
+            Level.L1,
+            "listeners",
+            unregister,
+            value=Takes.MAY,
+            witness=Takes.MAY,
+            removes=True,
+            schema=_CALLBACK,
+        ),
+    )
 
     def read(self, raw: Any, where: str) -> PMap:
         """Read a mapping of events to lists of callbacks."""

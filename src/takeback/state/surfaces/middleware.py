@@ -94,14 +94,20 @@ class Middleware(Surface):
     name = "middleware"
     empty: Chain = NO_LINKS
     kinds = (
-        Kind("capture_middleware", Stage.CAPTURE, Level.L1, "middleware", capture, witness=Takes.MUST,
-             whole=True),
-        Kind("add_middleware", Stage.FORWARD, Level.L1, "middleware", add, value=Takes.MUST, placed=True,
-             reads=("order of the chain", "priority of the others", "an anchor is there"),
-             schema=_VALUE_SCHEMA),
-        Kind("restore_middleware", Stage.RECOVERY, Level.L1, "middleware", restore, witness=Takes.MUST,
-             whole=True),
-    )  # fmt: skip
+        Kind("capture_middleware", Stage.CAPTURE, Level.L1, "middleware", capture, witness=Takes.MUST, whole=True),
+        Kind(
+            "add_middleware",
+            Stage.FORWARD,
+            Level.L1,
+            "middleware",
+            add,
+            value=Takes.MUST,
+            placed=True,
+            reads=("order of the chain", "priority of the others", "an anchor is there"),
+            schema=_VALUE_SCHEMA,
+        ),
+        Kind("restore_middleware", Stage.RECOVERY, Level.L1, "middleware", restore, witness=Takes.MUST, whole=True),
+    )
 
     def read(self, raw: Any, where: str) -> Chain:
         """Read a list of records."""
@@ -140,8 +146,7 @@ class Middleware(Surface):
             if not self.equivalent(one, two):
                 yield Change(Address(self.name, name), one, two)
         for name in sorted(before.moved(after)):
-            yield Change(Address(self.name, name), f"position {before.index(name)}",
-                         f"position {after.index(name)}")  # fmt: skip
+            yield Change(Address(self.name, name), f"position {before.index(name)}", f"position {after.index(name)}")
 
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare membership and record; order is compared by `diff`."""
@@ -190,8 +195,9 @@ class Middleware(Surface):
             anchor = op.spot and (op.spot.before or op.spot.after)
             if anchor:
                 names[anchor] = None
-        return tuple(Component(str(Address(self.name, name)), (_adding(name, salt), _dropping(name)))
-                     for name in names)  # fmt: skip
+        return tuple(
+            Component(str(Address(self.name, name)), (_adding(name, salt), _dropping(name))) for name in names
+        )
 
     def bystander(self, value: Chain, salt: str) -> Chain:
         """Add an element nobody names at each end."""

@@ -56,15 +56,34 @@ class Resources(KeyedSurface):
     name = "resources"
     kinds = (
         Kind("capture_socket", Stage.CAPTURE, Level.L1, "resources", capture, witness=Takes.MUST),
-        Kind("allocate_socket", Stage.FORWARD, Level.L1, "resources", allocate, value=Takes.MUST,
-             reads=("address of the others",),
-             schema={"type": "object",
-                     "properties": {"address": {"type": "string", "maxLength": 40,
-                                                "pattern": "^tcp://127\\.0\\.0\\.1:[0-9]{1,5}$"}},
-                     "required": ["address"], "additionalProperties": False}),
-        Kind("release_socket", Stage.RECOVERY, Level.L1, "resources", release, witness=Takes.MAY, removes=True,
-             reads=("address of the others",)),
-    )  # fmt: skip
+        Kind(
+            "allocate_socket",
+            Stage.FORWARD,
+            Level.L1,
+            "resources",
+            allocate,
+            value=Takes.MUST,
+            reads=("address of the others",),
+            schema={
+                "type": "object",
+                "properties": {
+                    "address": {"type": "string", "maxLength": 40, "pattern": "^tcp://127\\.0\\.0\\.1:[0-9]{1,5}$"}
+                },
+                "required": ["address"],
+                "additionalProperties": False,
+            },
+        ),
+        Kind(
+            "release_socket",
+            Stage.RECOVERY,
+            Level.L1,
+            "resources",
+            release,
+            witness=Takes.MAY,
+            removes=True,
+            reads=("address of the others",),
+        ),
+    )
 
     def read(self, raw: Any, where: str) -> PMap:
         """Read descriptors; two keys with one address are an error."""
@@ -73,8 +92,11 @@ class Resources(KeyedSurface):
         for key in value:
             address = value[key]["address"]
             if address in held and not address.endswith(":0"):
-                raise InputError(f"{where}[{key!r}]", found=f"{address}, held by {held[address]!r} too",
-                                 expected="each address held once")  # fmt: skip
+                raise InputError(
+                    f"{where}[{key!r}]",
+                    found=f"{address}, held by {held[address]!r} too",
+                    expected="each address held once",
+                )
             held[address] = key
         return value
 

@@ -62,13 +62,20 @@ class Tools(KeyedSurface):
     def sample(self, key: str, rng: random.Random) -> PMap:
         """Return a tool under this key with another signature."""
         schema = {"type": "object", "properties": {f"arg_{rng.randrange(100)}": {"type": rng.choice(_TYPES)}}}
-        return PMap({"id": rng.choice([key, f"{key}_v{rng.randrange(100)}"]), "description": f"Older {key}.",
-                     "parameters": freeze(schema, "sample"), "implementation": f"legacy.{key}:run"})  # fmt: skip
+        return PMap(
+            {
+                "id": rng.choice([key, f"{key}_v{rng.randrange(100)}"]),
+                "description": f"Older {key}.",
+                "parameters": freeze(schema, "sample"),
+                "implementation": f"legacy.{key}:run",
+            }
+        )
 
     def extreme(self, key: str, rng: random.Random) -> PMap:
         """Return a tool with nothing in it."""
-        return PMap({"id": key, "description": "", "parameters": EMPTY,
-                     "implementation": rng.choice(["", "x" * 300])})  # fmt: skip
+        return PMap(
+            {"id": key, "description": "", "parameters": EMPTY, "implementation": rng.choice(["", "x" * 300])}
+        )
 
     def generic(self, key: str, salt: str) -> PMap:
         """Return a tool of its own."""

@@ -73,8 +73,12 @@ def test_the_truth_names_leaves_and_targets_and_not_directories_that_stay():
     after = {"config": {"a": {"b": 1}}, "files": {"d/f": {"content": ""}}, "middleware": [{"id": "y"}, {"id": "x"}]}
     mutation = [{"op_type": "set_prompt", "target": "same"}, {"op_type": "set_config", "target": "a"}]
     assert truth.affected(before, after, mutation) == {
-        ("config", "a"), ("config", "a", "b"), ("files", "d", "f"), ("middleware", "y"), ("prompts", "same"),
-    }  # fmt: skip
+        ("config", "a"),
+        ("config", "a", "b"),
+        ("files", "d", "f"),
+        ("middleware", "y"),
+        ("prompts", "same"),
+    }
 
 
 def _alarms(again):
