@@ -86,6 +86,7 @@ def test_removing_what_a_diff_took_away_and_putting_what_it_added_gives_the_othe
             if change.after is not ABSENT:
                 flat.update(_flat(surface, change.after, change.address.key))
         wanted = _flat(surface, two.part(name))
+        flat = {path: content for path, content in flat.items() if content != {} or path in wanted}
         left_empty = {path for path, content in wanted.items() if content == {}} - set(flat)
         assert {**flat, **{path: {} for path in left_empty}} == wanted
 

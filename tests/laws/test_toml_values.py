@@ -13,7 +13,6 @@ from takeback.errors import InputError
 from takeback.harness.documents import ConfigDocument, ListenersDocument, MiddlewareDocument, RoutingDocument
 from takeback.harness.tomltext import from_toml, to_toml
 from takeback.state import SURFACES, State
-from takeback.undo.shapes import shape_of
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NAME = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6)
@@ -44,7 +43,7 @@ def test_a_value_survives_toml(value):
 def check_edit(document, surface, one, two):
     before, after = SURFACES[surface].read(one, "one"), SURFACES[surface].read(two, "two")
     text = document.write(document.heading, SURFACES[surface].empty, before, "f")
-    shape = shape_of(surface)
+    shape = SURFACES[surface]
     assert not list(shape.differing(document.read(text, "f", before), before))
     edited = document.write(text, before, after, "f")
     assert not list(shape.differing(document.read(edited, "f", after), after))

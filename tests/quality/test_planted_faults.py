@@ -21,7 +21,7 @@ from takeback.runtime import Receipt
 from takeback.state import ABSENT, KINDS, SURFACES, Captured, Contract, PMap, State, tree, values
 from takeback.state.chain import Chain
 from takeback.state.surfaces.files import File
-from takeback.state.treed import TreeSurface
+from takeback.state.tree_surface import TreeSurface
 from takeback.verify import RULES, THRESHOLD
 from takeback.verify import rules as rules_module
 from takeback.verify import trip as trip_module
@@ -54,7 +54,7 @@ def _passed(expression: Callable[[Trip], bool]) -> Patch:
 
 def _same(new: Callable[[Any, Any], bool]) -> Patch:
     def apply(patch: pytest.MonkeyPatch) -> None:
-        for module in ("values", "keyed", "chain", "record", "surfaces.config"):
+        for module in ("values", "keyed_surface", "chain", "record", "surfaces.config"):
             found = import_module(f"takeback.state.{module}")
             if hasattr(found, "same"):
                 patch.setattr(found, "same", new)

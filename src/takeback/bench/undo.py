@@ -28,7 +28,7 @@ from takeback.lab.tasks import load
 from takeback.language import Program, read_program
 from takeback.runtime import effects, forward
 from takeback.state import ABSENT, SURFACES, PMap, Stage, State, tree
-from takeback.state.treed import TreeSurface
+from takeback.state.tree_surface import TreeSurface
 from takeback.synthesize import invert
 from takeback.undo import History, Plan, SlotChange, plan_undo
 from takeback.undo.recording import run_recorded

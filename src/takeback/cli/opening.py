@@ -13,9 +13,10 @@ from rich.text import Text
 
 from takeback.cli.output import err, out
 from takeback.harness import Adopted, Harness, Refused, Stale, Undone, Why
-from takeback.harness.log import EntryView, change_json, slot_name
+from takeback.harness.log import EntryView, change_json
 from takeback.harness.workspace import open_workspace
 from takeback.journal.encoding import encode
+from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 
 SHORT = 10
@@ -127,7 +128,7 @@ def outcome_json(outcome: object, harness: Harness) -> dict[str, Any]:
                 "together": together,
             }
         case Gone():
-            slots = [slot_name(slot) for slot in outcome.slots]
+            slots = [slot_title(slot) for slot in outcome.slots]
             return {"result": "witness gone", "slots": slots, "left": [change_json(c) for c in outcome.left]}
         case Stale():
             return {"result": "stale", "given": outcome.given, "now": plan_json(outcome.plan, harness)}
@@ -171,7 +172,7 @@ def show_outcome(outcome: object, harness: Harness) -> bool:
             _show_blocked(outcome, harness)
         case Gone():
             for slot in outcome.slots:
-                out.print(f"the witness is gone: what {slot_name(slot)} should get was forgotten", markup=False)
+                out.print(f"the witness is gone: what {slot_title(slot)} should get was forgotten", markup=False)
             if outcome.left:
                 out.print("what could still be put back, with --salvage, as a change of its own:")
                 show_changes(outcome.left)

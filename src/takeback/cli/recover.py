@@ -10,8 +10,8 @@ from rich.markup import escape
 from takeback.cli.opening import SHORT, DirOption, JournalOption
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.harness.doctor import examine_workspace
-from takeback.harness.log import slot_name
 from takeback.harness.workspace import open_workspace
+from takeback.state.slots import slot_title
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +33,7 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
             {
                 "entry": told.entry.id if told.entry else None,
                 "kind": told.entry.kind if told.entry else None,
-                "kept": [slot_name(slot) for slot in told.kept],
+                "kept": [slot_title(slot) for slot in told.kept],
                 "swept": list(told.swept),
             }
         )
@@ -43,7 +43,7 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
     else:
         out.print(f"finished entry {told.entry.id[:SHORT]} ({told.entry.kind})")
     for slot in told.kept:
-        out.print(f"  left alone: {slot_name(slot)}, which someone else changed meanwhile", markup=False)
+        out.print(f"  left alone: {slot_title(slot)}, which someone else changed meanwhile", markup=False)
     for path in told.swept:
         out.print(f"  removed temporary file {path}", markup=False)
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from takeback.journal import Draft, Record, Store
 from takeback.journal.encoding import Json
-from takeback.state import ABSENT
+from takeback.state import ABSENT, SURFACES
+from takeback.state.slots import Slot, slot_key, slot_of_key
 from takeback.undo import GONE, SlotChange, Version, Write
-from takeback.undo.slots import Slot, shape_of, slot_key, slot_of_key
 
 CLAIM = "@"
 
@@ -88,7 +88,7 @@ def claim_key(surface: str, claim: str) -> str:
 
 
 def _claim(write: Write) -> str | None:
-    return None if write.after is GONE else shape_of(write.slot[0]).claim(write.after)
+    return None if write.after is GONE else SURFACES[write.slot[0]].claim(write.after)
 
 
 def _contents(writes: Sequence[Write | SlotChange]) -> dict[str, Json]:
@@ -99,7 +99,7 @@ def _contents(writes: Sequence[Write | SlotChange]) -> dict[str, Json]:
 
 
 def _plain(slot: Slot, content: Any) -> list[Any]:
-    return [] if content is ABSENT else [shape_of(slot[0]).to_json(content)]
+    return [] if content is ABSENT else [SURFACES[slot[0]].slot_to_json(content)]
 
 
 def _read(store: Store, record: Record, name: str, slots: Sequence[Slot]) -> list[Any]:
@@ -108,7 +108,7 @@ def _read(store: Store, record: Record, name: str, slots: Sequence[Slot]) -> lis
         return [GONE] * len(slots)
     items = json.loads(text)
     return [
-        shape_of(slot[0]).from_json(item[0], slot[1:]) if item else ABSENT
+        SURFACES[slot[0]].slot_from_json(item[0], slot[1:]) if item else ABSENT
         for slot, item in zip(slots, items, strict=True)
     ]
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from takeback.errors import TakebackError
 from takeback.harness.harness import Harness
-from takeback.harness.log import slot_name
 from takeback.harness.manifest import MANIFEST, read_manifest
 from takeback.harness.workspace import demand_workspace, open_workspace
 from takeback.journal import examine
+from takeback.state.slots import slot_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def _opened(harness: Harness) -> Iterator[Finding]:
     )
     status = harness.status()
     for change in status.drift:
-        yield Finding("drift", good=False, detail=f"{slot_name(change.slot)} was changed behind Takeback's back")
+        yield Finding("drift", good=False, detail=f"{slot_title(change.slot)} was changed behind Takeback's back")
     if not status.drift:
         yield Finding("drift", good=True, detail="the files are what the journal says")
     for path in status.leftovers:

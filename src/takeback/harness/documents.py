@@ -17,9 +17,8 @@ from takeback.errors import InputError
 from takeback.harness.manifest import parse_toml
 from takeback.harness.tomltext import drop_path, edit_tables, edit_text, from_toml, set_path
 from takeback.state import ABSENT, SURFACES, PMap
-from takeback.state.chain import NO_LINKS, Chain, Link
-from takeback.state.values import same, thaw
-from takeback.undo.slots import shape_of
+from takeback.state.chain import Chain
+from takeback.state.values import thaw
 
 DEFAULTS = {"priority": 100, "options": {}}
 
@@ -34,15 +33,15 @@ class Document(ABC):
     def read(self, text: str, where: str, known: Any) -> Any:
         """The surface's value; elements that `known` has keep their places."""
         raw = {key: from_toml(item, f"{where}: {key}") for key, item in parse_toml(text, where).items()}
-        value = SURFACES[self.surface].read(self.decode(raw, where), where)
-        return self.placed(value, known)
+        surface = SURFACES[self.surface]
+        return surface.placed(surface.read(self.decode(raw, where), where), known)
 
     def write(self, text: str, before: Any, after: Any, where: str) -> str:
         """The text edited from one value to another."""
 
         def right(edited: str) -> bool:
             found = self.read(edited, where, after)
-            return next(shape_of(self.surface).differing(found, after), None) is None
+            return next(SURFACES[self.surface].differing(found, after), None) is None
 
         return edit_text(text, lambda old: self.edit(old, before, after), self.encode(after), right, where)
 
@@ -50,11 +49,6 @@ class Document(ABC):
         """The surface's JSON from what the file holds."""
         del where
         return raw
-
-    def placed(self, value: Any, known: Any) -> Any:
-        """The value with the places of `known`, where the surface has places."""
-        del known
-        return value
 
     @abstractmethod
     def encode(self, value: Any) -> dict[str, Any]:
@@ -79,9 +73,9 @@ class ConfigDocument(Document):
     def edit(self, text: str, before: PMap, after: PMap) -> str:
         """Set and remove only what differs."""
         document = tomlkit.parse(text)
-        shape = shape_of("config")
-        for path in sorted(shape.differing(before, after)):
-            content = shape.get(after, path)
+        surface = SURFACES["config"]
+        for path in sorted(surface.differing(before, after)):
+            content = surface.get_slot(after, path)
             if content is ABSENT:
                 drop_path(document, path)
             else:
@@ -109,7 +103,7 @@ class RoutingDocument(Document):
     def edit(self, text: str, before: PMap, after: PMap) -> str:
         """Set and remove only what differs."""
         document = tomlkit.parse(text)
-        for (key,) in shape_of("routing").differing(before, after):
+        for (key,) in SURFACES["routing"].differing(before, after):
             if key in after:
                 set_path(document, (key,), False if after[key] is None else after[key])
             else:
@@ -127,10 +121,6 @@ class MiddlewareDocument(Document):
         """The tables, in order."""
         _only(raw, "middleware", where)
         return raw.get("middleware", [])
-
-    def placed(self, value: Chain, known: Chain) -> Chain:
-        """Keep the places of elements that have not moved."""
-        return keep_places(value, known)
 
     def encode(self, value: Chain) -> dict[str, Any]:
         """Records without what is the default anyway."""
@@ -161,10 +151,6 @@ class ListenersDocument(Document):
             events.setdefault(table["event"], []).append(record)
         return events
 
-    def placed(self, value: PMap, known: PMap) -> PMap:
-        """Keep the places of callbacks that have not moved."""
-        return PMap({event: keep_places(chain, known.get(event, NO_LINKS)) for event, chain in value.items()})
-
     def encode(self, value: PMap) -> dict[str, Any]:
         """Events in order of name, callbacks in their order."""
         tables = [{"event": event, **_brief(link.record)} for event in sorted(value) for link in value[event]]
@@ -186,30 +172,6 @@ class ListenersDocument(Document):
 
 def _pair(table: dict[str, Any]) -> tuple[str, str]:
     return table["event"], table["id"]
-
-
-def keep_places(chain: Chain, known: Chain) -> Chain:
-    """A chain read from a file, with the places of elements that stand where they stood."""
-    if chain.ids() == known.ids():
-        places = {link.id: link for link in known}
-        return Chain(
-            tuple(
-                places[link.id]
-                if same(places[link.id].record, link.record)
-                else Link(places[link.id].place, *link[1:])
-                for link in chain
-            )
-        )
-    moved = known.moved(chain)
-    ids = set(chain.ids())
-    result = Chain(tuple(link for link in known if link.id in ids and link.id not in moved))
-    for at, link in enumerate(chain):
-        there = result.find(link.id)
-        if there is None:
-            result, _ = result.insert(at, link.id, link.record)
-        elif not same(there.record, link.record):
-            result = result.put(Link(there.place, link.id, link.record))
-    return result
 
 
 DOCUMENTS: tuple[Document, ...] = (ConfigDocument(), RoutingDocument(), MiddlewareDocument(), ListenersDocument())

@@ -18,7 +18,6 @@ from takeback.harness.directory import MAX_NAME, Directory, FileImage
 from takeback.state import ABSENT, SURFACES, PMap, tree
 from takeback.state.surfaces.files import File
 from takeback.state.values import parse, thaw
-from takeback.undo.slots import shape_of
 
 READABLE = " -_.()@+,="
 PERMISSIONS = 0o777
@@ -58,7 +57,7 @@ class NamedFolder(Folder):
 
     def write(self, directory: Directory, place: str, before: PMap, after: PMap) -> None:
         """Write and remove the files of names that differ; permission bits stay."""
-        for (name,) in shape_of(self.surface).differing(before, after):
+        for (name,) in SURFACES[self.surface].differing(before, after):
             path = f"{place}/{file_name(name, self.ending)}"
             content, there = after.get(name, ABSENT), directory.read(path)
             if not self._holds(there, before.get(name, ABSENT), path):
@@ -72,8 +71,8 @@ class NamedFolder(Folder):
     def _holds(self, image: FileImage | None, content: Any, where: str) -> bool:
         if image is None or content is ABSENT:
             return image is None and content is ABSENT
-        shape = shape_of(self.surface)
-        return shape.alike(shape.from_json(self.decode(image.content, where), (where,)), content)
+        surface = SURFACES[self.surface]
+        return surface.alike(surface.slot_from_json(self.decode(image.content, where), (where,)), content)
 
     def _name(self, file: str) -> str | None:
         name = unquote(file.removesuffix(self.ending))
@@ -145,7 +144,7 @@ class FilesFolder(Folder):
 
     def write(self, directory: Directory, place: str, before: PMap, after: PMap) -> None:
         """Remove what goes, write what comes, make and remove directories with it."""
-        paths = sorted(shape_of("files").differing(before, after))
+        paths = sorted(SURFACES["files"].differing(before, after))
         for path in paths:
             for gone, file in _files(tree.get(before, path), path):
                 if not isinstance(tree.get(after, gone), File):

@@ -32,10 +32,10 @@ from takeback.journal.failpoint import failpoint
 from takeback.journal.store import MISSING_HINT, missing
 from takeback.language import Candidate
 from takeback.state import State
+from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write, plan_toggle, relied_on
 from takeback.undo.merge import bring_forward
 from takeback.undo.recording import run_recorded, writes_between
-from takeback.undo.slots import put_slots
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]

@@ -16,8 +16,8 @@ from takeback.harness.codec import StoredIndex, writes_of
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Store
 from takeback.journal.encoding import encode
 from takeback.state import State
+from takeback.state.slots import dump_state, load_state, put_slots
 from takeback.undo import GONE, History, Index, Write
-from takeback.undo.slots import dump_state, load_state, put_slots
 
 CHANGES = frozenset({"apply", "adopt", "salvage"})
 MIN_CHECKPOINT = 64 * 1024

@@ -12,9 +12,8 @@ from takeback.harness.ledger import CHANGES
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.state import ABSENT, SURFACES
 from takeback.state.chain import Link
-from takeback.state.treed import TreeSurface
+from takeback.state.slots import Slot, slot_of_key, slot_title
 from takeback.undo import GONE, SlotChange, Write
-from takeback.undo.slots import Slot, shape_of, slot_of_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def view(harness: Harness, record: Record, fate: str) -> EntryView:
         status=status,
         grade=payload.get("evidence", {}).get("grade", ""),
         forced=bool(payload.get("forced", False)),
-        addresses=tuple(dict.fromkeys(slot_name(slot_of_key(key)) for key in keys)),
+        addresses=tuple(dict.fromkeys(slot_title(slot_of_key(key)) for key in keys)),
         note=payload.get("note", ""),
         off=tuple(payload.get("off", ())),
         on=tuple(payload.get("on", ())),
@@ -99,24 +98,13 @@ def changes_of(harness: Harness, record: Record) -> tuple[Write, ...]:
     return writes_of(harness.journal, record)
 
 
-def slot_name(slot: Slot) -> str:
-    """A slot as people write it: its address, and within an event the callback."""
-    surface = SURFACES[slot[0]]
-    if len(slot) == 1:
-        return slot[0]
-    if isinstance(surface, TreeSurface):
-        return str(surface.address(slot[1:]))
-    rest = "".join(f" {part}" for part in slot[2:])
-    return f"{surface.address(slot[1])}{rest}"
-
-
 def content_json(slot: Slot, content: Any) -> Any:
     """Content for people: its JSON, null for nothing, and a word for what was forgotten."""
     if content is ABSENT:
         return None
     if content is GONE:
         return "(forgotten)"
-    plain = shape_of(slot[0]).to_json(content)
+    plain = SURFACES[slot[0]].slot_to_json(content)
     return plain["record"] if _placed(content) else plain
 
 
@@ -128,7 +116,7 @@ def change_json(change: SlotChange | Write) -> dict[str, Any]:
     """A change of one slot as JSON; absence is told apart from null, and a move within a chain is said."""
     moved = _placed(change.before) and _placed(change.after) and change.before.place != change.after.place
     return {
-        "address": slot_name(change.slot),
+        "address": slot_title(change.slot),
         "before": content_json(change.slot, change.before),
         "after": content_json(change.slot, change.after),
         "existed": change.before is not ABSENT,

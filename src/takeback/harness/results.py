@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from takeback.journal import Record
+from takeback.state.slots import Slot
 from takeback.undo import Blocked, Gone, Plan, SlotChange
-from takeback.undo.slots import Slot
 from takeback.verify import Verdict
 
 

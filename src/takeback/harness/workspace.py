@@ -21,8 +21,7 @@ from takeback.harness.harness import Harness, Verifier
 from takeback.harness.manifest import MANIFEST, PRIVATE, Manifest, read_manifest
 from takeback.harness.sockets import Sockets
 from takeback.journal import open_journal
-from takeback.state import State
-from takeback.undo.slots import shape_of
+from takeback.state import SURFACES, State
 from takeback.verify import verify
 
 HEAD = f"{PRIVATE}/HEAD"
@@ -53,7 +52,7 @@ class WorkspaceBinding:
         changed = {
             name: part
             for name, part in parts.items()
-            if next(shape_of(name).differing(known.part(name), part), None) is not None
+            if next(SURFACES[name].differing(known.part(name), part), None) is not None
         }
         return State.of({**known.parts, **changed}) if changed else known
 
@@ -66,7 +65,7 @@ class WorkspaceBinding:
         if before is not None and before[0] == content and before[1] is part:
             return part
         value = document.read(self._text(content, place), str(self._directory.root / place), part)
-        if next(shape_of(document.surface).differing(part, value), None) is None:
+        if next(SURFACES[document.surface].differing(part, value), None) is None:
             self._read_before[place] = (content, part)
             return part
         return value
@@ -91,7 +90,7 @@ class WorkspaceBinding:
                 image = self._directory.read(place) or FileImage(document.heading.encode())
                 where = str(self._directory.root / place)
                 old = self._text(image.content, place)
-                if next(shape_of(document.surface).differing(document.read(old, where, one), one), None) is not None:
+                if next(SURFACES[document.surface].differing(document.read(old, where, one), one), None) is not None:
                     raise HarnessError(f"{where} was changed by someone else just now")
                 text = document.write(old, one, two, where).encode()
                 if text != image.content:

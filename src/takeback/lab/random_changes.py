@@ -7,7 +7,7 @@ from typing import Any
 
 from takeback.lab.naive import Plain
 from takeback.state import State
-from takeback.undo.slots import Slot
+from takeback.state.slots import Slot
 
 PATHS = ("a", "b", "a.b", "a.c", "a.b.c", "a.b.d", "e.f.g", "e.f")
 FILES = ("d", "d/x", "d/x/y", "d/z", "w", "v/u/t")

@@ -18,9 +18,9 @@ from takeback.lab.naive import NaiveEntry, Plain, Step, begin, finish, replay
 from takeback.lab.random_changes import FOCI, named_slots, random_base, random_op
 from takeback.language.program import read_program
 from takeback.state import ABSENT, Stage, State
+from takeback.state.slots import get_slot, put_slots
 from takeback.undo import Blocked, History, Plan, Write, plan_redo, plan_undo, relied_on
 from takeback.undo.recording import Recorded, run_recorded, writes_between
-from takeback.undo.slots import get_slot, put_slots
 
 MIN_CHANGES, MAX_CHANGES = 2, 40
 BRUTE_FORCE = 2_000

@@ -4,19 +4,25 @@ A place is a tuple of (number, id) pairs, ordered as tuples are. `between` alway
 two others and no two elements ever share one, because a place ends with its element's id. Restoring an
 element puts its old place back, so the order comes out right whatever else has come or gone since. What is put
 at an end stands beyond every place ever used there, also by elements that have moved away or gone: a last one
-stays last when they come back. Equality looks at membership, order and records, never at places.
+stays last when they come back. Equality looks at membership, order and records, never at places. Elements are
+kept in chunks, with an index by id once there are many, so that one operation costs the same on long chains.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
+from typing import Any, Final, NamedTuple
 
+from takeback.state.pmap import PMap
 from takeback.state.values import same
 
 Place = tuple[tuple[int, str], ...]
-_STEP = 1024
+STEP: Final = 1024
+SMALL: Final = 64
+"""Up to this length a chain is one tuple and is searched from the front."""
+CHUNK: Final = 512
 
 
 class Link(NamedTuple):
@@ -27,127 +33,272 @@ class Link(NamedTuple):
     record: Any
 
 
+Chunks = tuple[tuple[Link, ...], ...]
+Difference = tuple[str, Link | None, Link | None]
+
+
 def between(low: Place | None, high: Place | None, name: str) -> Place:
     """Return a place after `low` and before `high` (None: no bound on that side) for element `name`."""
     if low is None:
-        return ((_STEP if high is None else high[0][0] - _STEP, name),)
+        return ((STEP if high is None else high[0][0] - STEP, name),)
     if high is None:
-        return ((low[0][0] + _STEP, name),)
+        return ((low[0][0] + STEP, name),)
     left, right = low[0][0], high[0][0]
     if right - left > 1:
         return (((left + right) // 2, name),)
     if high[: len(low)] == low:
-        return (*low, (high[len(low)][0] - _STEP, name))
+        return (*low, (high[len(low)][0] - STEP, name))
     return (*low, (0, name))
 
 
 class Chain:
     """Immutable sequence of links in the order of their places."""
 
-    __slots__ = ("_reach", "links")
+    __slots__ = ("_chunks", "_index", "_reach", "_size")
 
     def __init__(self, links: tuple[Link, ...] = (), reach: tuple[int, int] | None = None) -> None:
-        self.links = links
+        self._size = len(links)
         self._reach = reach
+        self._chunks: Chunks
+        self._index: PMap | None = None
+        if self._size <= SMALL:
+            self._chunks = (links,) if links else ()
+        else:
+            self._chunks = tuple(links[at : at + CHUNK] for at in range(0, self._size, CHUNK))
+            self._index = PMap({link.id: link for link in links})
+
+    @classmethod
+    def _of(cls, chunks: Chunks, size: int, reach: tuple[int, int] | None, index: PMap | None) -> Chain:
+        chain = cls.__new__(cls)
+        chain._chunks, chain._size, chain._reach, chain._index = chunks, size, reach, index
+        return chain
 
     @classmethod
     def of(cls, records: Iterable[tuple[str, Any]]) -> Chain:
         """Return a chain of `(id, record)` pairs with evenly spaced places."""
-        return cls(
-            tuple(Link((((at + 1) * _STEP, name),), name, record) for at, (name, record) in enumerate(records))
-        )
+        return cls(tuple(Link((((at + 1) * STEP, name),), name, record) for at, (name, record) in enumerate(records)))
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """All links in order."""
+        chunks = self._chunks
+        return chunks[0] if len(chunks) == 1 else tuple(link for chunk in chunks for link in chunk)
 
     @property
     def reach(self) -> tuple[int, int] | None:
         """The smallest and largest number of a place ever used; None if none was."""
-        if self._reach is None and self.links:
-            self._reach = self.links[0].place[0][0], self.links[-1].place[0][0]
+        if self._reach is None and self._chunks:
+            self._reach = self._chunks[0][0].place[0][0], self._chunks[-1][-1].place[0][0]
         return self._reach
 
     def find(self, name: str) -> Link | None:
         """Return the link called `name`, or None."""
-        for link in self.links:
-            if link[1] == name:
-                return link
+        if self._index is not None:
+            found: Link | None = self._index.get(name)
+            return found
+        for chunk in self._chunks:
+            for link in chunk:
+                if link[1] == name:
+                    return link
         return None
 
     def index(self, name: str) -> int:
         """Return the position of `name`, or -1."""
-        for at, link in enumerate(self.links):
-            if link[1] == name:
-                return at
-        return -1
+        link = self.find(name)
+        if link is None:
+            return -1
+        at, within = _locate(self._chunks, link.place)
+        return sum(map(len, self._chunks[:at])) + within
 
     def put(self, link: Link) -> Chain:
         """Return this chain with `link` at its own place, in place of any link of the same id."""
-        links = [other for other in self.links if other[1] != link[1]]
-        links.insert(bisect_left(links, link[0], key=lambda other: other[0]), link)
-        return Chain(tuple(links), self._reaching(link))
+        chunks, size, index = self._without(self.find(link[1]))
+        return self._with(chunks, size, index, link)
 
     def insert(self, at: int, name: str, record: Any) -> tuple[Chain, Link]:
         """Return this chain with `name` moved or added to position `at` among the others, and its link."""
-        links = [other for other in self.links if other[1] != name]
-        reach = self.reach
-        if at >= len(links):
-            place = between(reach and ((reach[1], ""),), None, name)
-        elif at == 0:
-            place = between(None, reach and ((reach[0], ""),), name)
-        else:
-            place = between(links[at - 1][0], links[at][0], name)
+        chunks, size, index = self._without(self.find(name))
+        low = _nth(chunks, at - 1) if 0 < at < size else None
+        high = _nth(chunks, at) if 0 < at < size else None
+        link = Link(self._place(low, high, name, front=at <= 0 < size), name, record)
+        return self._with(chunks, size, index, link), link
+
+    def insert_beside(self, anchor: str, name: str, record: Any, *, after: bool) -> tuple[Chain, Link] | None:
+        """Return this chain with `name` moved or added beside another element, and its link; None: no such one."""
+        found = None if anchor == name else self.find(anchor)
+        if found is None:
+            return None
+        chunks, size, index = self._without(self.find(name))
+        at, within = _locate(chunks, found.place)
+        near = _beside(chunks, at, within, after=after)
+        low, high = (found, near) if after else (near, found)
+        inside = low is not None and high is not None
+        place = self._place(low if inside else None, high if inside else None, name, front=not after)
         link = Link(place, name, record)
-        links.insert(at, link)
-        return Chain(tuple(links), self._reaching(link)), link
+        return self._with(chunks, size, index, link), link
+
+    def _place(self, low: Link | None, high: Link | None, name: str, *, front: bool) -> Place:
+        """A place between two links, or beyond everything ever used at an end."""
+        if low is not None and high is not None:
+            return between(low.place, high.place, name)
+        reach = self.reach
+        if reach is None:
+            return between(None, None, name)
+        return between(None, ((reach[0], ""),), name) if front else between(((reach[1], ""),), None, name)
 
     def drop(self, name: str) -> Chain:
         """Return this chain without `name`; the chain itself if it is not there."""
-        links = tuple(other for other in self.links if other[1] != name)
-        return self if len(links) == len(self.links) else Chain(links, self.reach)
+        link = self.find(name)
+        if link is None:
+            return self
+        chunks, size, index = self._without(link)
+        return Chain._of(chunks, size, self.reach, index)
 
-    def _reaching(self, link: Link) -> tuple[int, int]:
+    def reaching(self, reach: tuple[int, int] | None) -> Chain:
+        """Return this chain with places used up to the bounds given as well."""
+        mine = self.reach
+        if reach is None or mine == reach:
+            return self
+        both = reach if mine is None else (min(mine[0], reach[0]), max(mine[1], reach[1]))
+        return Chain._of(self._chunks, self._size, both, self._index)
+
+    def _without(self, link: Link | None) -> tuple[Chunks, int, PMap | None]:
+        if link is None:
+            return self._chunks, self._size, self._index
+        chunks, (at, within) = self._chunks, _locate(self._chunks, link.place)
+        rest = chunks[at][:within] + chunks[at][within + 1 :]
+        index = None if self._index is None else self._index.drop(link.id)
+        return chunks[:at] + ((rest,) if rest else ()) + chunks[at + 1 :], self._size - 1, index
+
+    def _with(self, chunks: Chunks, size: int, index: PMap | None, link: Link) -> Chain:
         number, reach = link.place[0][0], self.reach
-        return (number, number) if reach is None else (min(reach[0], number), max(reach[1], number))
+        reach = (number, number) if reach is None else (min(reach[0], number), max(reach[1], number))
+        if not chunks:
+            return Chain._of(((link,),), 1, reach, None)
+        at, within = _locate(chunks, link.place)
+        grown = (*chunks[at][:within], link, *chunks[at][within:])
+        if index is None and size < SMALL:
+            return Chain._of((grown,), size + 1, reach, None)
+        if index is None:
+            return Chain(grown, reach)
+        half = len(grown) // 2
+        fresh = (grown,) if len(grown) <= 2 * CHUNK else (grown[:half], grown[half:])
+        return Chain._of(chunks[:at] + fresh + chunks[at + 1 :], size + 1, reach, index.put(link.id, link))
+
+    def position(self, found: Callable[[Link], bool], *, without: str) -> int:
+        """Return the position, among the others, of the first element that `found` says yes to; else their number."""
+        at = 0
+        for chunk in self._chunks:
+            for link in chunk:
+                if link[1] != without:
+                    if found(link):
+                        return at
+                    at += 1
+        return at
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids in order."""
-        return tuple(link[1] for link in self.links)
+        return tuple(link[1] for chunk in self._chunks for link in chunk)
+
+    def differences(self, other: Chain) -> list[Difference]:
+        """Return `(id, mine, theirs)` for every element that is not the identical link in both."""
+        if self._index is not None and other._index is not None:
+            pairs = self._index.candidates(other._index)
+            return [
+                (name, one if isinstance(one, Link) else None, two if isinstance(two, Link) else None)
+                for name, one, two in pairs
+            ]
+        old = {link[1]: link for link in self}
+        new = {link[1]: link for link in other}
+        return [(name, one, two) for name in old | new if (one := old.get(name)) is not (two := new.get(name))]
 
     def moved(self, other: Chain) -> set[str]:
         """Return a set of ids whose moving explains the difference in order between two chains."""
-        shared = set(self.ids()) & set(other.ids())
-        before = [link for link in self.links if link.id in shared]
-        after = [link for link in other.links if link.id in shared]
-        if [link.id for link in before] == [link.id for link in after]:
+        changed = self.differences(other)
+        shifted = {name for name, one, two in changed if one and two and one.place != two.place}
+        if not shifted:
             return set()
-        places = {link.id: link.place for link in before}
-        shifted = {link.id for link in after if link.place != places[link.id]}
-        if len(shifted) < len(after):
+        gone = {name for name, one, two in changed if one is None or two is None}
+        if self._order(shifted, gone) == other._order(shifted, gone):
+            return set()
+        shared = self._size - sum(two is None for _, _, two in changed)
+        if len(shifted) < shared:
             return shifted
-        rank = {link.id: at for at, link in enumerate(before)}
+        after = [link for link in other if link.id in shifted]
+        rank = {link.id: at for at, link in enumerate(link for link in self if link.id in shifted)}
         kept = _longest_increasing([rank[link.id] for link in after])
         return {link.id for link in after if rank[link.id] not in kept}
 
+    def _order(self, shifted: set[str], gone: set[str]) -> list[tuple[str, str | None]]:
+        """The elements in `shifted` in order, each with the nearest element before it that is in neither set."""
+        found = []
+        for link in sorted(link for name in shifted if (link := self.find(name)) is not None):
+            at, within = _locate(self._chunks, link.place)
+            near = _beside(self._chunks, at, within, after=False)
+            while near is not None and (near.id in shifted or near.id in gone):
+                near = _beside(self._chunks, *_locate(self._chunks, near.place), after=False)
+            found.append((link.id, None if near is None else near.id))
+        return found
+
     def __iter__(self) -> Iterator[Link]:
-        return iter(self.links)
+        chunks = self._chunks
+        if len(chunks) == 1:
+            return iter(chunks[0])
+        return (link for chunk in chunks for link in chunk)
 
     def __len__(self) -> int:
-        return len(self.links)
+        return self._size
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         if not isinstance(other, Chain):
             return NotImplemented
-        if len(self.links) != len(other.links):
+        if self._size != other._size:
             return False
-        return all(
-            one.id == two.id and same(one.record, two.record)
-            for one, two in zip(self.links, other.links, strict=True)
-        )
+        if self._index is None:
+            pairs = zip(self, other, strict=True)
+            return all(one.id == two.id and same(one.record, two.record) for one, two in pairs)
+        changed = self.differences(other)
+        return all(one and two and same(one.record, two.record) for _, one, two in changed) and not self.moved(other)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Chain({[(link.id, link.record) for link in self.links]!r})"
+        return f"Chain({[(link.id, link.record) for link in self]!r})"
+
+
+def _first(chunk: tuple[Link, ...]) -> Place:
+    return chunk[0].place
+
+
+def _place_of(link: Link) -> Place:
+    return link[0]
+
+
+def _locate(chunks: Chunks, place: Place) -> tuple[int, int]:
+    """Where a place is, or would go: which chunk, and where in it."""
+    at = max(0, bisect_right(chunks, place, key=_first) - 1) if len(chunks) > 1 else 0
+    return at, bisect_left(chunks[at], place, key=_place_of)
+
+
+def _nth(chunks: Chunks, position: int) -> Link:
+    if len(chunks) == 1:
+        return chunks[0][position]
+    ends = list(accumulate(map(len, chunks)))
+    at = bisect_right(ends, position)
+    return chunks[at][position - (ends[at - 1] if at else 0)]
+
+
+def _beside(chunks: Chunks, at: int, within: int, *, after: bool) -> Link | None:
+    """The element next to one."""
+    within += 1 if after else -1
+    if 0 <= within < len(chunks[at]):
+        return chunks[at][within]
+    at += 1 if after else -1
+    if 0 <= at < len(chunks):
+        return chunks[at][0 if after else -1]
+    return None
 
 
 def _longest_increasing(ranks: list[int]) -> set[int]:

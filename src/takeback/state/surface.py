@@ -1,8 +1,9 @@
 """What a surface is, and the register of surfaces.
 
-A surface owns everything about one part of the harness: its shape, addresses, operations (capture, forward,
-restore), equality, diff, perturbation for counterfactuals, and shapes for proof. A new surface is one object
-passed to `register`; nothing else in the package names surfaces one by one.
+A surface owns everything about one part of the harness: its contents, addresses, operations (capture, forward,
+restore), equality, diff, slots (what a journal records and an undo takes back), perturbation for counterfactuals,
+and components for proof. A new surface is one object passed to `register`; nothing else in the package names
+surfaces one by one. A surface that says nothing about slots is one slot.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from typing import Any, NamedTuple
 from takeback.errors import InputError, UnknownSurfaceError
 from takeback.state.address import Address
 from takeback.state.operation import Kind, Operation, Stage
+from takeback.state.pmap import ABSENT
+
+Path = tuple[str, ...]
+"""Where a slot lies within its surface."""
 
 Edit = Callable[[Any], Any]
 """A change to one surface's value: value in, value out."""
@@ -55,6 +60,12 @@ class Surface(ABC):
     name: str
     empty: Any
     kinds: tuple[Kind, ...]
+    nested = False
+    """Whether slots can lie below one another."""
+    strict = False
+    """Whether a forward operation refuses to write where a container stands."""
+    exclusive = False
+    """Whether contents may claim something that no other slot may hold."""
 
     @abstractmethod
     def read(self, raw: Any, where: str) -> Any:
@@ -135,6 +146,68 @@ class Surface(ABC):
     def overlaps(self, one: Operation, two: Operation) -> bool:
         """Tell whether two operations on this surface can see each other's effect."""
         return "*" in (one.target, two.target) or one.path == two.path
+
+    def slot_written(self, op: Operation) -> Path | None:
+        """Return the one slot `op` writes, or None where only a comparison can tell."""
+        del op
+        return ()
+
+    def get_slot(self, part: Any, path: Path) -> Any:
+        """Return the content of a slot, ABSENT if there is none. Contents of chains carry their place."""
+        del path
+        return part
+
+    def put_slot(self, part: Any, path: Path, content: Any) -> Any:
+        """Return the surface's value with other content (or ABSENT) in one slot."""
+        del part, path
+        return self.empty if content is ABSENT else content
+
+    def differing(self, before: Any, after: Any) -> Iterator[Path]:
+        """Yield the slots whose content, or place, differs; cost follows what changed."""
+        if next(self.diff(before, after), None) is not None:
+            yield ()
+
+    def alike(self, one: Any, two: Any) -> bool:
+        """Tell whether two contents of a slot are the same by type and value, place included."""
+        return next(self.diff(one, two), None) is None
+
+    def slot_to_json(self, content: Any) -> Any:
+        """Return a slot's content as JSON, with its place."""
+        return self.write(content)
+
+    def slot_from_json(self, raw: Any, path: Path) -> Any:
+        """Return the content that `slot_to_json` wrote down."""
+        del path
+        return self.read(raw, self.name)
+
+    def dump(self, part: Any) -> Any:
+        """Return the whole value as JSON that brings back every place."""
+        return self.write(part)
+
+    def load(self, raw: Any) -> Any:
+        """Return the value that `dump` wrote down."""
+        return self.read(raw, self.name)
+
+    def kept(self, part: Any) -> bool:
+        """Tell whether a value holds anything worth writing down, entries or places that were used."""
+        return self.size(part) > 0
+
+    def claim(self, content: Any) -> str | None:
+        """Return what no other slot may hold at the same time, if anything."""
+        del content
+        return None
+
+    def slot_title(self, path: Path) -> str:
+        """Return a slot as people write it."""
+        if not path:
+            return self.name
+        rest = "".join(f" {name}" for name in path[1:])
+        return f"{self.address(path[0])}{rest}"
+
+    def placed(self, fresh: Any, known: Any) -> Any:
+        """Return a value that was read anew with the places of what `known` has, where the surface has places."""
+        del known
+        return fresh
 
     def kind(self, stage: Stage) -> tuple[Kind, ...]:
         """Return this surface's operations of one stage."""

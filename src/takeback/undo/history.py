@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from takeback.errors import TakebackError
-from takeback.state import ABSENT, PMap, State, tree
+from takeback.state import ABSENT, SURFACES, PMap, State, tree
+from takeback.state.slots import Slot, get_slot
 from takeback.undo.index import GONE, Index, Version, Write
-from takeback.undo.slots import Slot, get_slot, shape_of
 
 When = tuple[int, int]
 END: Final[When] = (2**62, 0)
@@ -103,7 +103,7 @@ class History:
         if base is not None:
             return get_slot(base, slot)
         versions = self.index.at(slot)
-        if versions and not shape_of(slot[0]).nested and versions[0].write.before is not GONE:
+        if versions and not SURFACES[slot[0]].nested and versions[0].write.before is not GONE:
             return versions[0].write.before
         raise ContentGone(slot, None)
 
@@ -160,18 +160,18 @@ class History:
     def objection(self, version: Version, view: View) -> str | None:
         """Why a write could not have happened in this view; None if it could."""
         write, until = version.write, _when(version)
-        slot, shape = write.slot, shape_of(write.slot[0])
-        claim = None if write.after is GONE else shape.claim(write.after)
+        slot, surface = write.slot, SURFACES[write.slot[0]]
+        claim = None if write.after is GONE else surface.claim(write.after)
         if claim is not None:
             for other in self.holders(slot[0], claim):
-                if other != slot and shape.claim(self.content(other, view, until)) == claim:
+                if other != slot and surface.claim(self.content(other, view, until)) == claim:
                     return f"{claim} is held by {other[-1]!r}"
-        if not shape.nested or write.after is ABSENT:
+        if not surface.nested or write.after is ABSENT:
             return None
         if len(slot) > 2:  # noqa: PLR2004 - surface and one name: nothing is above it
             above = self._leaf_above(slot, view, until)
             if above is not None:
-                return f"{'/'.join(above[1:])!r} is not a {'directory' if shape.strict else 'mapping'}"
+                return f"{'/'.join(above[1:])!r} is not a {'directory' if surface.strict else 'mapping'}"
         if write.strict and self.is_container(slot, view, until):
             return f"{'/'.join(slot[1:])!r} is a directory"
         return None
@@ -192,7 +192,6 @@ class History:
         found = {version.write.slot for version in self.index.claiming(surface, claim)}
         base = self._base()
         if base is not None:
-            shape = shape_of(surface)
             part = base.part(surface)
-            found.update((surface, key) for key in part if shape.claim(part[key]) == claim)
+            found.update((surface, key) for key in part if SURFACES[surface].claim(part[key]) == claim)
         return found

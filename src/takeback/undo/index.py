@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from takeback.undo.slots import Slot, shape_of
+from takeback.state import SURFACES
+from takeback.state.slots import Slot
 
 
 class Gone:
@@ -64,13 +65,13 @@ class Source(Protocol):
 class Node:
     """One slot's place in the index: its versions, and what lies above and below."""
 
-    __slots__ = ("above", "below", "children", "loaded", "path", "shape", "slot", "surface", "versions")
+    __slots__ = ("above", "below", "children", "kind", "loaded", "path", "slot", "surface", "versions")
 
     def __init__(self, slot: Slot, above: Node | None = None) -> None:
         self.slot = slot
         self.surface = slot[0] if slot else ""
         self.path = slot[1:]
-        self.shape: Any = shape_of(self.surface) if slot else None
+        self.kind: Any = SURFACES[self.surface] if slot else None
         self.versions: list[Version] = []
         self.children: dict[str, Node] = {}
         self.above = above
@@ -110,7 +111,7 @@ class Index:
             version = Version(entry, position, write)
             if self._source is None or node.loaded or node.below:
                 node.versions.append(version)
-            claim = shape_of(write.slot[0]).claim(write.after) if write.after is not GONE else None
+            claim = SURFACES[write.slot[0]].claim(write.after) if write.after is not GONE else None
             key = (write.slot[0], claim or "")
             if claim is not None and (self._source is None or key in self._claims):
                 self._claims.setdefault(key, []).append(version)
@@ -123,7 +124,7 @@ class Index:
         for version in versions:
             slot = version.write.slot
             self.at(slot).append(version)
-            claim = shape_of(slot[0]).claim(version.write.after)
+            claim = SURFACES[slot[0]].claim(version.write.after)
             if claim is not None:
                 self.claiming(slot[0], claim)
                 claims.append(self._claims.setdefault((slot[0], claim), []))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
-from takeback.undo.slots import Slot, get_slot, put_slots, same_content, shape_of
+from takeback.state.slots import Slot, get_slot, put_slots, same_content
 
 
 def bring_forward(actual: State, old: State, new: State) -> tuple[State, tuple[Slot, ...]]:
@@ -36,12 +36,12 @@ def _changes(old: State, new: State) -> Iterator[tuple[Slot, Any, Any]]:
         one, two = old.part(name), new.part(name)
         if one is two:
             continue
-        shape = shape_of(name)
-        if not shape.nested:
-            for path in shape.differing(one, two):
-                yield (name, *path), shape.get(one, path), shape.get(two, path)
+        surface = SURFACES[name]
+        if not surface.nested:
+            for path in surface.differing(one, two):
+                yield (name, *path), surface.get_slot(one, path), surface.get_slot(two, path)
             continue
-        for path in shape.differing(one, two):
+        for path in surface.differing(one, two):
             before, after = (dict(_leaves(tree.get(part, path), path)) for part in (one, two))
             for leaf in sorted(before.keys() | after.keys()):
                 yield (name, *leaf), before.get(leaf, ABSENT), after.get(leaf, ABSENT)
@@ -57,14 +57,14 @@ def _leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...],
 
 def _leaf(state: State, slot: Slot) -> Any:
     content = get_slot(state, slot)
-    if shape_of(slot[0]).nested and type(content) is PMap and content:
+    if SURFACES[slot[0]].nested and type(content) is PMap and content:
         return ABSENT
     return content
 
 
 def _without_empty(state: State, new: State, slots: list[Slot]) -> State:
     """Take away containers that were emptied and are not in the new state."""
-    above = {slot[:depth] for slot in slots if shape_of(slot[0]).nested for depth in range(2, len(slot))}
+    above = {slot[:depth] for slot in slots if SURFACES[slot[0]].nested for depth in range(2, len(slot))}
     for slot in sorted(above, key=len, reverse=True):
         node = get_slot(state, slot)
         if type(node) is PMap and not node and get_slot(new, slot) is ABSENT:

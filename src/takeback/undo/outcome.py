@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from takeback.journal.encoding import encode, sha256
-from takeback.state import ABSENT, State
-from takeback.undo.slots import Slot, shape_of
+from takeback.state import ABSENT, SURFACES, State
+from takeback.state.slots import Slot
 
 
 class SlotChange(NamedTuple):
@@ -67,4 +67,4 @@ Outcome = Plan | Blocked | Gone
 
 
 def _plain(slot: Slot, content: Any) -> list[Any]:
-    return [] if content is ABSENT else [shape_of(slot[0]).to_json(content)]
+    return [] if content is ABSENT else [SURFACES[slot[0]].slot_to_json(content)]

@@ -13,13 +13,13 @@ from heapq import heappop, heappush
 from itertools import chain, combinations, islice
 from typing import Any
 
-from takeback.state import ABSENT, PMap, State
+from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.pmap import EMPTY
+from takeback.state.slots import Slot, get_slot, put_slots, same_content
 from takeback.undo.history import END, ContentGone, History, View, When
 from takeback.undo.index import Version, Write
 from takeback.undo.outcome import Blocked, Gone, Outcome, Plan, SlotChange
 from takeback.undo.short import short_plan
-from takeback.undo.slots import Slot, get_slot, put_slots, same_content, shape_of
 
 MAX_HELPERS = 12
 MAX_HELP = 3
@@ -102,8 +102,8 @@ def _settle(history: History, off: frozenset[int], on: frozenset[int]) -> _Settl
 
 def _affected(history: History, entry: int, write: Write, view: View) -> Iterator[Version]:
     """Later live writes that could depend on this one being there or not."""
-    slot, shape = write.slot, shape_of(write.slot[0])
-    if shape.nested:
+    slot, surface = write.slot, SURFACES[write.slot[0]]
+    if surface.nested:
         mask: When = END
         for depth in range(2, len(slot) + 1):
             version = history.next(slot[:depth], view, entry)
@@ -113,9 +113,9 @@ def _affected(history: History, entry: int, write: Write, view: View) -> Iterato
         for version in history.index.below(slot):
             if entry < version.entry and version[:2] < mask and view.live(version.entry):
                 yield version
-    elif shape.claims:
+    elif surface.exclusive:
         content = history.content(slot, view, (entry + 1, 0))
-        claim = shape.claim(content)
+        claim = surface.claim(content)
         if claim is not None:
             masking = history.next(slot, view, entry)
             mask = END if masking is None else masking[:2]
@@ -163,9 +163,9 @@ def _helpers(history: History, unmet: Iterable[int], asked: frozenset[int]) -> l
     found: set[int] = set()
     for entry in unmet:
         for write in history.index.writes(entry):
-            slot, shape = write.slot, shape_of(write.slot[0])
-            slots = {slot[:depth] for depth in range(2, len(slot) + 1)} if shape.nested else set()
-            claim = shape.claim(write.after) if shape.claims else None
+            slot, surface = write.slot, SURFACES[write.slot[0]]
+            slots = {slot[:depth] for depth in range(2, len(slot) + 1)} if surface.nested else set()
+            claim = surface.claim(write.after) if surface.exclusive else None
             if claim is not None:
                 slots.update(history.holders(slot[0], claim))
             versions = [version for near in slots for version in history.index.at(near)]
@@ -183,7 +183,7 @@ def make_plan(history: History, state: State, off: Iterable[int], on: Iterable[i
     nested: dict[Slot, None] = {}
     for entry in chain(off, on):
         for write in history.index.writes(entry):
-            (nested if shape_of(write.slot[0]).nested else flat)[write.slot] = None
+            (nested if SURFACES[write.slot[0]].nested else flat)[write.slot] = None
     changes: list[SlotChange] = []
     for slot in flat:
         before, after = get_slot(state, slot), history.content(slot, view)
@@ -233,7 +233,7 @@ def _what_is_left(history: History, state: State, off: frozenset[int], on: froze
     nested: dict[Slot, None] = {}
     slots = dict.fromkeys(write.slot for entry in sorted(off | on) for write in history.index.writes(entry))
     for slot in slots:
-        before, deep = get_slot(state, slot), shape_of(slot[0]).nested
+        before, deep = get_slot(state, slot), SURFACES[slot[0]].nested
         try:
             after = (history.subtree if deep else history.content)(slot, view)
         except ContentGone:
@@ -281,13 +281,13 @@ def relied_on(history: History, writes: Sequence[Write]) -> dict[int, str]:
 def _footing(history: History, write: Write) -> Iterator[Version]:
     """The writes now in force where a new write looks before it happens."""
     view = View(history.undone)
-    slot, shape = write.slot, shape_of(write.slot[0])
-    if shape.nested:
+    slot, surface = write.slot, SURFACES[write.slot[0]]
+    if surface.nested:
         for depth in range(2, len(slot) + 1):
             top = history.cover(slot[:depth], view)
             if top is not None:
                 yield top
-    elif shape.claims and (claim := shape.claim(write.after)) is not None:
+    elif surface.exclusive and (claim := surface.claim(write.after)) is not None:
         for holder in history.holders(slot[0], claim) - {slot}:
             top = history.last(holder, view)
             if top is not None:

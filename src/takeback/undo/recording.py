@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from takeback.language import Program
 from takeback.runtime import forward
 from takeback.runtime.interpreter import Receipt
-from takeback.state import ABSENT, State
+from takeback.state import ABSENT, SURFACES, State
+from takeback.state.slots import differing_slots, get_slot, slots_written
 from takeback.undo.index import Write
-from takeback.undo.slots import differing_slots, get_slot, shape_of, slots_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def run_recorded(mutation: Program, state: State) -> Recorded:
     for op in mutation:
         then, now = now, forward((op,), now)[0]
         surface = op.kind.surface
-        strict = shape_of(surface).strict
+        strict = SURFACES[surface].strict
         for path in slots_written(op, then.part(surface), now.part(surface)):
             slot = (surface, *path)
             content = get_slot(now, slot)

@@ -31,10 +31,10 @@ def short_plan(history: History, state: State, entry: int) -> Plan | None:
     parts = state.parts.copy()
     changes: list[SlotChange] = []
     for node in nodes:
-        versions, shape = node.versions, node.shape
+        versions, surface = node.versions, node.kind
         newest = versions[-1]
         if newest[0] != entry:
-            if shape.plain and newest[0] not in undone:
+            if not (surface.nested or surface.exclusive) and newest[0] not in undone:
                 continue
             return None
         before, after = newest[2][2], versions[0][2][1]
@@ -43,13 +43,13 @@ def short_plan(history: History, state: State, entry: int) -> Plan | None:
                 if version[0] != entry and version[0] not in undone:
                     after = version[2][2]
                     break
-        if not (shape.plain or _unentangled(history, node, after)) or before is GONE or after is GONE:
+        if not _unentangled(history, node, after) or before is GONE or after is GONE:
             return None
-        if before is after or (before is not ABSENT and after is not ABSENT and shape.alike(before, after)):
+        if before is after or (before is not ABSENT and after is not ABSENT and surface.alike(before, after)):
             continue
         changes.append(_tuple(SlotChange, (node.slot, before, after)))
-        part = shape.put(parts[node.surface], node.path, after)
-        if after is ABSENT and shape.nested and len(node.path) > 1:
+        part = surface.put_slot(parts[node.surface], node.path, after)
+        if after is ABSENT and surface.nested and len(node.path) > 1:
             part = _pruned(history, node, part, changes)
             if part is None:
                 return None
@@ -60,9 +60,11 @@ def short_plan(history: History, state: State, entry: int) -> Plan | None:
 
 def _unentangled(history: History, node: Node, after: Any) -> bool:
     """Whether no other slot's writes can depend on what this one holds."""
-    if node.shape.nested:
+    if node.kind.nested:
         return node.alone()
-    claim = None if after is GONE else node.shape.claim(after)
+    if not node.kind.exclusive:
+        return True
+    claim = None if after is GONE else node.kind.claim(after)
     return claim is None or all(
         version.write.slot == node.slot for version in history.index.claiming(node.surface, claim)
     )

@@ -12,7 +12,7 @@ from takeback.errors import InputError
 from takeback.language import candidate_schema, gate, read_candidate, read_program
 from takeback.runtime import witness_to_json
 from takeback.state import KINDS, SURFACES, Level, Stage, State, diff, register, unregister
-from takeback.state.keyed import KeyedSurface, keyed_kinds
+from takeback.state.keyed_surface import KeyedSurface, keyed_kinds
 from takeback.synthesize import invert, oracle
 from takeback.verify import Grade, prove, round_trip, verify_json, verify_sampled
 

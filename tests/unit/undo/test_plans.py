@@ -6,12 +6,12 @@ import pytest
 from tests.support.changes import config, file, listener, middleware, mutation, prompt, socket, tool
 
 from takeback.state import State
+from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, History, Plan, Write, plan_redo, plan_toggle, plan_undo, relied_on
 from takeback.undo.history import ContentGone
 from takeback.undo.index import GONE
 from takeback.undo.plan import _outcome
 from takeback.undo.recording import run_recorded, writes_between
-from takeback.undo.slots import put_slots
 
 
 class World:

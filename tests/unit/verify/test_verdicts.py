@@ -114,7 +114,7 @@ def test_a_fault_inside_an_operation_fails_the_trip_with_its_name(monkeypatch):
     try:
         trip = round_trip(candidate, State())
     finally:
-        from takeback.state.treed import restore
+        from takeback.state.tree_surface import restore
 
         object.__setattr__(candidate.recovery[0].kind, "run", restore)
     assert not trip.passed

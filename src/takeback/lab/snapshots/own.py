@@ -15,12 +15,12 @@ from takeback.errors import OperationFailed
 from takeback.lab.snapshots.method import Attempt, Plain, packed, timed
 from takeback.lab.snapshots.situations import Json, Situation
 from takeback.runtime import capture, forward, recover
-from takeback.state import ABSENT, State, tree
+from takeback.state import ABSENT, SURFACES, State, tree
 from takeback.state.pmap import EMPTY
+from takeback.state.slots import Slot, get_slot, put_slots
 from takeback.synthesize import invert
 from takeback.undo import GONE, History, Plan, Write, plan_undo
 from takeback.undo.recording import Recorded, run_recorded
-from takeback.undo.slots import Slot, get_slot, put_slots, shape_of
 
 FIRST, SECOND = 1, 2
 
@@ -45,13 +45,13 @@ def keep(recorded: Recorded, before: State) -> list[Json]:
     written = dict.fromkeys(write.slot for write in recorded.writes)
     rows: list[Json] = []
     for slot in written:
-        shape = shape_of(slot[0])
-        if shape.nested and any(slot[:depth] in written for depth in range(2, len(slot))):
+        surface = SURFACES[slot[0]]
+        if surface.nested and any(slot[:depth] in written for depth in range(2, len(slot))):
             continue
         content = get_slot(before, slot)
         if content is not ABSENT:
-            rows.append([list(slot), [shape.to_json(content)]])
-        elif shape.nested and (missing := tree.missing(before.part(slot[0]), slot[1:])):
+            rows.append([list(slot), [surface.slot_to_json(content)]])
+        elif surface.nested and (missing := tree.missing(before.part(slot[0]), slot[1:])):
             rows.append([list(slot), missing])
         else:
             rows.append([list(slot)])
@@ -65,10 +65,10 @@ def rebuild(rows: list[Any]) -> tuple[list[Slot], State]:
     for path, *kept in rows:
         slot = tuple(path)
         slots.append(slot)
-        shape = shape_of(slot[0])
+        surface = SURFACES[slot[0]]
         if kept and isinstance(kept[0], list):
-            base = put_slots(base, [(slot, shape.from_json(kept[0][0], slot[1:]))])
-        elif shape.nested:
+            base = put_slots(base, [(slot, surface.slot_from_json(kept[0][0], slot[1:]))])
+        elif surface.nested:
             above = slot[: len(slot) - 1 - (kept[0] if kept else 0)]
             if len(above) > 1 and get_slot(base, above) is ABSENT:
                 base = put_slots(base, [(above, EMPTY)])
@@ -82,7 +82,7 @@ def recorded_bytes(trial: Situation) -> int:
 
 
 def _shown(slot: Slot, content: Any) -> list[Any]:
-    return [] if content is ABSENT else [shape_of(slot[0]).to_json(content)]
+    return [] if content is ABSENT else [SURFACES[slot[0]].slot_to_json(content)]
 
 
 class RecoveryProgram(Plain):
@@ -117,6 +117,6 @@ def _witness(program: Any, before: State) -> dict[str, Json]:
         slot = (op.kind.surface, *(op.path if isinstance(op.path, tuple) else (op.path,)))
         slot = (*slot, op.value) if op.kind.surface == "listeners" and op.value is not ABSENT else slot
         content = get_slot(before, slot)
-        found[op.witness_key] = None if content is ABSENT else shape_of(slot[0]).to_json(content)
+        found[op.witness_key] = None if content is ABSENT else SURFACES[slot[0]].slot_to_json(content)
         found[f"{op.witness_key}_existed"] = content is not ABSENT
     return found

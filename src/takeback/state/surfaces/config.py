@@ -14,7 +14,7 @@ from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.record import name_of
 from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.tree import Path
-from takeback.state.treed import TreeSurface, bind, capture, restore
+from takeback.state.tree_surface import TreeSurface, bind, capture, restore
 from takeback.state.values import MAX_DEPTH, freeze, same, thaw
 
 _EXTREMES = (0.0, 1.0, 0, 300, "", None, True, False, (), EMPTY, -1)

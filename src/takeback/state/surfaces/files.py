@@ -21,7 +21,7 @@ from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Ta
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.tree import Path
-from takeback.state.treed import TreeSurface, capture, restore
+from takeback.state.tree_surface import TreeSurface, capture, restore
 from takeback.state.values import MAX_TEXT, text
 
 MAX_PATH: Final = 512
@@ -71,6 +71,7 @@ class Files(TreeSurface):
     """Sandbox path → {content, mode}."""
 
     name = "files"
+    strict = True
     kinds = (
         Kind("capture_file", Stage.CAPTURE, Level.L1, "files", capture, witness=Takes.MUST),
         Kind(
@@ -154,6 +155,19 @@ class Files(TreeSurface):
             return {"content": content.content.decode(), "mode": mode}
         except UnicodeDecodeError:
             return {"base64": base64.b64encode(content.content).decode(), "mode": mode}
+
+    def slot_to_json(self, content: Any) -> Any:
+        """Return a file's text or bytes and mode; a directory's names."""
+        if isinstance(content, PMap):
+            return {"directory": {name: self.slot_to_json(node) for name, node in content.items()}}
+        return self.describe(content)
+
+    def slot_from_json(self, raw: Any, path: Path) -> Any:
+        """Return a file, or a directory with what is in it."""
+        if "directory" in raw:
+            return PMap({name: self.slot_from_json(node, (*path, name)) for name, node in raw["directory"].items()})
+        content = raw["content"].encode() if "content" in raw else base64.b64decode(raw["base64"])
+        return File(content, int(raw["mode"], 8))
 
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare existence, content and mode."""

@@ -13,11 +13,20 @@ from typing import Any
 from takeback.errors import InputError
 from takeback.state.address import Address
 from takeback.state.chain import NO_LINKS, Chain, Link, Place
+from takeback.state.chain_slots import (
+    alike_links,
+    chain_from_json,
+    chain_to_json,
+    differing_links,
+    keep_places,
+    link_from_json,
+    link_to_json,
+)
 from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.record import canonical_record, equivalent_records, mapping, name_of, read_record
 from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.surface import Change, Component, Edit, Surface
+from takeback.state.surface import Change, Component, Edit, Path, Surface
 from takeback.state.values import text, thaw
 
 
@@ -44,9 +53,10 @@ def add(value: PMap, op: Operation) -> tuple[PMap, Place]:
 
 def restore(value: PMap, op: Operation, captured: Captured) -> PMap:
     """Bind again what was bound: all callbacks of the event, or the captured one at its place."""
-    if captured.part is None:
-        return value.drop(op.path) if captured.content is ABSENT else value.put(op.path, captured.content)
     chain: Chain = value.get(op.path, NO_LINKS)
+    if captured.part is None:
+        before: Chain = NO_LINKS if captured.content is ABSENT else captured.content
+        return _bound(value, op.path, before.reaching(chain.reach))
     link = captured.content
     return _bound(value, op.path, chain.drop(captured.part) if link is ABSENT else chain.put(link))
 
@@ -55,13 +65,15 @@ def unregister(value: PMap, op: Operation, captured: Captured | None) -> PMap:
     """Unbind the event, or the callback named by `value`; with a witness, restore."""
     if captured is not None:
         return restore(value, op, captured)
+    chain: Chain = value.get(op.path, NO_LINKS)
     if op.value is ABSENT:
-        return value.drop(op.path)
-    return _bound(value, op.path, value.get(op.path, NO_LINKS).drop(op.value))
+        return _bound(value, op.path, NO_LINKS.reaching(chain.reach))
+    return _bound(value, op.path, chain.drop(op.value))
 
 
 def _bound(value: PMap, event: str, chain: Chain) -> PMap:
-    return value.put(event, chain) if len(chain) else value.drop(event)
+    """Bind a chain to an event; an emptied one stays for the places it knows, though it counts for nothing."""
+    return value.drop(event) if chain.reach is None else value.put(event, chain)
 
 
 _CALLBACK = {"type": "string", "minLength": 1, "maxLength": 80}
@@ -136,11 +148,13 @@ class Listeners(Surface):
 
     def write(self, value: PMap) -> Any:
         """Write a mapping of events to lists of callbacks."""
-        return {event: [thaw(link.record) for link in chain] for event, chain in value.items()}
+        return {event: [thaw(link.record) for link in chain] for event, chain in value.items() if len(chain)}
 
     def canonical(self, value: PMap) -> Any:
         """Write canonical callbacks."""
-        return {event: [canonical_record(link.record) for link in chain] for event, chain in value.items()}
+        return {
+            event: [canonical_record(link.record) for link in chain] for event, chain in value.items() if len(chain)
+        }
 
     def describe(self, content: Any) -> Any:
         """Return the callbacks in order, or the one that was captured."""
@@ -149,8 +163,9 @@ class Listeners(Surface):
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
         """Yield the events whose callbacks differ."""
         for event, one, two in before.candidates(after):
-            if not self.equivalent(one, two):
-                yield Change(Address(self.name, event), one, two)
+            old, new = _callbacks(one), _callbacks(two)
+            if not self.equivalent(old, new):
+                yield Change(Address(self.name, event), old, new)
 
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare the callbacks bound, in order."""
@@ -216,9 +231,62 @@ class Listeners(Surface):
         """Return the number of callbacks."""
         return sum(len(value[event]) for event in value)
 
+    def slot_written(self, op: Operation) -> Path | None:
+        """Each callback of an event is a slot, unless the whole event is meant."""
+        return (op.path, op.value["id"]) if isinstance(op.value, PMap) else None
+
+    def get_slot(self, part: PMap, path: Path) -> Any:
+        """Return the callback with its place."""
+        return part.get(path[0], NO_LINKS).find(path[1]) or ABSENT
+
+    def put_slot(self, part: PMap, path: Path, content: Any) -> PMap:
+        """Bind or unbind the callback."""
+        chain: Chain = part.get(path[0], NO_LINKS)
+        return _bound(part, path[0], chain.drop(path[1]) if content is ABSENT else chain.put(content))
+
+    def differing(self, before: PMap, after: PMap) -> Iterator[Path]:
+        """Yield callbacks that came, went, changed or stand elsewhere."""
+        for event, one, two in before.candidates(after):
+            old, new = (NO_LINKS if chain is ABSENT else chain for chain in (one, two))
+            yield from ((event, name) for name in differing_links(old, new))
+
+    def alike(self, one: Any, two: Any) -> bool:
+        """Compare record and place."""
+        return alike_links(one, two)
+
+    def slot_to_json(self, content: Link) -> Any:
+        """Return place and record."""
+        return link_to_json(content)
+
+    def slot_from_json(self, raw: Any, path: Path) -> Link:
+        """Return the callback; its id ends the path."""
+        return link_from_json(raw, path[-1], self.slot_title(path))
+
+    def dump(self, part: PMap) -> Any:
+        """Return callbacks by event and id, each with its place."""
+        return {event: chain_to_json(chain) for event, chain in part.items()}
+
+    def load(self, raw: Any) -> PMap:
+        """Return chains by event."""
+        return PMap({event: chain_from_json(chain, self.name) for event, chain in raw.items()})
+
+    def kept(self, part: PMap) -> bool:
+        """Emptied events still know which places were used."""
+        return bool(part)
+
+    def placed(self, fresh: PMap, known: PMap) -> PMap:
+        """Keep the places of callbacks that have not moved, and what emptied events know."""
+        events = {event: keep_places(fresh.get(event, NO_LINKS), chain) for event, chain in known.items()}
+        return PMap({**dict(fresh.items()), **events})
+
     def overlaps(self, one: Operation, two: Operation) -> bool:
         """Callbacks of one event are ordered, so operations on it can see each other."""
         return bool(one.path == two.path)
+
+
+def _callbacks(chain: Any) -> Any:
+    """What counts of an event's chain: an empty one is no event."""
+    return chain if chain is not ABSENT and len(chain) else ABSENT
 
 
 def _callback(op: Operation) -> str:

@@ -13,6 +13,15 @@ from typing import Any
 from takeback.errors import InputError, OperationFailed
 from takeback.state.address import Address
 from takeback.state.chain import NO_LINKS, Chain, Link, Place
+from takeback.state.chain_slots import (
+    alike_links,
+    chain_from_json,
+    chain_to_json,
+    differing_links,
+    keep_places,
+    link_from_json,
+    link_to_json,
+)
 from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.record import (
@@ -24,7 +33,7 @@ from takeback.state.record import (
     whole_number,
 )
 from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.surface import Change, Component, Edit, Surface
+from takeback.state.surface import Change, Component, Edit, Path, Surface
 from takeback.state.values import text, thaw
 
 DEFAULT_PRIORITY = 100
@@ -43,24 +52,25 @@ def add(value: Chain, op: Operation) -> tuple[Chain, Place]:
     record = op.value
     if op.spot is not None and op.spot.priority is not None:
         record = record.put("priority", op.spot.priority)
-    chain, link = value.insert(_position(value, op), op.target, record)
+    chain, link = _inserted(value, op, record)
     return chain, link.place
 
 
-def _position(value: Chain, op: Operation) -> int:
-    spot, others = op.spot, [link for link in value.links if link.id != op.target]
+def _inserted(value: Chain, op: Operation, record: PMap) -> tuple[Chain, Link]:
+    spot = op.spot
     if spot is None:
-        return len(others)
+        return value.insert(len(value), op.target, record)
     if spot.index is not None:
-        return spot.index
+        return value.insert(spot.index, op.target, record)
     if spot.priority is not None:
-        later = (at for at, link in enumerate(others) if link.record["priority"] > spot.priority)
-        return next(later, len(others))
+        wanted = spot.priority
+        at = value.position(lambda link: link.record["priority"] > wanted, without=op.target)
+        return value.insert(at, op.target, record)
     anchor = spot.before if spot.before is not None else spot.after
-    found = next((at for at, link in enumerate(others) if link.id == anchor), None)
+    found = value.insert_beside(str(anchor), op.target, record, after=spot.before is None)
     if found is None:
         raise OperationFailed(f"there is no middleware {anchor!r} to stand next to")
-    return found if spot.before is not None else found + 1
+    return found
 
 
 def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
@@ -137,14 +147,12 @@ class Middleware(Surface):
 
     def diff(self, before: Chain, after: Chain) -> Iterator[Change]:
         """Yield elements that came, went or changed, and those that moved against the others."""
-        if before is after or before.links == after.links:
+        if before is after:
             return
-        old: dict[str, Any] = {link.id: link for link in before}
-        new: dict[str, Any] = {link.id: link for link in after}
-        for name in old | new:
-            one, two = old.get(name, ABSENT), new.get(name, ABSENT)
-            if not self.equivalent(one, two):
-                yield Change(Address(self.name, name), one, two)
+        for name, one, two in before.differences(after):
+            content, other = ABSENT if one is None else one, ABSENT if two is None else two
+            if not self.equivalent(content, other):
+                yield Change(Address(self.name, name), content, other)
         for name in sorted(before.moved(after)):
             yield Change(Address(self.name, name), f"position {before.index(name)}", f"position {after.index(name)}")
 
@@ -213,6 +221,50 @@ class Middleware(Surface):
     def size(self, value: Chain) -> int:
         """Return the length of the chain."""
         return len(value)
+
+    def slot_written(self, op: Operation) -> Path | None:
+        """Each id is a slot, unless the whole chain is meant."""
+        return None if op.target == WHOLE else (op.target,)
+
+    def get_slot(self, part: Chain, path: Path) -> Any:
+        """Return the element with its place."""
+        return part.find(path[0]) or ABSENT
+
+    def put_slot(self, part: Chain, path: Path, content: Any) -> Chain:
+        """Put the element at its own place, or take it out."""
+        return part.drop(path[0]) if content is ABSENT else part.put(content)
+
+    def differing(self, before: Chain, after: Chain) -> Iterator[Path]:
+        """Yield elements that came, went, changed or stand elsewhere."""
+        return ((name,) for name in differing_links(before, after))
+
+    def alike(self, one: Any, two: Any) -> bool:
+        """Compare record and place."""
+        return alike_links(one, two)
+
+    def slot_to_json(self, content: Link) -> Any:
+        """Return place and record."""
+        return link_to_json(content)
+
+    def slot_from_json(self, raw: Any, path: Path) -> Link:
+        """Return the element; its id ends the path."""
+        return link_from_json(raw, path[-1], self.slot_title(path))
+
+    def dump(self, part: Chain) -> Any:
+        """Return elements by id, each with its place, and how far places reach."""
+        return chain_to_json(part)
+
+    def load(self, raw: Any) -> Chain:
+        """Return the elements in the order of their places."""
+        return chain_from_json(raw, self.name)
+
+    def kept(self, part: Chain) -> bool:
+        """An empty chain still knows which places were used."""
+        return part.reach is not None
+
+    def placed(self, fresh: Chain, known: Chain) -> Chain:
+        """Keep the places of elements that have not moved."""
+        return keep_places(fresh, known)
 
     def overlaps(self, one: Operation, two: Operation) -> bool:
         """Adding reads the order, so two operations on one chain can always see each other."""

@@ -14,7 +14,7 @@ from itertools import combinations, product
 from typing import Any
 
 from takeback.errors import InputError, OperationFailed, ProgramTooLarge
-from takeback.state.keyed import KeyedSurface, capture
+from takeback.state.keyed_surface import KeyedSurface, capture
 from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.record import canonical_record, equivalent_records, name_of, read_record
@@ -54,6 +54,7 @@ class Resources(KeyedSurface):
     """Key → {kind, address, lifecycle}."""
 
     name = "resources"
+    exclusive = True
     kinds = (
         Kind("capture_socket", Stage.CAPTURE, Level.L1, "resources", capture, witness=Takes.MUST),
         Kind(
@@ -132,6 +133,12 @@ class Resources(KeyedSurface):
     def generic(self, key: str, salt: str) -> PMap:
         """Return a socket of its own, at an address no program names."""
         return _socket("tcp://127.0.0.1:0", lifecycle=f"{salt}-{key}")
+
+    def claim(self, content: Any) -> str | None:
+        """The address, unless it is chosen by the system."""
+        if content is ABSENT or content["address"].endswith(":0"):
+            return None
+        return str(content["address"])
 
     def clear(self, ops: Sequence[Operation]) -> list[dict[str, Any]]:
         """Let go of all touched keys first where several are touched: they may have swapped addresses."""

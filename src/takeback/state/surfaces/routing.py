@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from takeback.errors import InputError
-from takeback.state.keyed import KeyedSurface, keyed_kinds
+from takeback.state.keyed_surface import KeyedSurface, keyed_kinds
 from takeback.state.operation import Level, Operation
 from takeback.state.pmap import PMap
 from takeback.state.record import name_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from takeback.state.keyed import KeyedSurface, keyed_kinds
+from takeback.state.keyed_surface import KeyedSurface, keyed_kinds
 from takeback.state.operation import Level
 from takeback.state.pmap import EMPTY, PMap
 from takeback.state.record import canonical_record, equivalent_records, mapping, name_of, read_record

@@ -12,8 +12,8 @@ from takeback.lab.snapshots.method import Attempt, right, tidy
 from takeback.lab.snapshots.rows import changed, rows_of, state_of
 from takeback.lab.snapshots.situations import PROTOCOLS, inserts_middleware, situation
 from takeback.lab.tasks import load
+from takeback.state.slots import same_content
 from takeback.undo import Plan
-from takeback.undo.slots import same_content
 
 TASKS = snapshots.cohort(12)
 SOME = load("fresh")[::5]

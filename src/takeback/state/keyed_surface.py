@@ -17,7 +17,7 @@ from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Ta
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.record import name_of
 from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.surface import Change, Component, Edit, Surface
+from takeback.state.surface import Change, Component, Edit, Path, Surface
 from takeback.state.values import same, thaw
 
 MAX_ENTRIES = 2_000_000
@@ -170,6 +170,42 @@ class KeyedSurface(Surface):
     def size(self, value: PMap) -> int:
         """Return the number of keys."""
         return len(value)
+
+    def slot_written(self, op: Operation) -> Path | None:
+        """Each key is a slot."""
+        return (op.path,)
+
+    def get_slot(self, part: PMap, path: Path) -> Any:
+        """Return what the key is bound to."""
+        return part.get(path[0], ABSENT)
+
+    def put_slot(self, part: PMap, path: Path, content: Any) -> PMap:
+        """Bind or unbind the key."""
+        return part.drop(path[0]) if content is ABSENT else part.put(path[0], content)
+
+    def differing(self, before: PMap, after: PMap) -> Iterator[Path]:
+        """Yield keys bound to different contents."""
+        return ((key,) for key, one, two in before.candidates(after) if not same(one, two))
+
+    def alike(self, one: Any, two: Any) -> bool:
+        """Compare by type and value."""
+        return same(one, two)
+
+    def slot_to_json(self, content: Any) -> Any:
+        """Return the content as it stands in a state file."""
+        return self.describe(content)
+
+    def slot_from_json(self, raw: Any, path: Path) -> Any:
+        """Read the content as from a state file."""
+        return self.content(path[0], raw, self.slot_title(path))
+
+    def dump(self, part: PMap) -> Any:
+        """Return contents by key."""
+        return {key: self.slot_to_json(content) for key, content in part.items()}
+
+    def load(self, raw: Any) -> PMap:
+        """Read contents by key."""
+        return PMap({key: self.slot_from_json(item, (key,)) for key, item in raw.items()})
 
 
 def _binding(key: str, content: Any) -> Edit:

@@ -17,6 +17,7 @@ from takeback.state.operation import Captured, Operation
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.surface import Change, Component, Edit, Surface
 from takeback.state.tree import Path
+from takeback.state.values import freeze, same, thaw
 
 
 def capture(value: PMap, op: Operation) -> Captured:
@@ -43,6 +44,7 @@ class TreeSurface(Surface):
     """Paths to contents in nested `PMap`s."""
 
     empty: PMap = EMPTY
+    nested = True
 
     @abstractmethod
     def join(self, path: Path) -> str:
@@ -129,6 +131,50 @@ class TreeSurface(Surface):
     def size(self, value: PMap) -> int:
         """Return the number of leaves and empty containers."""
         return sum(1 for _ in tree.leaves(value))
+
+    def slot_written(self, op: Operation) -> Path | None:
+        """Each path is a slot."""
+        return tuple(op.path)
+
+    def get_slot(self, part: PMap, path: Path) -> Any:
+        """Return what stands at the path."""
+        return tree.get(part, path)
+
+    def put_slot(self, part: PMap, path: Path, content: Any) -> PMap:
+        """Put content at the path, containers made on the way; or remove the node."""
+        return tree.drop(part, path) if content is ABSENT else tree.put(part, path, content)
+
+    def differing(self, before: PMap, after: PMap) -> Iterator[Path]:
+        """Yield the highest paths that differ in more than what they contain."""
+        for name, one, two in before.candidates(after):
+            if type(one) is PMap and type(two) is PMap:
+                yield from ((name, *rest) for rest in self.differing(one, two))
+            elif not self.alike(one, two):
+                yield (name,)
+
+    def alike(self, one: Any, two: Any) -> bool:
+        """Compare by type and value."""
+        return same(one, two)
+
+    def slot_to_json(self, content: Any) -> Any:
+        """Return plain JSON."""
+        return thaw(content)
+
+    def slot_from_json(self, raw: Any, path: Path) -> Any:
+        """Return frozen JSON."""
+        return freeze(raw, self.slot_title(path))
+
+    def dump(self, part: PMap) -> Any:
+        """Return the tree as one content."""
+        return self.slot_to_json(part)
+
+    def load(self, raw: Any) -> Any:
+        """Return the tree from one content."""
+        return self.slot_from_json(raw, ())
+
+    def slot_title(self, path: Path) -> str:
+        """Return the path's address."""
+        return str(self.address(path)) if path else self.name
 
 
 def _setting(path: Path, content: Any) -> Edit:

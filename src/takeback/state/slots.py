@@ -1,0 +1,89 @@
+"""Slots of whole states: the smallest things an operation writes and an undo takes back.
+
+A slot is a path: the surface, then a key, a config or file path, a middleware id, or an event and a callback, and
+for what was edited inside one more name for the part. What is particular to a surface is in the surface.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from takeback.state.harness_state import State
+from takeback.state.operation import Level, Operation
+from takeback.state.pmap import ABSENT
+from takeback.state.surface import SURFACES, Path
+
+Slot = tuple[str, ...]
+
+
+def slot_key(slot: Slot) -> str:
+    """Return the slot as a journal's index knows it."""
+    return json.dumps(slot, separators=(",", ":"))
+
+
+def slot_of_key(key: str) -> Slot:
+    """Return the slot an index key stands for."""
+    return tuple(json.loads(key))
+
+
+def slot_title(slot: Slot) -> str:
+    """Return a slot as people write it."""
+    return SURFACES[slot[0]].slot_title(slot[1:]) if slot[0] in SURFACES else "/".join(slot)
+
+
+def dump_state(state: State) -> dict[str, Any]:
+    """Return the state as JSON that brings back every place; surfaces that are empty are left out."""
+    return {
+        name: surface.dump(part)
+        for name, surface in SURFACES.items()
+        if (part := state.part(name)) is not surface.empty and surface.kept(part)
+    }
+
+
+def load_state(raw: Any) -> State:
+    """Return the state that `dump_state` wrote down."""
+    return State({name: SURFACES[name].load(part) for name, part in raw.items()})
+
+
+def get_slot(state: State, slot: Slot) -> Any:
+    """Return the content of a slot in a state."""
+    return SURFACES[slot[0]].get_slot(state.part(slot[0]), slot[1:])
+
+
+def put_slots(state: State, contents: Iterable[tuple[Slot, Any]]) -> State:
+    """Return the state with other contents in some slots, set in the order given."""
+    parts = state.parts.copy()
+    for slot, content in contents:
+        name = slot[0]
+        part = parts[name] if name in parts else state.part(name)
+        parts[name] = SURFACES[name].put_slot(part, slot[1:], content)
+    return State.of(parts)
+
+
+def differing_slots(before: State, after: State) -> Iterator[Slot]:
+    """Yield the slots in which two states differ; cost follows what changed."""
+    for name, surface in SURFACES.items():
+        one, two = before.part(name), after.part(name)
+        if one is not two:
+            yield from ((name, *path) for path in surface.differing(one, two))
+
+
+def same_content(slot: Slot, one: Any, two: Any) -> bool:
+    """Tell whether a slot holds the same in both, place included."""
+    if one is two:
+        return True
+    if one is ABSENT or two is ABSENT:
+        return False
+    return SURFACES[slot[0]].alike(one, two)
+
+
+def slots_written(op: Operation, before: Any, after: Any) -> Iterator[Path]:
+    """Yield the slots that `op` wrote: its own (also where the value was the same), or whatever differs."""
+    surface = SURFACES[op.kind.surface]
+    own = surface.slot_written(op) if Level.L1.includes(op.kind.level) else None
+    if own is not None:
+        yield own
+    else:
+        yield from surface.differing(before, after)
