@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from takeback.errors import InputError, LimitError
+from takeback.state import inside
 from takeback.state.address import Address
+from takeback.state.inside import differing_parts, get_part, put_part
 from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.record import name_of
@@ -176,20 +178,34 @@ class KeyedSurface(Surface):
         return (op.path,)
 
     def get_slot(self, part: PMap, path: Path) -> Any:
-        """Return what the key is bound to."""
-        return part.get(path[0], ABSENT)
+        """Return what the key is bound to, or a part of that."""
+        content = part.get(path[0], ABSENT)
+        return content if len(path) == 1 else get_part(content, path[1])
 
     def put_slot(self, part: PMap, path: Path, content: Any) -> PMap:
-        """Bind or unbind the key."""
+        """Bind or unbind the key, or write a part of what it is bound to."""
+        if len(path) > 1:
+            there = part.get(path[0], ABSENT)
+            gone = there is ABSENT and content is ABSENT
+            return part if gone else part.put(path[0], put_part(there, path[1], content))
         return part.drop(path[0]) if content is ABSENT else part.put(path[0], content)
 
     def differing(self, before: PMap, after: PMap) -> Iterator[Path]:
-        """Yield keys bound to different contents."""
-        return ((key,) for key, one, two in before.candidates(after) if not same(one, two))
+        """Yield keys bound to different contents, or the parts of one that was edited inside."""
+        for key, one, two in before.candidates(after):
+            parts = differing_parts(one, two)
+            if parts is not None:
+                yield from ((key, part) for part in parts)
+            elif not self.alike(one, two):
+                yield (key,)
 
     def alike(self, one: Any, two: Any) -> bool:
-        """Compare by type and value."""
-        return same(one, two)
+        """Compare by type and value, identities of parts included."""
+        return inside.alike(one, two)
+
+    def placed(self, fresh: PMap, known: PMap) -> PMap:
+        """Keep the identities of parts that are still there."""
+        return PMap({key: inside.adopted(content, known.get(key, ABSENT)) for key, content in fresh.items()})
 
     def slot_to_json(self, content: Any) -> Any:
         """Return the content as it stands in a state file."""

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from takeback.errors import OperationFailed
+from takeback.state.inside import get_part, put_part
+from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 
 Path = tuple[str, ...]
@@ -20,7 +22,7 @@ def get(root: PMap, path: Path) -> Any:
     node: Any = root
     for name in path:
         if type(node) is not PMap:
-            return ABSENT
+            return get_part(node, name) if is_part(name) else ABSENT
         node = node.get(name, ABSENT)
     return node
 
@@ -44,6 +46,8 @@ def put(node: PMap, path: Path, value: Any, at: int = 0) -> PMap:
     if child is ABSENT:
         child = EMPTY
     elif type(child) is not PMap:
+        if is_part(path[at + 1]):
+            return node.put(name, put_part(child, path[at + 1], value))
         raise OperationFailed(f"{'/'.join(path[: at + 1])!r} is in the way of {'/'.join(path)!r}")
     return node.put(name, put(child, path, value, at + 1))
 
@@ -55,7 +59,8 @@ def drop(node: PMap, path: Path, at: int = 0) -> PMap:
         return node.drop(name)
     child = node.get(name, ABSENT)
     if type(child) is not PMap:
-        return node
+        gone = is_part(path[at + 1]) and child is not ABSENT
+        return node.put(name, put_part(child, path[at + 1], ABSENT)) if gone else node
     rest = drop(child, path, at + 1)
     return node if rest is child else node.put(name, rest)
 

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from takeback.errors import OperationFailed
-from takeback.state import tree
+from takeback.state import inside, tree
 from takeback.state.address import Address
+from takeback.state.inside import differing_parts, slot_content_from_json, slot_content_to_json
 from takeback.state.operation import Captured, Operation
+from takeback.state.parts import is_part, part_title
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.surface import Change, Component, Edit, Surface
 from takeback.state.tree import Path
-from takeback.state.values import freeze, same, thaw
 
 
 def capture(value: PMap, op: Operation) -> Captured:
@@ -149,20 +150,26 @@ class TreeSurface(Surface):
         for name, one, two in before.candidates(after):
             if type(one) is PMap and type(two) is PMap:
                 yield from ((name, *rest) for rest in self.differing(one, two))
+            elif (parts := differing_parts(one, two)) is not None:
+                yield from ((name, part) for part in parts)
             elif not self.alike(one, two):
                 yield (name,)
 
     def alike(self, one: Any, two: Any) -> bool:
-        """Compare by type and value."""
-        return same(one, two)
+        """Compare by type and value, identities of parts included."""
+        return inside.alike(one, two)
 
     def slot_to_json(self, content: Any) -> Any:
-        """Return plain JSON."""
-        return thaw(content)
+        """Return JSON with the identities of parts."""
+        return slot_content_to_json(content)
 
     def slot_from_json(self, raw: Any, path: Path) -> Any:
-        """Return frozen JSON."""
-        return freeze(raw, self.slot_title(path))
+        """Return the content that `slot_to_json` wrote down."""
+        return slot_content_from_json(raw, path[-1] if path else "", self.slot_title(path))
+
+    def placed(self, fresh: PMap, known: PMap) -> Any:
+        """Keep the identities of parts that are still there."""
+        return inside.adopted(fresh, known)
 
     def dump(self, part: PMap) -> Any:
         """Return the tree as one content."""
@@ -173,7 +180,9 @@ class TreeSurface(Surface):
         return self.slot_from_json(raw, ())
 
     def slot_title(self, path: Path) -> str:
-        """Return the path's address."""
+        """Return the path's address, and of a part which one it is."""
+        if path and is_part(path[-1]):
+            return f"{self.address(path[:-1])} {part_title(path[-1])}"
         return str(self.address(path)) if path else self.name
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from typing import Any, Final
 
@@ -21,6 +22,18 @@ _MOST_DIGITS: Final = 400
 MAX_TEXT: Final = 1_000_000
 MAX_INT: Final = 2**63 - 1
 MAX_ITEMS: Final = 10_000
+MARK: Final = "\x1f"
+"""Begins the name of a part in a slot, and no key of a mapping."""
+
+
+class Whole(ABC):
+    """A value that keeps track of its parts; it means what `whole` returns."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def whole(self) -> Any:
+        """Return the plain value."""
 
 
 def freeze(raw: Any, where: str, *, depth: int = 0) -> Any:
@@ -48,7 +61,7 @@ def freeze(raw: Any, where: str, *, depth: int = 0) -> Any:
         _bounded(len(raw), where)
         return PMap(
             {
-                text(key, f"{where} key"): freeze(item, f"{where}.{_short(key)}", depth=depth + 1)
+                key_of(key, f"{where} key"): freeze(item, f"{where}.{_short(key)}", depth=depth + 1)
                 for key, item in raw.items()
             }
         )
@@ -56,6 +69,14 @@ def freeze(raw: Any, where: str, *, depth: int = 0) -> Any:
         _bounded(len(raw), where)
         return tuple(freeze(item, f"{where}[{at}]", depth=depth + 1) for at, item in enumerate(raw))
     raise InputError(where, found=kind.__name__, expected="a JSON value")
+
+
+def key_of(raw: Any, where: str) -> str:
+    """Return the key of a mapping, or raise."""
+    found = text(raw, where)
+    if found[:1] == MARK:
+        raise InputError(where, found=repr(raw), expected="a key that does not begin with U+001F")
+    return found
 
 
 def _short(key: str) -> str:
@@ -88,6 +109,8 @@ def thaw(value: Any) -> Any:
         return {key: thaw(item) for key, item in value.items()}
     if kind is tuple:
         return [thaw(item) for item in value]
+    if isinstance(value, Whole):
+        return thaw(value.whole())
     return value
 
 
@@ -97,7 +120,7 @@ def same(one: Any, two: Any) -> bool:
         return True
     kind = type(one)
     if kind is not type(two):
-        return False
+        return _same_whole(one, two)
     if kind is PMap:
         return one == two  # type: ignore[no-any-return]
     if kind is tuple:
@@ -105,6 +128,13 @@ def same(one: Any, two: Any) -> bool:
     if kind is float:
         return one == two and math.copysign(1.0, one) == math.copysign(1.0, two)
     return bool(one == two)
+
+
+def _same_whole(one: Any, two: Any) -> bool:
+    """Compare values of different types: equal only where one of them keeps track of its parts."""
+    if isinstance(one, Whole):
+        return same(one.whole(), two)
+    return isinstance(two, Whole) and same(one, two.whole())
 
 
 def encode(plain: Any) -> str:

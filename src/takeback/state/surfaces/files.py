@@ -12,14 +12,18 @@ import hashlib
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from takeback.errors import InputError, LimitError, OperationFailed
 from takeback.state import tree
+from takeback.state.chain import Link
+from takeback.state.chain_slots import link_from_json, link_to_json
+from takeback.state.inside import Partial
 from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
+from takeback.state.parts import Parts, is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.strategy import EXISTENCE, Strategy
+from takeback.state.text import Text
 from takeback.state.tree import Path
 from takeback.state.tree_surface import TreeSurface, capture, restore
 from takeback.state.values import MAX_TEXT, text
@@ -32,17 +36,62 @@ KEEP_MODE: Final = -1
 _MODE = re.compile(r"0[0-7]{3}")
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """One file's content and permission bits."""
+class File(Partial):
+    """One file's content and permission bits; a UTF-8 file that was edited inside keeps track of its lines."""
 
-    content: bytes
-    mode: int = DEFAULT_MODE
+    __slots__ = ("_content", "_text", "mode")
+
+    def __init__(self, content: bytes | Text, mode: int = DEFAULT_MODE) -> None:
+        self.mode = mode
+        text = type(content) is Text
+        self._text = cast("Text", content) if text else None
+        self._content = None if text else cast("bytes", content)
+
+    @property
+    def content(self) -> bytes:
+        """The bytes."""
+        if self._content is None:
+            self._content = b"" if self._text is None else self._text.whole().encode()
+        return self._content
 
     @property
     def digest(self) -> str:
         """Return the SHA-256 of the content."""
         return hashlib.sha256(self.content).hexdigest()
+
+    def parts(self) -> Text | None:
+        """Return the lines; None where the content is not UTF-8."""
+        if self._text is not None:
+            return self._text
+        try:
+            return Text.of(self.content.decode())
+        except UnicodeDecodeError:
+            return None
+
+    def holding(self, parts: Parts) -> File:
+        """Return the file with other lines."""
+        return File(parts, self.mode) if isinstance(parts, Text) else self
+
+    @property
+    def edited(self) -> bool:
+        """Whether its lines have identities."""
+        return self._text is not None
+
+    @property
+    def frame(self) -> int:
+        """The permission bits."""
+        return self.mode
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, File):
+            return NotImplemented
+        return self is other or (self.mode == other.mode and self.content == other.content)
+
+    def __hash__(self) -> int:
+        return hash((self.content, self.mode))
+
+    def __repr__(self) -> str:
+        return f"File(content={self.content!r}, mode={self.mode})"
 
 
 def write_file(value: PMap, op: Operation) -> tuple[PMap, None]:
@@ -157,17 +206,24 @@ class Files(TreeSurface):
             return {"base64": base64.b64encode(content.content).decode(), "mode": mode}
 
     def slot_to_json(self, content: Any) -> Any:
-        """Return a file's text or bytes and mode; a directory's names."""
+        """Return a file's text or bytes and mode, with the identities of its lines; a directory's names."""
         if isinstance(content, PMap):
             return {"directory": {name: self.slot_to_json(node) for name, node in content.items()}}
-        return self.describe(content)
+        if isinstance(content, Link):
+            return link_to_json(content)
+        text = content.parts() if content.edited else None
+        return self.describe(content) if text is None else {"lines": text.to_json(), "mode": f"{content.mode:04o}"}
 
     def slot_from_json(self, raw: Any, path: Path) -> Any:
-        """Return a file, or a directory with what is in it."""
+        """Return a file, or a directory with what is in it, or a line of a file."""
+        if path and is_part(path[-1]):
+            return link_from_json(raw, path[-1][1:], self.slot_title(path))
         if "directory" in raw:
             return PMap({name: self.slot_from_json(node, (*path, name)) for name, node in raw["directory"].items()})
-        content = raw["content"].encode() if "content" in raw else base64.b64decode(raw["base64"])
-        return File(content, int(raw["mode"], 8))
+        mode = int(raw["mode"], 8)
+        if "lines" in raw:
+            return File(Text.from_json(raw["lines"], self.slot_title(path)), mode)
+        return File(raw["content"].encode() if "content" in raw else base64.b64decode(raw["base64"]), mode)
 
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare existence, content and mode."""

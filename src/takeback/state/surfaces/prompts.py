@@ -14,6 +14,7 @@ class Prompts(KeyedSurface):
     """Name → template text."""
 
     name = "prompts"
+    nested = True
     kinds = keyed_kinds(
         "prompts",
         Level.L0,

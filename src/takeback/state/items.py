@@ -1,0 +1,150 @@
+"""Lists whose items can be added, removed and taken back one by one."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any, Self
+
+from takeback.errors import OperationFailed
+from takeback.state.align import align
+from takeback.state.chain import Link
+from takeback.state.parts import Parts, Run, place_of
+from takeback.state.values import encode, freeze, same, thaw
+
+
+class Items(Parts):
+    """Immutable list of items with identity."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, items: tuple[Any, ...]) -> Items:
+        """Return a list that was never edited inside."""
+        new = cls.__new__(cls)
+        new._begin(items, items, len(items))
+        return new
+
+    def whole(self) -> tuple[Any, ...]:
+        """Return the items."""
+        found: list[Any] = []
+        for segment in self._segments:
+            if isinstance(segment, Run):
+                found += self._base[segment.start : segment.end]
+            else:
+                found.append(segment.record)
+        return tuple(found)
+
+    def __len__(self) -> int:
+        return sum(segment.size if isinstance(segment, Run) else 1 for segment in self._segments)
+
+    def _offset(self, run: Run, count: int) -> int:
+        return run.start + count
+
+    def _record(self, start: int, end: int) -> Any:
+        del end
+        return self._base[start]
+
+    def only(self, item: Any) -> Link:
+        """Return the one part that holds an item; it must be there exactly once."""
+        found: list[Link] = []
+        for segment in self._segments:
+            if isinstance(segment, Link):
+                if same(segment.record, item):
+                    found.append(segment)
+            else:
+                found += self._in_run(segment, item, 2 - len(found))
+            if len(found) > 1:
+                break
+        if len(found) == 1:
+            return found[0]
+        times = "is not in it" if not found else "is in it more than once"
+        raise OperationFailed(f"the item must be in the list exactly once, and {times}")
+
+    def _in_run(self, run: Run, item: Any, most: int) -> list[Link]:
+        found: list[Link] = []
+        at = run.start
+        while len(found) < most:
+            try:
+                at = self._base.index(item, at, run.end)
+            except ValueError:
+                break
+            if same(self._base[at], item):
+                number = run.first + at - run.start
+                found.append(Link(place_of(number), str(number), self._base[at]))
+            at += 1
+        return found
+
+    def nth(self, position: int) -> Link | None:
+        """Return the part at a position; None beyond the ends."""
+        if position < 0:
+            return None
+        for segment in self._segments:
+            if isinstance(segment, Link):
+                if position == 0:
+                    return segment
+                position -= 1
+            elif position < segment.size:
+                number = segment.first + position
+                return Link(place_of(number), str(number), self._base[segment.start + position])
+            else:
+                position -= segment.size
+        return None
+
+    def inserted(self, position: int, item: Any) -> Self:
+        """Return the list with an item at a position; beyond the end it is appended."""
+        size = len(self)
+        at = min(position, size)
+        return self.add(self.nth(at - 1) if at else None, self.nth(at) if at < size else None, item)[0]
+
+    def beside(self, anchor: Link, item: Any, *, after: bool) -> Self:
+        """Return the list with an item next to another one."""
+        near = self._next(anchor, after=after)
+        low, high = (anchor, near) if after else (near, anchor)
+        return self.add(low, high, item)[0]
+
+    def _next(self, link: Link, *, after: bool) -> Link | None:
+        at, segment = self._segment(link.place)
+        position = sum(s.size if isinstance(s, Run) else 1 for s in self._segments[:at])
+        if isinstance(segment, Run):
+            position += int(link.id) - segment.first
+        return self.nth(position + (1 if after else -1))
+
+    def _run_to_json(self, run: Run) -> Any:
+        return thaw(self._base[run.start : run.end])
+
+    def _run_from_json(self, raw: Any, where: str) -> Any:
+        return freeze(raw, where)
+
+    def _joined(self, pieces: list[Any]) -> Any:
+        return tuple(chain.from_iterable(pieces))
+
+    @classmethod
+    def from_json(cls, raw: Any, where: str) -> Items:
+        """Return what `to_json` wrote down."""
+        new = cls.__new__(cls)
+        new._load(raw, where)
+        new.root = new.whole()
+        return new
+
+    def revised(self, whole: Any) -> Self | None:
+        """Return the list made another one, each new item standing for the old one it is paired with."""
+        new: tuple[Any, ...] = whole
+        old = list(self.links())
+        texts = [encode(thaw(link.record)) for link in old], [encode(thaw(item)) for item in new]
+        if not set(texts[0]) & set(texts[1]):
+            return None
+        pairs = align(*texts)
+        items, near, seen = self, None, 0
+        following = [old[at] for at, _ in pairs if at is not None]
+        for at, to in pairs:
+            seen += at is not None
+            if at is not None and to is None:
+                items = items.drop(old[at].id)
+            elif at is not None and to is not None:
+                near = old[at]
+                if not same(near.record, new[to]):
+                    near = Link(near.place, near.id, new[to])
+                    items = items.put(near)
+            elif to is not None:
+                items, near = items.add(near, following[seen] if seen < len(following) else None, new[to])
+        return items
