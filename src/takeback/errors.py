@@ -43,6 +43,10 @@ class VerifierBroken(TakebackError):  # noqa: N818  (says what is broken)
     """The verifier let a planted bad recovery through; no verdict of this run may be used."""
 
 
+class EvidenceError(TakebackError):
+    """A verdict was put to a candidate for which it is no evidence; the message says why."""
+
+
 class ProgramTooLarge(TakebackError):  # noqa: N818  (says what is too large)
     """A proof would have to look at more classes of states than the bound allows."""
 
