@@ -20,6 +20,7 @@ SOURCE = ROOT / "src" / "takeback"
 MODULES = sorted(SOURCE.rglob("*.py"))
 ORDER = (
     "errors",
+    "canonical",
     "state",
     "language",
     "runtime",

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from takeback.canonical import encode
 from takeback.errors import InputError
 from takeback.language import Program
 from takeback.state import ABSENT, SURFACES, Operation, State, Surface
 from takeback.state.chain import Chain
 from takeback.state.strategy import EXISTENCE, IID, OOD, Strategy
-from takeback.state.values import encode
 
 SUITES: Final = {"Q2": 2, "Q5": 5, "Q10": 10, "Q20": 20, "Q10-narrow": 10}
 NARROW: Final = "Q10-narrow"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from takeback.canonical import encode
 from takeback.language.program import PROGRAMS, Candidate, Program
 from takeback.state import KINDS, SURFACES, Level, Operation, Stage
-from takeback.state.values import encode
 
 
 def widest_level() -> Level:

@@ -14,12 +14,12 @@ from itertools import chain, count
 from time import monotonic
 from typing import Any, Final
 
+from takeback.canonical import encode
 from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate, Program
 from takeback.runtime import forward
 from takeback.state import SURFACES, Level, Operation, State
 from takeback.state.surface import Component, Edit
-from takeback.state.values import encode
 from takeback.verify.evidence import issue
 from takeback.verify.options import MAX_SECONDS, check_seconds, the_level
 from takeback.verify.rules import PROOF
