@@ -4,6 +4,8 @@ An error says what happened, where, and what to do next. "Not recoverable", "blo
 are results, never errors.
 """
 
+from enum import StrEnum
+
 
 class TakebackError(Exception):
     """Base of all errors; `where` names the file and the place in it, `hint` the next step."""
@@ -31,12 +33,38 @@ class InputError(TakebackError):
         self.expected = expected
 
 
+class UnknownOperationError(InputError):
+    """An `op_type` that no language has, or not at this stage."""
+
+
 class LimitError(InputError):
     """An input is larger, deeper or longer than Takeback accepts (docs/formats.md lists the limits)."""
 
 
 class OperationFailed(TakebackError):  # noqa: N818  (a failed operation is an expected outcome of running it)
     """One operation could not run on this state; the program it belongs to has no effect."""
+
+
+class FaultKind(StrEnum):
+    """Why a recovery could not run, to act on; the sentence to read is in the error."""
+
+    NO_CAPTURE = "no_capture"
+    """No capture wrote the witness key that an operation names."""
+    OTHER_SURFACE = "other_surface"
+    """The witness key holds a capture of another surface."""
+    CANNOT_RUN = "cannot_run"
+    """The operation cannot run on this state."""
+    EXCEPTION = "exception"
+    """Something broke that no operation may break."""
+
+
+class RecoveryFailed(OperationFailed):
+    """An operation of a recovery program could not run: which one, and why."""
+
+    def __init__(self, message: str, *, kind: FaultKind, position: int) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.position = position
 
 
 class VerifierBroken(TakebackError):  # noqa: N818  (says what is broken)

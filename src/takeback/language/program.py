@@ -14,7 +14,7 @@ from stat import S_ISREG
 from typing import Any, Final
 
 from takeback.canonical import digest, parse
-from takeback.errors import InputError, LimitError
+from takeback.errors import InputError, LimitError, UnknownOperationError
 from takeback.state import ABSENT, KINDS, SURFACES, Contract, Operation, Spot, Stage, Takes
 from takeback.state.record import name_of, whole_number
 
@@ -120,8 +120,10 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
     kind = KINDS.get(name) if isinstance(name, str) else None
     wanted = [one.name for one in KINDS.values() if stage is None or one.stage is stage]
     if kind is None or kind.name not in wanted:
-        found = "no op_type" if name is None else name
-        raise InputError(f"{where}.op_type", found=found, expected=f"one of {', '.join(wanted)}")
+        place, expected = f"{where}.op_type", f"one of {', '.join(wanted)}"
+        if name is None:
+            raise InputError(place, found="no op_type", expected=expected)
+        raise UnknownOperationError(place, found=name, expected=expected)
     target = raw.get("target")
     if not isinstance(target, str) or not target:
         raise InputError(f"{where}.target", found=target, expected="the text of a target")
