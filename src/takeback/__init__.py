@@ -13,11 +13,12 @@ from takeback.harness.workspace import open_workspace
 from takeback.language import Candidate, candidate_schema, gate, read_candidate
 from takeback.state import Level, State, diff, register
 from takeback.synthesize.oracle import oracle
-from takeback.verify import Counterexample, Grade, Verdict, prove, round_trip, verify
+from takeback.verify import Admitted, Counterexample, Grade, Verdict, objection, prove, round_trip, verify
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Admitted",
     "Candidate",
     "Counterexample",
     "Grade",
@@ -32,6 +33,7 @@ __all__ = [
     "diff",
     "gate",
     "init_workspace",
+    "objection",
     "open_memory",
     "open_workspace",
     "oracle",

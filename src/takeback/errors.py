@@ -4,6 +4,8 @@ An error says what happened, where, and what to do next. "Not recoverable", "blo
 are results, never errors.
 """
 
+from enum import StrEnum
+
 
 class TakebackError(Exception):
     """Base of all errors; `where` names the file and the place in it, `hint` the next step."""
@@ -31,6 +33,10 @@ class InputError(TakebackError):
         self.expected = expected
 
 
+class UnknownOperationError(InputError):
+    """An `op_type` that no language has, or not at this stage."""
+
+
 class LimitError(InputError):
     """An input is larger, deeper or longer than Takeback accepts (docs/formats.md lists the limits)."""
 
@@ -39,8 +45,34 @@ class OperationFailed(TakebackError):  # noqa: N818  (a failed operation is an e
     """One operation could not run on this state; the program it belongs to has no effect."""
 
 
+class FaultKind(StrEnum):
+    """Why a recovery could not run, to act on; the sentence to read is in the error."""
+
+    NO_CAPTURE = "no_capture"
+    """No capture wrote the witness key that an operation names."""
+    OTHER_SURFACE = "other_surface"
+    """The witness key holds a capture of another surface."""
+    CANNOT_RUN = "cannot_run"
+    """The operation cannot run on this state."""
+    EXCEPTION = "exception"
+    """Something broke that no operation may break."""
+
+
+class RecoveryFailed(OperationFailed):
+    """An operation of a recovery program could not run: which one, and why."""
+
+    def __init__(self, message: str, *, kind: FaultKind, position: int) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.position = position
+
+
 class VerifierBroken(TakebackError):  # noqa: N818  (says what is broken)
     """The verifier let a planted bad recovery through; no verdict of this run may be used."""
+
+
+class EvidenceError(TakebackError):
+    """A verdict was put to a candidate for which it is no evidence; the message says why."""
 
 
 class ProgramTooLarge(TakebackError):  # noqa: N818  (says what is too large)

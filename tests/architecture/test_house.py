@@ -20,6 +20,7 @@ SOURCE = ROOT / "src" / "takeback"
 MODULES = sorted(SOURCE.rglob("*.py"))
 ORDER = (
     "errors",
+    "canonical",
     "state",
     "language",
     "runtime",
@@ -158,5 +159,5 @@ def test_the_limits_in_the_docs_are_those_of_the_code():
         "an `index` of middleware": program.MAX_INDEX,
         "counterfactual states of a split": import_module("takeback.counterfactual.suites").MAX_STATES,
         "steps of a proof": import_module("takeback.verify.proof").MAX_WORK,
-        "seconds of a verification": import_module("takeback.verify.sampled").MAX_SECONDS,
+        "seconds of a verification": import_module("takeback.verify.options").MAX_SECONDS,
     }

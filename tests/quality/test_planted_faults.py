@@ -425,7 +425,7 @@ FAULTS: list[tuple[str, Patch, str]] = [
         "the digest leaves values out",
         _attribute(
             program_module,
-            "encode",
+            "digest",
             lambda plain: repr([one["op_type"] for one in plain] if isinstance(plain, list) else plain),
         ),
         "a changed mutation is rejected",

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from takeback.canonical import compact
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.repair import show_repair
 from takeback.cli.sampling import SamplingOption, read_sampling
@@ -29,7 +30,6 @@ from takeback.synthesize.joint import Joint, joint
 from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.portfolio import repair_with_portfolio
-from takeback.synthesize.prompting import compact
 from takeback.verify import RULE_NAMES
 
 SEED_STEP = 100_000

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from takeback.canonical import compact
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.reading import CandidateFile, LanguageOption, StateOption, read_level, read_state
 from takeback.cli.sampling import SamplingOption, read_sampling
@@ -25,7 +26,6 @@ from takeback.language import load_json
 from takeback.synthesize.attempt import attempt_from
 from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Repair, Settings, Turn
-from takeback.synthesize.prompting import compact
 from takeback.verify import RULE_NAMES
 
 

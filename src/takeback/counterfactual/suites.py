@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from takeback.canonical import encode
 from takeback.errors import InputError
 from takeback.language import Program
 from takeback.state import ABSENT, SURFACES, Operation, State, Surface
 from takeback.state.chain import Chain
 from takeback.state.strategy import EXISTENCE, IID, OOD, Strategy
-from takeback.state.values import encode
 
 SUITES: Final = {"Q2": 2, "Q5": 5, "Q10": 10, "Q20": 20, "Q10-narrow": 10}
 NARROW: Final = "Q10-narrow"
@@ -82,7 +82,7 @@ def hidden_states(
 
 
 def _dev(nominal: State, mutation: Program, seed: int, suite: str, seen: set[str]) -> Sequence[State]:
-    if suite not in SUITES:
+    if not isinstance(suite, str) or suite not in SUITES:
         raise InputError("dev suite", found=suite, expected=f"one of {', '.join(SUITES)}")
     if suite == NARROW:
         made = list(_take(nominal, mutation, seed, "narrow", SUITES[suite], seen))
@@ -97,7 +97,7 @@ def _take(nominal: State, mutation: Program, seed: int, split: str, count: int, 
 
 
 def _check_count(split: str, count: int) -> None:
-    if not 0 <= count <= MAX_STATES:
+    if type(count) is not int or not 0 <= count <= MAX_STATES:
         raise InputError(f"{split} states", found=count, expected=f"a number from 0 to {MAX_STATES}")
 
 

@@ -6,10 +6,12 @@ each address at most, in the order a reader should mend them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from takeback.diagnose.visible import Visible
+from takeback.errors import FaultKind
 from takeback.language import Candidate
 from takeback.state import SURFACES, Address, Operation, Stage
 from takeback.verify import Residual
@@ -42,6 +44,12 @@ MEANING = {
 }
 
 
+_OF_FAULT: Mapping[FaultKind | None, DefectKind] = {
+    FaultKind.NO_CAPTURE: DefectKind.MISSING_CAPTURE,
+    FaultKind.OTHER_SURFACE: DefectKind.DUMMY_CAPTURE,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Defect:
     """One mistake: its kind, the address (or the message of a fault), and the surface it is on."""
@@ -54,17 +62,11 @@ class Defect:
 def defects(candidate: Candidate, seen: Visible) -> tuple[Defect, ...]:
     """What is wrong with a candidate that ran and failed."""
     found = [_of_residual(candidate, residual) for residual in seen.residuals]
-    found += [Defect(_of_fault(fault), fault, "") for fault in seen.faults]
-    for address in seen.uncovered:
-        surface = address.partition("[")[0]
-        found.append(Defect(DefectKind.OMITTED_EFFECT, address, surface))
+    found += [
+        Defect(_OF_FAULT.get(kind, DefectKind.RECOVERY_FAULT), message, "") for message, kind in seen.faults.items()
+    ]
+    found += [Defect(DefectKind.OMITTED_EFFECT, str(address), address.surface) for address in seen.uncovered]
     return tuple(dict.fromkeys(found))
-
-
-def _of_fault(fault: str) -> DefectKind:
-    if "no capture wrote" in fault:
-        return DefectKind.MISSING_CAPTURE
-    return DefectKind.DUMMY_CAPTURE if "holds a capture of" in fault else DefectKind.RECOVERY_FAULT
 
 
 def _of_residual(candidate: Candidate, residual: Residual) -> Defect:

@@ -6,8 +6,6 @@ ours and live in template files. What may be told is decided in `visible`, nowhe
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +14,7 @@ from importlib import resources
 from string import Template
 from typing import Final
 
+from takeback.canonical import compact, pretty, sha256
 from takeback.diagnose.defects import MEANING, Defect, defects, operations_for
 from takeback.diagnose.visible import Visible, visible
 from takeback.language import Candidate, Program
@@ -136,7 +135,7 @@ def _d1(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
 def _counterexample(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     if seen.example is None:
         return _d0(mutation, wrong, seen)
-    state = json.dumps(seen.example.state.write(), ensure_ascii=False, separators=(",", ":"))
+    state = compact(seen.example.state.write())
     shown = state if len(state) <= MAX_STATE_CHARS else state[:MAX_STATE_CHARS] + "…"
     return _fill("counterexample", state=shown, difference=_trace(seen.example.trip))
 
@@ -198,5 +197,4 @@ def templates(version: str = VERSION) -> Mapping[str, str]:
 
 def templates_digest(version: str = VERSION) -> str:
     """SHA-256 over the names and contents of the templates, for a lock."""
-    body = json.dumps([version, sorted(templates(version).items())], ensure_ascii=False)
-    return hashlib.sha256(body.encode("utf-8")).hexdigest()
+    return sha256(pretty([version, sorted(templates(version).items())], indent=None))

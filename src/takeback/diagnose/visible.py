@@ -6,8 +6,11 @@ that where `isolated` is asked for. A counterexample passes if it is a dev state
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from takeback.errors import FaultKind
+from takeback.state import Address
 from takeback.verify import Code, Counterexample, Residual, Trip, Verdict
 
 SHOWN_SPLITS = frozenset({"dev", "given", "proof"})
@@ -46,14 +49,14 @@ class Visible:
         return tuple(found[address] for address in sorted(found))
 
     @property
-    def uncovered(self) -> tuple[str, ...]:
+    def uncovered(self) -> tuple[Address, ...]:
         """The addresses that the mutation affects and the contract omits."""
-        return tuple(sorted({str(address) for trip in self._seen() for address in trip.uncovered}))
+        return tuple(sorted({address for trip in self._seen() for address in trip.uncovered}, key=str))
 
     @property
-    def faults(self) -> tuple[str, ...]:
-        """Why recovery could not run, each reason once."""
-        return tuple(dict.fromkeys(trip.failure for trip in self._seen() if trip.failure))
+    def faults(self) -> Mapping[str, FaultKind | None]:
+        """Why recovery could not run, each reason once, with its kind."""
+        return {trip.failure: trip.fault for trip in self._seen() if trip.failure}
 
     def _seen(self) -> tuple[Trip, ...]:
         return (*self.trips, self.example.trip) if self.example is not None else self.trips

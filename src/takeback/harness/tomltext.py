@@ -19,8 +19,8 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Item
 
+from takeback.canonical import parse
 from takeback.errors import HarnessError, InputError
-from takeback.state.values import parse
 
 ESCAPE: Final = "$json"
 _PLAIN_CONTROL = "\n\t"

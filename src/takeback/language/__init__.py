@@ -1,6 +1,6 @@
 """Operations, programs, candidates, language levels and their gate, JSON Schema."""
 
-from takeback.language.gate import OutOfLanguage, gate
+from takeback.language.gate import OutOfLanguage, gate, widest_level
 from takeback.language.program import (
     Candidate,
     Program,
@@ -25,4 +25,5 @@ __all__ = [
     "read_candidate",
     "read_operation",
     "read_program",
+    "widest_level",
 ]

@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from takeback.canonical import encode
 from takeback.language.program import PROGRAMS, Candidate, Program
-from takeback.state import SURFACES, Level, Operation, Stage
-from takeback.state.values import encode
+from takeback.state import KINDS, SURFACES, Level, Operation, Stage
+
+
+def widest_level() -> Level:
+    """Return the widest language of which any operation is installed: what is used where none is named."""
+    return max((kind.level for kind in KINDS.values()), key=lambda level: level.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,16 @@ make a later stage slow or large.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from stat import S_ISREG
 from typing import Any, Final
 
-from takeback.errors import InputError, LimitError
+from takeback.canonical import digest, parse
+from takeback.errors import InputError, LimitError, UnknownOperationError
 from takeback.state import ABSENT, KINDS, SURFACES, Contract, Operation, Spot, Stage, Takes
 from takeback.state.record import name_of, whole_number
-from takeback.state.values import encode, parse
 
 MAX_OPERATIONS: Final = 64
 MAX_FILE: Final = 4_000_000
@@ -50,7 +49,7 @@ class Candidate:
 
     def digest(self) -> str:
         """Return the SHA-256 of the whole candidate."""
-        return hashlib.sha256(encode(self.to_json()).encode()).hexdigest()
+        return digest(self.to_json())
 
     def mutation_digest(self) -> str:
         """Return the SHA-256 of the mutation, which a repair must not change."""
@@ -59,7 +58,7 @@ class Candidate:
 
 def program_digest(program: Program) -> str:
     """Return the SHA-256 of a program."""
-    return hashlib.sha256(encode([op.to_json() for op in program]).encode()).hexdigest()
+    return digest([op.to_json() for op in program])
 
 
 def infer_contract(mutation: Iterable[Operation]) -> Contract:
@@ -121,8 +120,10 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
     kind = KINDS.get(name) if isinstance(name, str) else None
     wanted = [one.name for one in KINDS.values() if stage is None or one.stage is stage]
     if kind is None or kind.name not in wanted:
-        found = "no op_type" if name is None else name
-        raise InputError(f"{where}.op_type", found=found, expected=f"one of {', '.join(wanted)}")
+        place, expected = f"{where}.op_type", f"one of {', '.join(wanted)}"
+        if name is None:
+            raise InputError(place, found="no op_type", expected=expected)
+        raise UnknownOperationError(place, found=name, expected=expected)
     target = raw.get("target")
     if not isinstance(target, str) or not target:
         raise InputError(f"{where}.target", found=target, expected="the text of a target")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from takeback.errors import OperationFailed
+from takeback.errors import FaultKind, OperationFailed, RecoveryFailed
 from takeback.language import Program
-from takeback.state import SURFACES, Address, Captured, State, diff
+from takeback.state import SURFACES, Address, Captured, Operation, State, diff
 
 Witness = dict[str, Captured]
 
@@ -70,7 +70,7 @@ def forward(program: Program, state: State) -> tuple[State, Receipt]:
 
 
 def recover(program: Program, state: State, witness: Witness, receipt: Receipt) -> State:
-    """Run a recovery program; raise `OperationFailed` naming the operation that could not run.
+    """Run a recovery program; raise `RecoveryFailed` naming the operation that could not run.
 
     The receipt is part of what recovery is given. On descriptors it changes nothing: the handles it names are
     closed by whoever holds them, which is the live harness.
@@ -83,16 +83,20 @@ def recover(program: Program, state: State, witness: Witness, receipt: Receipt) 
         if op.witness_key is not None:
             captured = witness.get(op.witness_key)
             if captured is None:
-                raise OperationFailed(f"recovery[{at}] {kind.name}: no capture wrote {op.witness_key!r}")
+                why = f"no capture wrote {op.witness_key!r}"
+                raise _failed(at, op, why, FaultKind.NO_CAPTURE)
             if captured.kind != kind.surface:
-                raise OperationFailed(
-                    f"recovery[{at}] {kind.name}: {op.witness_key!r} holds a capture of {captured.kind}"
-                )
+                why = f"{op.witness_key!r} holds a capture of {captured.kind}"
+                raise _failed(at, op, why, FaultKind.OTHER_SURFACE)
         try:
             parts[kind.surface] = kind.run(parts[kind.surface], op, captured)
         except OperationFailed as fault:
-            raise OperationFailed(f"recovery[{at}] {kind.name}: {fault.message}") from None
+            raise _failed(at, op, fault.message, FaultKind.CANNOT_RUN) from None
     return State.of(parts)
+
+
+def _failed(at: int, op: Operation, why: str, kind: FaultKind) -> RecoveryFailed:
+    return RecoveryFailed(f"recovery[{at}] {op.kind.name}: {why}", kind=kind, position=at)
 
 
 def effects(before: State, after: State, receipt: Receipt) -> set[Address]:

@@ -6,10 +6,10 @@ path). A whole surface is named by its bare name. What a key may look like is th
 
 from __future__ import annotations
 
-import json
 import re
 from typing import NamedTuple
 
+from takeback.canonical import encode, parse
 from takeback.errors import InputError
 
 _FORM = re.compile(r'([a-z][a-z0-9_]*)\[("(?:[^"\\]|\\.)*")\]', re.DOTALL)
@@ -23,7 +23,7 @@ class Address(NamedTuple):
     key: str
 
     def __str__(self) -> str:
-        return f"{self.surface}[{json.dumps(self.key, ensure_ascii=False)}]"
+        return f"{self.surface}[{encode(self.key)}]"
 
 
 def read_address(raw: str, where: str) -> Address | str:
@@ -34,8 +34,8 @@ def read_address(raw: str, where: str) -> Address | str:
     if match is None:
         raise InputError(where, found=raw, expected='a surface ("config") or an address (config["a.b"])')
     try:
-        key = json.loads(match[2])
-    except json.JSONDecodeError:
+        key = parse(match[2], where)
+    except InputError:
         raise InputError(where, found=raw, expected="a key that is a JSON string") from None
     return Address(match[1], key)
 

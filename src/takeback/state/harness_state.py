@@ -6,13 +6,12 @@ form and its digest are the same in every process and on every platform.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from takeback.canonical import digest
 from takeback.errors import InputError
 from takeback.state.surface import SURFACES, Change, surface_named
-from takeback.state.values import encode
 
 
 class State:
@@ -65,7 +64,7 @@ class State:
 
     def digest(self) -> str:
         """Return the SHA-256 of the canonical form."""
-        return hashlib.sha256(encode(self.canonical()).encode()).hexdigest()
+        return digest(self.canonical())
 
     def size(self) -> int:
         """Return the number of entries on all surfaces."""

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+from takeback.canonical import encode
 from takeback.errors import OperationFailed
 from takeback.state.align import several_readings
 from takeback.state.chain import Link
@@ -18,7 +19,7 @@ from takeback.state.items import Items
 from takeback.state.parts import Parts, is_part, part_name
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.text import Text
-from takeback.state.values import MARK, encode, freeze, same, thaw
+from takeback.state.values import MARK, freeze, same, thaw
 
 
 class Partial(ABC):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any, Self
 
+from takeback.canonical import encode
 from takeback.errors import OperationFailed
 from takeback.state.align import align
 from takeback.state.chain import Link
 from takeback.state.parts import Parts, Run, place_of
-from takeback.state.values import encode, freeze, same, thaw
+from takeback.state.values import freeze, same, thaw
 
 
 class Items(Parts):

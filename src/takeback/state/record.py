@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from takeback.canonical import encode
 from takeback.errors import InputError
 from takeback.state.pmap import ABSENT, PMap
-from takeback.state.values import encode, freeze, same, text, thaw
+from takeback.state.values import freeze, same, text, thaw
 
 MAX_NAME: Final = 200
 VOLATILE: Final = "volatile"

@@ -6,10 +6,10 @@ for what was edited inside one more name for the part. What is particular to a s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from takeback.canonical import decode, encode
 from takeback.state.harness_state import State
 from takeback.state.operation import Level, Operation
 from takeback.state.pmap import ABSENT
@@ -20,12 +20,12 @@ Slot = tuple[str, ...]
 
 def slot_key(slot: Slot) -> str:
     """Return the slot as a journal's index knows it."""
-    return json.dumps(slot, separators=(",", ":"))
+    return encode(slot, ascii_only=True)
 
 
 def slot_of_key(key: str) -> Slot:
     """Return the slot an index key stands for."""
-    return tuple(json.loads(key))
+    return tuple(decode(key))
 
 
 def slot_title(slot: Slot) -> str:

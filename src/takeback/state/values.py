@@ -6,19 +6,14 @@ absent is not null. Everything that comes from outside passes `freeze`, which en
 
 from __future__ import annotations
 
-import json
 import math
 from abc import ABC, abstractmethod
-from collections import Counter
 from typing import Any, Final
 
 from takeback.errors import InputError, LimitError
 from takeback.state.pmap import PMap
 
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
 MAX_DEPTH: Final = 32
-_MOST_DIGITS: Final = 400
 MAX_TEXT: Final = 1_000_000
 MAX_INT: Final = 2**63 - 1
 MAX_ITEMS: Final = 10_000
@@ -135,47 +130,3 @@ def _same_whole(one: Any, two: Any) -> bool:
     if isinstance(one, Whole):
         return same(one.whole(), two)
     return isinstance(two, Whole) and same(one, two.whole())
-
-
-def encode(plain: Any) -> str:
-    """Return the one canonical JSON text of a plain value: sorted keys, no spaces, UTF-8."""
-    return _ENCODER.encode(plain)
-
-
-def parse(raw: str | bytes, where: str) -> Any:
-    """Return the JSON value in `raw`, or raise with line and column."""
-    try:
-        return json.loads(
-            raw,
-            object_pairs_hook=lambda pairs: _object(pairs, where),
-            parse_constant=_refuse,
-            parse_int=_whole_number,
-        )
-    except json.JSONDecodeError as fault:
-        place = f"{where}, line {fault.lineno}, column {fault.colno}"
-        raise InputError(place, found=f"malformed JSON ({fault.msg})", expected="valid JSON") from None
-    except UnicodeDecodeError:
-        raise InputError(where, found="bytes that are not UTF-8", expected="UTF-8 JSON text") from None
-    except RecursionError:
-        raise LimitError(where, found="deeper nesting", expected=f"at most {MAX_DEPTH} levels") from None
-    except ValueError as fault:
-        raise InputError(where, found=str(fault)[:100], expected="valid JSON") from None
-
-
-def _whole_number(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise ValueError(f"a whole number of {len(digits)} digits")
-    return int(digits)
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not a JSON number")
-
-
-def _object(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        counted = Counter(name for name, _ in pairs)
-        twice = next(name for name, times in counted.items() if times > 1)
-        raise InputError(where, found=f"the key {twice!r} twice in one object", expected="each key once")
-    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from takeback.errors import InputError
+from takeback.errors import InputError, UnknownOperationError
 from takeback.language import Candidate, Program, program_digest, read_candidate, read_program
 from takeback.state import Stage
 from takeback.synthesize.models import Reply
@@ -83,7 +83,7 @@ def reason_of(rejected: Rejected) -> Reason:
 
 def _unreadable(fault: InputError) -> Rejected:
     """An operation that no language has, or not at that stage, is out of the language; all else is another shape."""
-    unknown = fault.where.endswith(".op_type") and fault.found != "no op_type"
+    unknown = isinstance(fault, UnknownOperationError)
     return Rejected("out_of_language" if unknown else "wrong_shape", str(fault))
 
 

@@ -1,28 +1,25 @@
 """Judges: a rule of admission bound to a language and a nominal state, as the repair loop wants it.
 
-A judge fails closed: a candidate too large to be proved is rejected, with that as the reason.
+A judge fails closed: a candidate too large to be proved is rejected, with that as the reason. What
+`recovery_judge` and `dev_judge` decide is for experiments and no evidence for a harness.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate, gate
 from takeback.state import Level, State
 from takeback.synthesize.loop import Judge
-from takeback.verify import Code, Reason, Verdict, prove, verify_sampled
-from takeback.verify.sampled import rejected
+from takeback.verify import Code, Reason, Verdict, verify
+from takeback.verify.sampled import rejected, verify_dev
 
-PROOF = "proof"
 SYNTHESISED = ("witness", "recovery")
 
 
 def judge_for(rule: str, level: Level, nominal: State) -> Judge:
     """A judge by the name of a rule; `proof` looks at every state, the others at samples around `nominal`."""
-    if rule == PROOF:
-        return lambda candidate: _proved(candidate, level)
-    return lambda candidate: verify_sampled(candidate, rule=rule, level=level, nominal=nominal)
+    return lambda candidate: verify(candidate, rule=rule, level=level, nominal=nominal)
 
 
 def recovery_judge(rule: str, level: Level, nominal: State) -> Judge:
@@ -40,15 +37,4 @@ def recovery_judge(rule: str, level: Level, nominal: State) -> Judge:
 
 def dev_judge(suite: str, level: Level, nominal: State) -> Judge:
     """A judge that sees the states of one dev suite and nothing hidden: every one of them must pass."""
-
-    def judge(candidate: Candidate) -> Verdict:
-        return verify_sampled(candidate, level=level, nominal=nominal, dev=suite, iid=0, ood=0, threshold=0.0)
-
-    return judge
-
-
-def _proved(candidate: Candidate, level: Level) -> Verdict:
-    try:
-        return prove(candidate, level=level)
-    except ProgramTooLarge as fault:
-        return rejected([Reason(Code.LIMIT, str(fault))], PROOF, level, candidate)
+    return lambda candidate: verify_dev(candidate, suite, level=level, nominal=nominal)

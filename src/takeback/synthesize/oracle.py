@@ -7,11 +7,11 @@ the same surface later survives. The contract lists the addresses the mutation n
 
 from __future__ import annotations
 
+from takeback.canonical import encode
 from takeback.language import Candidate, Program, gate
 from takeback.language.program import infer_contract, read_operation
 from takeback.runtime import effects, forward
 from takeback.state import SURFACES, Contract, Level, Operation, Stage, State
-from takeback.state.values import encode
 
 
 def oracle(mutation: Program, level: Level = Level.L1, nominal: State | None = None) -> Candidate | None:

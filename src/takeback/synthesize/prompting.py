@@ -7,8 +7,6 @@ verdicts or models.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +14,7 @@ from importlib import resources
 from string import Template
 from typing import Any, Final
 
+from takeback.canonical import compact, parse, pretty, sha256
 from takeback.language import candidate_schema
 from takeback.state import SURFACES, Level, Stage
 from takeback.synthesize.models import Message
@@ -34,8 +33,7 @@ class PromptSet:
     def digest(self, *names: str) -> str:
         """SHA-256 over names and contents, of the files named or of all, for a lock."""
         chosen = {name: self.files[name] for name in names or self.files}
-        body = json.dumps([self.version, sorted(chosen.items())], ensure_ascii=False)
-        return hashlib.sha256(body.encode("utf-8")).hexdigest()
+        return sha256(pretty([self.version, sorted(chosen.items())], indent=None))
 
     def fill(self, name: str, **values: str) -> str:
         """A template with its places filled; a place without a value is an error of ours."""
@@ -60,7 +58,10 @@ class PromptSet:
         """The schema a reply is held to; frozen with the version where it has one for the level."""
         name = f"{'candidate' if mutation else 'repair'}_{level.value}.json"
         frozen = self.files.get(name)
-        return json.loads(frozen) if frozen is not None else reply_schema(level, mutation=mutation)
+        if frozen is None:
+            return reply_schema(level, mutation=mutation)
+        schema: dict[str, Any] = parse(frozen, name)
+        return schema
 
     def _messages(self, name: str, level: Level, **values: str) -> tuple[Message, ...]:
         language = self.fill(f"language_{level.value}.md")
@@ -93,8 +94,3 @@ def prompt_set(version: str = VERSION) -> PromptSet:
 def without_language(text: str) -> str:
     """A message from where it says what is asked."""
     return text[text.find("\n# ", 1) + 1 :]
-
-
-def compact(value: Any) -> str:
-    """JSON without spaces: each token is time on a small machine."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

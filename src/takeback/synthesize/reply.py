@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from takeback.canonical import check_text, strict
+from takeback.errors import InputError
 from takeback.synthesize.models.chat import TOO_LARGE, Reply
 
 Shortfall = Literal[
@@ -46,9 +48,9 @@ def read_object(reply: Reply) -> dict[str, Any] | Rejected:
     if fenced := _FENCE.match(text):
         text = fenced["body"].strip()
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_no_duplicates)
-        json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text: refuse it here
-    except (ValueError, RecursionError) as error:
+        value = strict(text)
+        check_text(value, "reply")
+    except (ValueError, RecursionError, InputError) as error:
         return _not_json(reply, text, str(error))
     if not isinstance(value, dict):
         return Rejected("wrong_shape", f"expected a JSON object, found {type(value).__name__}")
@@ -69,14 +71,3 @@ def _has_object_then_more(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return end < len(text)
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key appears twice in one object")
-    return found

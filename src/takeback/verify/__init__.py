@@ -1,9 +1,10 @@
 """Verification: round trips, contract audit, verdicts, admission rules, self-check, proof."""
 
-from takeback.verify.decide import RULE_NAMES, verify, verify_json
+from takeback.verify.decide import verify, verify_json
+from takeback.verify.evidence import Admitted, objection
 from takeback.verify.minimal import smallest
 from takeback.verify.proof import prove
-from takeback.verify.rules import RULES, THRESHOLD, wald_lower, wilson_lower
+from takeback.verify.rules import RULE_NAMES, RULES, THRESHOLD, wald_lower, wilson_lower
 from takeback.verify.sampled import verify_on, verify_sampled
 from takeback.verify.selfcheck import self_check
 from takeback.verify.trip import Residual, Trial, Trip, round_trip
@@ -13,6 +14,7 @@ __all__ = [
     "RULES",
     "RULE_NAMES",
     "THRESHOLD",
+    "Admitted",
     "Code",
     "Counterexample",
     "Grade",
@@ -22,6 +24,7 @@ __all__ = [
     "Trial",
     "Trip",
     "Verdict",
+    "objection",
     "prove",
     "round_trip",
     "self_check",

@@ -7,33 +7,75 @@ from typing import Any, Final
 from takeback.errors import InputError, LimitError
 from takeback.language import Candidate, read_candidate
 from takeback.state import Level, State
-from takeback.verify.proof import RULE, prove
-from takeback.verify.rules import RULES
+from takeback.verify.options import MAX_SECONDS, check_seconds, the_level
+from takeback.verify.proof import prove
+from takeback.verify.rules import PROOF, RULES, THRESHOLD
 from takeback.verify.sampled import refusals, rejected, trip_reasons, verify_sampled
 from takeback.verify.selfcheck import self_check
 from takeback.verify.trip import round_trip
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, Verdict
 
-RULE_NAMES: Final = (RULE, *RULES)
 EXACT: Final = "exact"
 """Not a rule of admission: run on one given state only, to replay a counterexample."""
 
 
 def verify(
-    candidate: Candidate, *, rule: str = RULE, level: Level = Level.L1, locked: str | None = None, **sampling: Any
+    candidate: Candidate,
+    *,
+    rule: str = PROOF,
+    level: Level | None = None,
+    locked: str | None = None,
+    nominal: State | None = None,
+    seed: int | None = None,
+    dev: str | None = None,
+    iid: int | None = None,
+    ood: int | None = None,
+    threshold: float | None = None,
+    max_seconds: float = MAX_SECONDS,
 ) -> Verdict:
-    """Return the verdict on a candidate; `sampling` takes what `verify_sampled` takes."""
-    if rule == RULE:
-        return prove(candidate, level=level, locked=locked)
-    if rule == EXACT:
-        return verify_exact(candidate, level=level, locked=locked, **sampling)
-    return verify_sampled(candidate, rule=rule, level=level, locked=locked, **sampling)
+    """Return the verdict on a candidate, by `proof` or by a sampling rule (`split-wald`, …).
+
+    `level` is the widest language installed if left out, `locked` the digest its mutation must have. Samples are
+    drawn around `nominal` (a proof covers it, like every state); the options from `seed` to `threshold` are those of
+    `verify_sampled`, and an error with a rule that draws no sample. With the rule `exact` only `nominal` is run.
+    """
+    _check_use(rule, seed=seed, dev=dev, iid=iid, ood=ood, threshold=threshold)
+    check_seconds(max_seconds)
+    if rule in RULES:
+        return verify_sampled(
+            candidate,
+            nominal=nominal,
+            level=level,
+            rule=rule,
+            seed=0 if seed is None else seed,
+            dev="Q10" if dev is None else dev,
+            iid=iid,
+            ood=ood,
+            locked=locked,
+            threshold=THRESHOLD if threshold is None else threshold,
+            max_seconds=max_seconds,
+        )
+    if rule == PROOF:
+        return prove(candidate, level=level, locked=locked, max_seconds=max_seconds)
+    if nominal is None:
+        raise InputError("nominal", found="no state", expected="the state to run on")
+    return verify_exact(candidate, nominal=nominal, level=level, locked=locked)
+
+
+def _check_use(rule: str, **sampling: object) -> None:
+    """Refuse an unknown rule, and what is said about a sample where none is drawn."""
+    if not isinstance(rule, str) or rule not in {*RULES, PROOF, EXACT}:
+        raise InputError("rule", found=rule, expected=f"one of {', '.join((*RULES, PROOF))}")
+    idle = [name for name, given in sampling.items() if given is not None]
+    if rule not in RULES and idle:
+        raise InputError(idle[0], found=f"it with the rule {rule}", expected=f"one of {', '.join(RULES)}")
 
 
 def verify_exact(
-    candidate: Candidate, *, nominal: State, level: Level = Level.L1, locked: str | None = None
+    candidate: Candidate, *, nominal: State, level: Level | None = None, locked: str | None = None
 ) -> Verdict:
     """Return what happens on one given state; passing there admits nothing."""
+    level = the_level(level)
     refused = refusals(candidate, level, locked)
     if refused:
         return rejected(refused, EXACT, level, candidate)
@@ -49,6 +91,7 @@ def verify_exact(
         splits={"given": Split("given", (trip,))},
         counterexample=example,
         mutation_digest=candidate.mutation_digest(),
+        candidate_digest=candidate.digest(),
     )
 
 
@@ -56,15 +99,35 @@ def verify_json(
     raw: Any,
     where: str = "candidate",
     *,
-    rule: str = RULE,
-    level: Level = Level.L1,
+    rule: str = PROOF,
+    level: Level | None = None,
     locked: str | None = None,
-    **sampling: Any,
+    nominal: State | None = None,
+    seed: int | None = None,
+    dev: str | None = None,
+    iid: int | None = None,
+    ood: int | None = None,
+    threshold: float | None = None,
+    max_seconds: float = MAX_SECONDS,
 ) -> Verdict:
     """Return the verdict on a candidate as JSON; one that cannot be read is rejected with the reason."""
+    _check_use(rule, seed=seed, dev=dev, iid=iid, ood=ood, threshold=threshold)
+    check_seconds(max_seconds)
     try:
         candidate = read_candidate(raw, where)
     except InputError as fault:
         code = Code.LIMIT if isinstance(fault, LimitError) else Code.MALFORMED
-        return rejected([Reason(code, str(fault))], rule, level)
-    return verify(candidate, rule=rule, level=level, locked=locked, **sampling)
+        return rejected([Reason(code, str(fault))], rule, the_level(level))
+    return verify(
+        candidate,
+        rule=rule,
+        level=level,
+        locked=locked,
+        nominal=nominal,
+        seed=seed,
+        dev=dev,
+        iid=iid,
+        ood=ood,
+        threshold=threshold,
+        max_seconds=max_seconds,
+    )

@@ -14,18 +14,20 @@ from itertools import chain, count
 from time import monotonic
 from typing import Any, Final
 
+from takeback.canonical import encode
 from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate, Program
 from takeback.runtime import forward
 from takeback.state import SURFACES, Level, Operation, State
 from takeback.state.surface import Component, Edit
-from takeback.state.values import encode
-from takeback.verify.sampled import MAX_SECONDS, counterexample, refusals, rejected, trip_reasons
+from takeback.verify.evidence import issue
+from takeback.verify.options import MAX_SECONDS, check_seconds, the_level
+from takeback.verify.rules import PROOF
+from takeback.verify.sampled import counterexample, refusals, rejected, trip_reasons
 from takeback.verify.selfcheck import self_check
 from takeback.verify.trip import Trial
-from takeback.verify.verdict import Code, Grade, Reason, Verdict
+from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Verdict
 
-RULE: Final = "proof"
 MAX_JOINT: Final = 50_000
 MAX_WORK: Final = 5_000_000
 """Classes of states times the steps of the operations each of them goes through: some ten seconds."""
@@ -238,37 +240,52 @@ def _mirrored(foreign: list[tuple[Operation, Operation]], recovery: Program) -> 
 
 
 def prove(
-    candidate: Candidate, *, level: Level = Level.L1, locked: str | None = None, max_seconds: float = MAX_SECONDS
+    candidate: Candidate,
+    *,
+    level: Level | None = None,
+    locked: str | None = None,
+    max_seconds: float = MAX_SECONDS,
 ) -> Verdict:
     """Return the verdict: proved for every state, or refuted with a smallest concrete state.
 
-    A candidate that is too large to prove, or takes too long, is rejected with that reason.
+    `level` is the widest language installed if left out, `locked` the digest the mutation must have. A candidate that
+    is too large to prove, or takes too long, is rejected with that reason.
     """
+    level = the_level(level)
+    check_seconds(max_seconds)
     refused = refusals(candidate, level, locked)
     if refused:
-        return rejected(refused, RULE, level, candidate)
+        return rejected(refused, PROOF, level, candidate)
     self_check()
     try:
         looked, broken = _search(candidate, monotonic() + max_seconds)
     except ProgramTooLarge as fault:
-        return rejected([Reason(Code.LIMIT, str(fault))], RULE, level, candidate)
+        return rejected([Reason(Code.LIMIT, str(fault))], PROOF, level, candidate)
     except TimeoutError:
         late = Reason(Code.TIMEOUT, f"the proof took more than {max_seconds} seconds")
-        return rejected([late], RULE, level, candidate)
+        return rejected([late], PROOF, level, candidate)
     if broken is None:
-        return Verdict(
-            True, Grade.PROVED, RULE, level.value, classes=looked, mutation_digest=candidate.mutation_digest()
-        )
+        return _verdict(candidate, level, Grade.PROVED, looked)
     example = counterexample(candidate, broken, "proof")
-    return Verdict(
-        False,
-        Grade.REFUTED,
-        RULE,
-        level.value,
-        tuple(trip_reasons(example.trip)),
-        classes=looked,
-        counterexample=example,
-        mutation_digest=candidate.mutation_digest(),
+    return _verdict(candidate, level, Grade.REFUTED, looked, example)
+
+
+def _verdict(
+    candidate: Candidate, level: Level, grade: Grade, looked: int, example: Counterexample | None = None
+) -> Verdict:
+    return issue(
+        Verdict(
+            example is None,
+            grade,
+            PROOF,
+            level.value,
+            () if example is None else tuple(trip_reasons(example.trip)),
+            classes=looked,
+            counterexample=example,
+            mutation_digest=candidate.mutation_digest(),
+            candidate_digest=candidate.digest(),
+        ),
+        candidate,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 Z: Final = 1.96
 THRESHOLD: Final = 0.85
+PROOF: Final = "proof"
 
 Counts = Mapping[str, tuple[int, int]]
 
@@ -80,6 +81,12 @@ def _pooled(counts: Counts, threshold: float) -> Admission:
     return Admission(not short, {"iid": bound, "ood": bound}, tuple(short))
 
 
+def _dev(counts: Counts, _: float) -> Admission:
+    return _split_wald(counts, 0.0)
+
+
+DEV: Final = Rule("dev", 0, 0, _dev)
+"""Every dev state passes and nothing hidden is looked at: for experiments, never for admission into a harness."""
 RULES: Final[dict[str, Rule]] = {
     rule.name: rule
     for rule in (
@@ -88,3 +95,5 @@ RULES: Final[dict[str, Rule]] = {
         Rule("hidden-wilson", 50, 50, _pooled),
     )
 }
+RULE_NAMES: Final = (PROOF, *RULES)
+"""The rules that admit into a harness."""

@@ -8,26 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from time import monotonic
-from typing import Final
 
 from takeback.counterfactual import Suites, nominal_state, suites
-from takeback.errors import InputError
 from takeback.language import Candidate, gate
 from takeback.state import Level, State
+from takeback.verify.evidence import issue
 from takeback.verify.minimal import smallest
-from takeback.verify.rules import RULES, THRESHOLD
+from takeback.verify.options import MAX_SECONDS, check_seconds, check_seed, check_threshold, the_level, the_rule
+from takeback.verify.rules import DEV, THRESHOLD, Rule
 from takeback.verify.selfcheck import self_check
 from takeback.verify.trip import Trial, Trip
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, Verdict
-
-MAX_SECONDS: Final = 30.0
 
 
 def verify_sampled(
     candidate: Candidate,
     *,
     nominal: State | None = None,
-    level: Level = Level.L1,
+    level: Level | None = None,
     rule: str = "split-wald",
     seed: int = 0,
     dev: str = "Q10",
@@ -37,13 +35,18 @@ def verify_sampled(
     threshold: float = THRESHOLD,
     max_seconds: float = MAX_SECONDS,
 ) -> Verdict:
-    """Return the verdict on a candidate; `locked` is the digest its mutation must have."""
-    if rule not in RULES:
-        raise InputError("rule", found=rule, expected=f"one of {', '.join(RULES)}")
+    """Return the verdict on a candidate, on states made around `nominal` (a built-in agent's if left out).
+
+    `locked` is the digest its mutation must have; `iid` and `ood` are the rule's own numbers if left out, `level` is
+    the widest language installed.
+    """
+    chosen, level = the_rule(rule), the_level(level)
+    check_seed(seed)
+    check_threshold(threshold)
+    check_seconds(max_seconds)
     refused = refusals(candidate, level, locked)
     if refused:
         return rejected(refused, rule, level, candidate)
-    chosen = RULES[rule]
     made = suites(
         nominal or nominal_state(),
         candidate.mutation,
@@ -52,7 +55,16 @@ def verify_sampled(
         iid=chosen.iid if iid is None else iid,
         ood=chosen.ood if ood is None else ood,
     )
-    return verify_on(candidate, made, level=level, rule=rule, threshold=threshold, max_seconds=max_seconds)
+    return issue(_on_states(candidate, made, chosen, level, threshold, max_seconds), candidate)
+
+
+def verify_dev(candidate: Candidate, suite: str, *, level: Level, nominal: State) -> Verdict:
+    """Return the verdict on one dev suite alone, with nothing hidden; it admits nothing into a harness."""
+    refused = refusals(candidate, level, None)
+    if refused:
+        return rejected(refused, DEV.name, level, candidate)
+    made = suites(nominal, candidate.mutation, dev=suite, iid=0, ood=0)
+    return _on_states(candidate, made, DEV, level, THRESHOLD, MAX_SECONDS)
 
 
 def verify_on(
@@ -64,7 +76,18 @@ def verify_on(
     threshold: float = THRESHOLD,
     max_seconds: float = MAX_SECONDS,
 ) -> Verdict:
-    """Return the verdict on given states, for a candidate that has passed the gate."""
+    """Return the verdict on given states, for a candidate that has passed the gate.
+
+    Whoever picks the states picks the answer, so this verdict is no evidence for a harness.
+    """
+    check_threshold(threshold)
+    check_seconds(max_seconds)
+    return _on_states(candidate, made, the_rule(rule), level, threshold, max_seconds)
+
+
+def _on_states(
+    candidate: Candidate, made: Suites, rule: Rule, level: Level, threshold: float, max_seconds: float
+) -> Verdict:
     self_check()
     trial = Trial(candidate)
     deadline = monotonic() + max_seconds
@@ -74,13 +97,13 @@ def verify_on(
         for state in states:
             if monotonic() > deadline:
                 late = Reason(Code.TIMEOUT, f"verification took more than {max_seconds} seconds")
-                return rejected([late], rule, level, candidate)
+                return rejected([late], rule.name, level, candidate)
             trip = trial.run(state)
             trips[name].append(trip)
             if broken is None and not trip.passed:
                 broken = name, state
     counts = {name: (sum(trip.passed for trip in done), len(done)) for name, done in trips.items()}
-    decision = RULES[rule].decide(counts, threshold)
+    decision = rule.decide(counts, threshold)
     example = None if broken is None else counterexample(candidate, broken[1], broken[0])
     reasons: list[Reason] = []
     if not decision.admitted:
@@ -90,12 +113,14 @@ def verify_on(
     return Verdict(
         admitted=decision.admitted,
         grade=Grade.SAMPLED if broken is None else Grade.REFUTED,
-        rule=rule,
+        rule=rule.name,
         language=level.value,
         reasons=tuple(reasons),
         splits={name: Split(name, tuple(done), decision.bounds.get(name)) for name, done in trips.items()},
         counterexample=example,
         mutation_digest=candidate.mutation_digest(),
+        candidate_digest=candidate.digest(),
+        threshold=threshold,
     )
 
 
@@ -110,8 +135,15 @@ def refusals(candidate: Candidate, level: Level, locked: str | None) -> list[Rea
 
 def rejected(reasons: Iterable[Reason], rule: str, level: Level, candidate: Candidate | None = None) -> Verdict:
     """Return the verdict of a candidate that was turned away before it ran."""
-    digest = None if candidate is None else candidate.mutation_digest()
-    return Verdict(False, Grade.DECLARED, rule, level.value, tuple(reasons), mutation_digest=digest)
+    return Verdict(
+        False,
+        Grade.DECLARED,
+        rule,
+        level.value,
+        tuple(reasons),
+        mutation_digest=None if candidate is None else candidate.mutation_digest(),
+        candidate_digest=None if candidate is None else candidate.digest(),
+    )
 
 
 def counterexample(candidate: Candidate, state: State, split: str) -> Counterexample:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from takeback.errors import OperationFailed
+from takeback.errors import FaultKind, RecoveryFailed
 from takeback.language import Candidate
 from takeback.runtime import Receipt, capture, forward, recover
 from takeback.state import ABSENT, SURFACES, Address, Change, State
@@ -48,12 +48,18 @@ class Residual:
 
 @dataclass(frozen=True, slots=True)
 class Trip:
-    """How one state fared. `failure` is why recovery could not run, `forward_failure` why the mutation did not."""
+    """How one state fared.
+
+    `failure` says why recovery could not run, `fault` of which kind that is and `failed_at` which operation it was
+    (None where it was none); `forward_failure` says why the mutation did not run.
+    """
 
     residuals: tuple[Residual, ...] = ()
     uncovered: tuple[Address, ...] = ()
     failure: str = ""
     forward_failure: str = ""
+    fault: FaultKind | None = None
+    failed_at: int | None = None
 
     @property
     def passed(self) -> bool:
@@ -85,7 +91,7 @@ class Trial:
         try:
             return self._run(state)
         except Exception as fault:  # noqa: BLE001  (fails closed)
-            return Trip(failure=f"fault: {type(fault).__name__}: {fault}")
+            return Trip(failure=f"fault: {type(fault).__name__}: {fault}", fault=FaultKind.EXCEPTION)
 
     def _run(self, state: State) -> Trip:
         candidate = self.candidate
@@ -99,8 +105,9 @@ class Trial:
                     uncovered = (*uncovered, change.address)
         try:
             recovered = recover(candidate.recovery, changed, witness, receipt)
-        except OperationFailed as fault:
-            return Trip((), tuple(sorted(set(uncovered))), fault.message, receipt.reason)
+        except RecoveryFailed as fault:
+            omitted = tuple(sorted(set(uncovered)))
+            return Trip((), omitted, fault.message, receipt.reason, fault.kind, fault.position)
         left = self._diff(state, recovered, self._touched)
         if not left and not uncovered and receipt.failed_at is None:
             return PASSED

@@ -97,12 +97,14 @@ class Counterexample:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Verdict:
     """What was decided about a candidate.
 
     `splits` is empty where nothing was sampled, `classes` is the number of classes of states a proof looked
-    at, `mutation_digest` identifies the locked mutation.
+    at, `mutation_digest` identifies the locked mutation, `candidate_digest` the whole candidate (both None where it
+    could not be read), `threshold` is what lower bounds were held to. Anybody can make one; which verdicts are
+    evidence is decided in `takeback.verify.evidence`.
     """
 
     admitted: bool
@@ -114,6 +116,8 @@ class Verdict:
     counterexample: Counterexample | None = None
     classes: int | None = None
     mutation_digest: str | None = None
+    candidate_digest: str | None = None
+    threshold: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as JSON."""
@@ -127,4 +131,6 @@ class Verdict:
             "reasons": [reason.to_json() for reason in self.reasons],
             "counterexample": self.counterexample.to_json() if self.counterexample else None,
             "mutation_digest": self.mutation_digest,
+            "candidate_digest": self.candidate_digest,
+            "threshold": self.threshold,
         }

@@ -109,10 +109,10 @@ def test_after_a_proof_nothing_is_said_of_dev_states_that_never_ran(mode: Mode) 
 
 @pytest.mark.parametrize("mode", [Mode.RAW, Mode.TYPED, Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE])
 def test_a_verification_that_took_too_long_is_told_as_that(mode: Mode) -> None:
-    verdict = verify_sampled(DELETES, max_seconds=0)
+    verdict = verify_sampled(DELETES, max_seconds=1e-9)
     assert [reason.code for reason in verdict.reasons] == [Code.TIMEOUT]
     told = feedback(mode, DELETES.mutation, DELETES, verdict).text
-    assert "took more than 0 seconds" in told
+    assert "took more than 1e-09 seconds" in told
     assert "UNSEEN_STATES" not in told
 
 
@@ -149,6 +149,34 @@ def test_a_refusal_before_running_is_told_with_its_reason(mode: Mode) -> None:
 def test_each_mistake_has_its_class(tried: Candidate, kind: DefectKind) -> None:
     verdict = verify_sampled(tried, nominal=State.read(NOMINAL, "nominal"))
     assert kind in {defect.kind for defect in defects(tried, visible(verdict))}
+
+
+def _sockets(misleading: str) -> Candidate:
+    """A recovery that fails because the key called `misleading` still holds the address it wants."""
+    keys = ("metrics", misleading)
+    return candidate(
+        [
+            {"op_type": "allocate_socket", "target": "metrics", "value": "tcp://127.0.0.1:9210"},
+            {"op_type": "allocate_socket", "target": misleading, "value": "tcp://127.0.0.1:9211"},
+        ],
+        [{"op_type": "capture_socket", "target": key, "witness_key": key} for key in keys],
+        [{"op_type": "release_socket", "target": key, "witness_key": key} for key in keys],
+    )
+
+
+@pytest.mark.parametrize("name", ["debug", "no capture wrote", "holds a capture of"])
+def test_the_class_of_a_fault_does_not_depend_on_names_in_its_message(name: str) -> None:
+    tried = _sockets(name)
+    verdict = prove(tried)
+    assert name in verdict.counterexample.trip.failure
+    assert {defect.kind for defect in defects(tried, visible(verdict))} == {DefectKind.RECOVERY_FAULT}
+
+
+def test_a_capture_of_another_surface_is_a_dummy_and_a_missing_one_is_missing() -> None:
+    other = {"op_type": "capture_prompt", "target": "p", "witness_key": "w0"}
+    for witness, kind in (([other], DefectKind.DUMMY_CAPTURE), ([], DefectKind.MISSING_CAPTURE)):
+        tried = candidate([SET], witness, [RESTORE])
+        assert {defect.kind for defect in defects(tried, visible(prove(tried)))} == {kind}
 
 
 CANARY = "canary-hidden-5d1c"

@@ -7,9 +7,9 @@ import json
 import pytest
 from tests.support.running import op
 
+from takeback.canonical import parse
 from takeback.errors import InputError, LimitError
 from takeback.language import load_json, read_candidate
-from takeback.state.values import parse
 
 SET = op("set_config", "a.b", value=1)
 CAPTURE = op("capture_config", "a.b", witness_key="w")

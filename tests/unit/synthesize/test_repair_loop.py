@@ -76,6 +76,8 @@ def test_the_budget_bounds_the_turns() -> None:
         (Act(text=json.dumps({"witness": [], "recovery": [{"op_type": "undo", "target": "a"}]})), "out_of_language"),
         (Act(text=json.dumps({"witness": [], "recovery": MUTATION})), "out_of_language"),
         (Act(text='{"witness": [], "recovery": [], "contract": ["\\ud800"]}'), "malformed_json"),
+        (Act(text=json.dumps({"witness": [], "recovery": [{"op_type": "no op_type"}]})), "out_of_language"),
+        (Act(text=json.dumps({"witness": [], "recovery": [{"op_type": None}]})), "wrong_shape"),
         (Act(text='["witness"]'), "wrong_shape"),
         (Act(text='{"recovery": "restore everything", "witness": []}'), "wrong_shape"),
         (Act(text='{"undo": []}'), "wrong_shape"),

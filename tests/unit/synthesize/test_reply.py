@@ -38,3 +38,11 @@ def test_a_reply_that_falls_short_is_classified(text: str, finish: str, shortfal
     found = read_object(Reply(text, finish))
     assert isinstance(found, Rejected)
     assert found.shortfall == shortfall
+
+
+@pytest.mark.parametrize("text", ['{"a": "\\ud800"}', '{"a\\udc00": 1}'])
+def test_half_a_surrogate_pair_in_a_reply_is_malformed(text: str) -> None:
+    found = read_object(Reply(text, "stop"))
+    assert isinstance(found, Rejected)
+    assert found.shortfall == "malformed_json"
+    found.detail.encode()

@@ -9,7 +9,7 @@ import pytest
 from tests.support.running import op
 
 from takeback.counterfactual import Suites
-from takeback.errors import InputError, VerifierBroken
+from takeback.errors import FaultKind, InputError, VerifierBroken
 from takeback.language import read_candidate
 from takeback.state import Level, State
 from takeback.synthesize import invert
@@ -43,6 +43,8 @@ def test_a_verdict_has_the_fields_a_program_needs(rule):
             "reasons",
             "counterexample",
             "mutation_digest",
+            "candidate_digest",
+            "threshold",
         }
         assert verdict["admitted"] is admitted
         assert verdict["rule"] == rule
@@ -119,10 +121,27 @@ def test_a_fault_inside_an_operation_fails_the_trip_with_its_name(monkeypatch):
         object.__setattr__(candidate.recovery[0].kind, "run", restore)
     assert not trip.passed
     assert trip.failure == "fault: ZeroDivisionError: boom"
+    assert (trip.fault, trip.failed_at) == (FaultKind.EXCEPTION, None)
+
+
+@pytest.mark.parametrize(
+    ("recovery", "witness", "kind"),
+    [
+        (op("restore_config", "a", witness_key="gone"), [], FaultKind.NO_CAPTURE),
+        (op("restore_config", "a", witness_key="p"), [op("capture_prompt", "p", witness_key="p")], "other_surface"),
+        (op("delete_file", "d"), [], FaultKind.CANNOT_RUN),
+    ],
+)
+def test_a_recovery_that_cannot_run_says_of_which_kind_that_is_and_where(recovery, witness, kind):
+    first = op("delete_config", "unrelated")
+    candidate = read_candidate({"mutation": [SET], "witness": witness, "recovery": [first, recovery]})
+    trip = round_trip(candidate, State.read({"files": {"d/f": {"content": "x"}}}))
+    assert (trip.fault, trip.failed_at) == (kind, 1)
+    assert trip.failure.startswith("recovery[1] ")
 
 
 def test_time_that_runs_out_is_a_rejection():
-    verdict = verify_sampled(read_candidate(GOOD), max_seconds=-1)
+    verdict = verify_sampled(read_candidate(GOOD), max_seconds=1e-9)
     assert not verdict.admitted
     assert [reason.code for reason in verdict.reasons] == [Code.TIMEOUT]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
+from takeback.canonical import encode
 from takeback.lab.snapshots.situations import Json, Situation
-from takeback.state.values import encode
 
 Found = TypeVar("Found")
 

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from takeback.canonical import encode
 from takeback.lab.snapshots.situations import Json
 from takeback.language import Program
-from takeback.state.values import encode
 
 Key = tuple[str, str]
 

@@ -6,12 +6,12 @@ A `Request` is a value with a canonical digest, so that a reply can be recorded 
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import reduce
 from typing import Any, Final, Literal, Protocol
+
+from takeback.canonical import digest
 
 Role = Literal["system", "user", "assistant"]
 
@@ -69,8 +69,7 @@ class Request:
 
 def request_digest(request: Mapping[str, object]) -> str:
     """SHA-256 of a request as JSON with sorted keys."""
-    text = json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return digest(request)
 
 
 @dataclass(frozen=True, slots=True)

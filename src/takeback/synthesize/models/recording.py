@@ -8,7 +8,6 @@ is an error that names its digest.
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import threading
 import zlib
@@ -17,7 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 
-from takeback.errors import RecordingError
+from takeback.canonical import encode, parse
+from takeback.errors import InputError, RecordingError
 from takeback.synthesize.models.chat import ChatModel, Reply, Request, Usage, request_digest
 
 PLAIN = "recording.jsonl"
@@ -35,7 +35,7 @@ class Line:
     def to_text(self) -> str:
         """The line as it is written, newline included."""
         body = {"digest": self.digest, "reply": asdict(self.reply), "request": self.request}
-        return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
+        return f"{encode(body)}\n"
 
 
 def read_lines(directory: Path) -> Iterator[Line]:
@@ -177,7 +177,7 @@ def _parse(path: Path, raw: bytes) -> Iterator[Line]:
 def _parse_line(path: Path, number: int, row: bytes) -> Line:
     where = f"{path}:{number}"
     try:
-        body = json.loads(row)
+        body = parse(row, where)
         reply = body["reply"]
         line = Line(
             digest=str(body["digest"]),
@@ -189,7 +189,7 @@ def _parse_line(path: Path, number: int, row: bytes) -> Line:
                 latency_s=float(reply["latency_s"]),
             ),
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (InputError, ValueError, KeyError, TypeError) as error:
         raise RecordingError(f"not a recorded call ({type(error).__name__}: {error})", where=where) from None
     if line.digest != request_digest(line.request):
         raise RecordingError("the digest is not that of the request: one of them was altered", where=where)

@@ -1,0 +1,95 @@
+"""Which verdicts are evidence: those that a verifier of this process issued, unaltered, about this very candidate.
+
+Anybody can construct a `Verdict`, change a copy of one, or read one back from JSON. Verifiers enter what they decide
+in a register that knows each verdict by identity and remembers what it said, and about which candidate; `objection`
+asks that register. An `Admitted` is a candidate with its evidence: it cannot be made from a pair to which there is an
+objection, and it holds the very object that was verified, not one that only prints alike.
+"""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from takeback.errors import EvidenceError
+from takeback.language import Candidate
+from takeback.state import Level
+from takeback.verify.rules import RULE_NAMES
+from takeback.verify.verdict import Grade, Verdict
+
+_Said = tuple[bool, Grade, str, str, float | None, str | None]
+
+
+class _Issued(NamedTuple):
+    """What the register holds of a verdict, as long as anybody holds the verdict."""
+
+    verdict: weakref.ref[Verdict]
+    said: _Said
+    candidate: Candidate
+
+
+_issued: dict[int, _Issued] = {}
+
+
+def issue(verdict: Verdict, candidate: Candidate) -> Verdict:
+    """Enter a verdict in the register; only verifiers call this, on what they have just decided."""
+    number = id(verdict)
+    held = weakref.ref(verdict, lambda _: _issued.pop(number, None))
+    _issued[number] = _Issued(held, _said(verdict), candidate)
+    return verdict
+
+
+def _said(verdict: Verdict) -> _Said:
+    return (
+        verdict.admitted,
+        verdict.grade,
+        verdict.rule,
+        verdict.language,
+        verdict.threshold,
+        verdict.candidate_digest,
+    )
+
+
+def objection(
+    verdict: object, candidate: Candidate, *, rule: str | None = None, level: Level | None = None
+) -> str | None:
+    """Return why a verdict is no evidence that `candidate` may be admitted; None: it is.
+
+    With `rule` it must have been decided by that rule, with `level` in that language or a smaller one.
+    """
+    if not isinstance(verdict, Verdict):
+        return f"a {type(verdict).__name__} is no verdict: what was read from JSON is a report, not evidence"
+    held = _issued.get(id(verdict))
+    if held is None or held.verdict() is not verdict:
+        return "the verdict was not issued by a verifier of this process (made by hand, copied, or changed)"
+    if held.said != _said(verdict):
+        return "the verdict was altered after it was issued"
+    if verdict.candidate_digest != candidate.digest():
+        return f"the verdict is about another candidate ({(verdict.candidate_digest or 'an unreadable one')[:12]})"
+    if not verdict.admitted:
+        return "the verdict does not admit the candidate"
+    if verdict.rule not in RULE_NAMES:
+        return f"the rule {verdict.rule!r} admits nothing into a harness"
+    if rule is not None and verdict.rule != rule:
+        return f"the verdict was decided by {verdict.rule!r}, not by {rule!r}"
+    if level is not None and not level.includes(Level(verdict.language)):
+        return f"the verdict is about the language {verdict.language}, not {level.value}"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A candidate and the verdict that admits it.
+
+    Making one from a pair that does not match raises `EvidenceError`. `candidate` is the object the verifier ran.
+    """
+
+    candidate: Candidate
+    verdict: Verdict
+
+    def __post_init__(self) -> None:
+        why = objection(self.verdict, self.candidate)
+        if why is not None:
+            raise EvidenceError(f"this is no admitted candidate: {why}", hint="verify the candidate itself")
+        object.__setattr__(self, "candidate", _issued[id(self.verdict)].candidate)

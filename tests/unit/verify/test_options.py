@@ -1,0 +1,103 @@
+"""A wrong option of a verification is an error, never ignored."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+
+import pytest
+from tests.support.running import op
+
+from takeback.counterfactual import nominal_state
+from takeback.errors import InputError
+from takeback.language import read_candidate, widest_level
+from takeback.state import KINDS, Level, State
+from takeback.verify import prove, verify, verify_json, verify_on, verify_sampled
+
+PLAIN = {
+    "mutation": [op("set_config", "verbose", value=True)],
+    "witness": [op("capture_config", "verbose", witness_key="w")],
+    "recovery": [op("restore_config", "verbose", witness_key="w")],
+}
+GOOD = read_candidate(PLAIN)
+PUBLIC = (verify, verify_json, verify_sampled, verify_on, prove)
+
+
+def test_no_public_call_takes_whatever_it_is_given():
+    for function in PUBLIC:
+        kinds = {one.kind for one in inspect.signature(function).parameters.values()}
+        assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}, function
+
+
+@pytest.mark.parametrize("rule", ["proof", "split-wald", "exact"])
+def test_a_misspelt_option_is_an_error(rule):
+    with pytest.raises(TypeError, match="sede"):
+        verify(GOOD, rule=rule, sede=3)
+    with pytest.raises(TypeError, match="sede"):
+        verify_json(PLAIN, rule=rule, sede=3)
+
+
+WRONG = {
+    "max_seconds": [-1, 0, 0.0, True, "1", float("nan"), float("inf"), None],
+    "seed": ["x", 1.5, True],
+    "dev": ["Q3", "", 10, ["Q10"]],
+    "iid": [-1, 10_001, 2.5, True, "20"],
+    "ood": [-1, 10_001, 2.5, True, "20"],
+    "threshold": [0, 0.0, -0.1, 1.01, True, "0.85", float("nan")],
+    "level": ["L1", 1, "wide"],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
+def test_a_wrong_value_is_an_error(name, value):
+    with pytest.raises(InputError):
+        verify(GOOD, rule="split-wald", **{name: value})
+    with pytest.raises(InputError):
+        verify_json(PLAIN, rule="split-wald", **{name: value})
+    with pytest.raises(InputError):
+        verify_sampled(GOOD, **{name: value})
+
+
+@pytest.mark.parametrize(("name", "value"), [("max_seconds", -1), ("max_seconds", 0), ("level", "L1")])
+def test_a_wrong_value_is_an_error_of_a_proof_too(name, value):
+    for call in (lambda **given: verify(GOOD, **given), lambda **given: prove(GOOD, **given)):
+        with pytest.raises(InputError, match=name):
+            call(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("seed", 0), ("dev", "Q10"), ("iid", 20), ("ood", 20), ("threshold", 0.85)]
+)
+@pytest.mark.parametrize("rule", ["proof", "exact"])
+def test_what_only_a_sample_uses_is_refused_where_none_is_drawn(rule, name, value):
+    with pytest.raises(InputError, match=f"^{name}: found it with the rule {rule}, expected one of split-wald"):
+        verify(GOOD, rule=rule, nominal=State(), **{name: value})
+    with pytest.raises(InputError):
+        verify_json({"mutation": None}, rule=rule, nominal=State(), **{name: value})
+
+
+def test_a_replay_needs_a_state():
+    with pytest.raises(InputError, match="the state to run on"):
+        verify(GOOD, rule="exact")
+
+
+@pytest.mark.parametrize("rule", ["luck", None, 3, ["proof"]])
+def test_an_unknown_rule_is_an_error_even_of_a_candidate_that_cannot_be_read(rule):
+    for call in (lambda: verify(GOOD, rule=rule), lambda: verify_json({}, rule=rule)):
+        with pytest.raises(InputError, match="expected one of split-wald"):
+            call()
+
+
+def test_every_rule_takes_a_nominal_state():
+    for rule in ("proof", "split-wald", "exact"):
+        assert verify(GOOD, rule=rule, nominal=nominal_state()).reasons == ()
+
+
+def test_the_widest_installed_language_is_used_where_none_is_named(monkeypatch):
+    module = import_module("takeback.language.gate")
+    assert widest_level() is max(kind.level for kind in KINDS.values())
+    for call in (verify, prove, verify_sampled):
+        assert call(GOOD).language == widest_level().value
+    assert verify_json({}).language == widest_level().value
+    monkeypatch.setattr(module, "KINDS", {n: k for n, k in KINDS.items() if k.level is Level.L0})
+    assert verify(GOOD).language == "L0"
