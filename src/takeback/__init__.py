@@ -6,10 +6,9 @@ verdict = verify(read_candidate({"mutation": [...], "witness": [...], "recovery"
 verdict.admitted, verdict.grade, verdict.counterexample
 """
 
+from takeback.adapters import init_workspace, open_memory, open_workspace
 from takeback.errors import InputError, TakebackError
-from takeback.harness import Harness, open_memory
-from takeback.harness.founding import init_workspace
-from takeback.harness.workspace import open_workspace
+from takeback.harness import Harness
 from takeback.language import Candidate, candidate_schema, gate, read_candidate
 from takeback.state import Level, State, diff, register
 from takeback.synthesize.oracle import oracle

@@ -31,6 +31,7 @@ ORDER = (
     "journal",
     "undo",
     "harness",
+    "adapters",
     "evolve",
     "lab",
     "bench",

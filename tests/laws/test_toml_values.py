@@ -9,9 +9,14 @@ import tomlkit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from takeback.adapters.formats.tomltext import from_toml, to_toml
+from takeback.adapters.workspace.documents import (
+    ConfigDocument,
+    ListenersDocument,
+    MiddlewareDocument,
+    RoutingDocument,
+)
 from takeback.errors import InputError
-from takeback.harness.documents import ConfigDocument, ListenersDocument, MiddlewareDocument, RoutingDocument
-from takeback.harness.tomltext import from_toml, to_toml
 from takeback.state import SURFACES, State
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -12,13 +12,12 @@ from typing import Any
 
 import typer
 
+from takeback.adapters import init_workspace, open_workspace
 from takeback.cli.opening import SHORT, opened, show_changes, show_log, show_outcome
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.showing import show_verdict
 from takeback.harness import Applied, Harness, Refused, Undone
-from takeback.harness.founding import init_workspace
 from takeback.harness.log import changes_of, log
-from takeback.harness.workspace import open_workspace
 from takeback.journal.failpoint import armed
 from takeback.language import read_candidate, read_program
 from takeback.state import Stage, State

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
+from takeback.adapters import init_workspace
 from takeback.cli.opening import JournalOption, opened
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.reading import read_state
-from takeback.harness.founding import init_workspace
 
 
 def register(app: typer.Typer) -> None:

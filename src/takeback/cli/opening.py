@@ -11,10 +11,10 @@ import typer
 from rich.markup import escape
 from rich.text import Text
 
+from takeback.adapters import open_workspace
 from takeback.cli.output import err, out
 from takeback.harness import Adopted, Harness, Refused, Stale, Undone, Why
 from takeback.harness.log import EntryView, change_json
-from takeback.harness.workspace import open_workspace
 from takeback.journal.encoding import encode
 from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write

@@ -7,10 +7,10 @@ from pathlib import Path
 import typer
 from rich.markup import escape
 
+from takeback.adapters import open_workspace
+from takeback.adapters.doctor import examine_workspace
 from takeback.cli.opening import SHORT, DirOption, JournalOption
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.harness.doctor import examine_workspace
-from takeback.harness.workspace import open_workspace
 from takeback.state.slots import slot_title
 
 

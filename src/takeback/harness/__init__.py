@@ -1,10 +1,11 @@
 """Live harnesses: a state bound to real things, changed atomically, with changes made elsewhere noticed."""
 
+from takeback.harness.adapter import Adapter
 from takeback.harness.harness import Harness
-from takeback.harness.memory import open_memory
 from takeback.harness.results import Adopted, Applied, Recovered, Refused, Stale, Status, Undone, Why
 
 __all__ = [
+    "Adapter",
     "Adopted",
     "Applied",
     "Harness",
@@ -14,5 +15,4 @@ __all__ = [
     "Status",
     "Undone",
     "Why",
-    "open_memory",
 ]

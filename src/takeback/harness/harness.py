@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, TakebackError
-from takeback.harness.binding import Binding
+from takeback.harness.adapter import Adapter
 from takeback.harness.codec import change_draft, toggle_draft, writes_of
 from takeback.harness.ledger import CHANGES, Ledger
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
@@ -52,7 +52,7 @@ class Harness:
 
     def __init__(
         self,
-        binding: Binding,
+        adapter: Adapter,
         journal: Store,
         *,
         verifier: Verifier = verify,
@@ -60,7 +60,7 @@ class Harness:
         about: dict[str, Any] | None = None,
         begin: bool = True,
     ) -> None:
-        self.binding = binding
+        self.adapter = adapter
         self.journal = journal
         self._verifier = verifier
         with journal.lock(LOCK_SECONDS):
@@ -70,13 +70,13 @@ class Harness:
             if not self._ledger.begun:
                 if not begin:
                     raise JournalError(missing(journal.location), hint=MISSING_HINT)
-                self._ledger.begin(binding.read(State()) if start is None else start, about or {})
+                self._ledger.begin(adapter.read(State()) if start is None else start, about or {})
                 self._note()
             self.recovered = self._finish()
 
     def _demand_whole_journal(self) -> None:
         """A journal that ends before what was noted of it is not the journal: it was cut, or is an old copy."""
-        noted = self.binding.noted()
+        noted = self.adapter.noted()
         if noted is None:
             return
         seq, digest = noted
@@ -99,7 +99,7 @@ class Harness:
 
     def close(self) -> None:
         """Let go of the real things and of the journal."""
-        self.binding.close()
+        self.adapter.close()
         self.journal.close()
 
     def apply(
@@ -124,7 +124,7 @@ class Harness:
             ties = relied_on(self._ledger.history, recorded.writes)
             if ties and not allow_ties:
                 return Refused(Why.TIED, "earlier entries could be taken back only with this one", verdict, ties=ties)
-            blocker = self.binding.prepare(self.state, recorded.state)
+            blocker = self.adapter.prepare(self.state, recorded.state)
             if blocker is not None:
                 return Refused(Why.REAL, blocker, verdict)
             forced = not verdict.admitted
@@ -160,7 +160,7 @@ class Harness:
         with self._entered() as drift:
             if not drift:
                 return None
-            actual = self.binding.read(self.state)
+            actual = self.adapter.read(self.state)
             writes = writes_between(self.state, actual)
             entry = self._ledger.record(change_draft("adopt", writes, {"note": note}), writes)
             self._note()
@@ -177,7 +177,7 @@ class Harness:
                 return outcome
             writes = [Write(change.slot, change.before, change.after) for change in outcome.left]
             after = put_slots(self.state, [(write.slot, write.after) for write in writes])
-            blocker = self.binding.prepare(self.state, after)
+            blocker = self.adapter.prepare(self.state, after)
             if blocker is not None:
                 return Refused(Why.REAL, blocker)
             draft = change_draft("salvage", writes, {"note": f"what was left of undoing {', '.join(names)}"})
@@ -208,8 +208,8 @@ class Harness:
                 undone,
                 self._ledger.pending,
                 drift,
-                self.binding.leftovers(),
-                self.binding.problems(),
+                self.adapter.leftovers(),
+                self.adapter.problems(),
                 aborted,
             )
 
@@ -220,7 +220,7 @@ class Harness:
             self._ledger.refresh()
             if self._ledger.pending is not None:
                 self._finish()
-            actual = self.binding.read(self.state)
+            actual = self.adapter.read(self.state)
             drift = () if actual is self.state else writes_between(self.state, actual)
             yield tuple(SlotChange(write.slot, write.before, write.after) for write in drift)
 
@@ -242,7 +242,7 @@ class Harness:
                 return plan
             if token is not None and token != plan.token:
                 return Stale(token, plan)
-            blocker = self.binding.prepare(self.state, plan.state)
+            blocker = self.adapter.prepare(self.state, plan.state)
             if blocker is not None:
                 return Refused(Why.REAL, blocker)
             about: dict[str, Any] = {"asked": list(request.asked)}
@@ -252,15 +252,15 @@ class Harness:
 
     def _make(self, draft: Draft, writes: Sequence[Write], after: State) -> Record:
         """Announce, change the real things, settle."""
-        if not self.binding.durable:
+        if not self.adapter.durable:
             entry = self._ledger.record(draft, writes)
-            self.binding.write(self.state, after)
+            self.adapter.write(self.state, after)
         else:
             before = self.state
             entry = self._ledger.announce(draft)
             failpoint("change.announced")
             try:
-                self.binding.write(before, after)
+                self.adapter.write(before, after)
             except TakebackError as fault:
                 self._give_up(before, after, fault)
             failpoint("change.written")
@@ -272,13 +272,13 @@ class Harness:
         return entry
 
     def _note(self) -> None:
-        self.binding.note(self._ledger.last, self._ledger.head)
+        self.adapter.note(self._ledger.last, self._ledger.head)
 
     def _give_up(self, before: State, after: State, fault: TakebackError) -> None:
         """Put back what was already changed and say so; if that fails too, recovery will finish the change."""
         try:
-            actual = self.binding.read(before)
-            self.binding.write(actual, bring_forward(actual, after, before)[0])
+            actual = self.adapter.read(before)
+            self.adapter.write(actual, bring_forward(actual, after, before)[0])
             self._ledger.abort(str(fault))
         except TakebackError as second:
             raise HarnessError(
@@ -290,15 +290,15 @@ class Harness:
     def _finish(self) -> Recovered:
         """Roll an announced change forward, leaving alone what someone else changed since."""
         record = self._ledger.pending
-        swept = self.binding.sweep()
+        swept = self.adapter.sweep()
         if record is None:
             return Recovered(None, swept=swept)
         failpoint("recovery.begun")
         writes = writes_of(self.journal, record)
         new = self._ledger.after(record)
-        actual = self.binding.read(self.state)
+        actual = self.adapter.read(self.state)
         target, kept = bring_forward(actual, self.state, new)
-        self.binding.write(actual, target)
+        self.adapter.write(actual, target)
         failpoint("recovery.written")
         self._ledger.commit(writes)
         self._note()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from takeback.adapters import init_workspace, open_workspace
 from takeback.errors import InputError, JournalError, TakebackError
-from takeback.harness.founding import init_workspace
-from takeback.harness.workspace import open_workspace
 from takeback.journal.store import without_password
 from takeback.state import State
 

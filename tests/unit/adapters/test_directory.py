@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from takeback.adapters.directory import Directory, FileImage
 from takeback.errors import HarnessError, UnsafePathError
-from takeback.harness.directory import Directory, FileImage
 from takeback.journal.failpoint import armed
 
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 import tomlkit
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from takeback.adapters.directory import split_path
 from takeback.errors import InputError, UnsafePathError
-from takeback.harness.directory import split_path
 
 MANIFEST: Final = "takeback.toml"
 PRIVATE: Final = ".takeback"

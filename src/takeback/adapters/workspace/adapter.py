@@ -2,7 +2,7 @@
 
 Config, routing, middleware and listeners are TOML files that people edit; prompts are Markdown, tools JSON,
 sandboxed files themselves; sockets are real. `open_workspace` opens one, finishing what a killed process left;
-`takeback.harness.founding` makes one.
+`takeback.adapters.workspace.init` makes one.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from takeback.adapters.directory import Directory, FileImage
+from takeback.adapters.sockets import Sockets
+from takeback.adapters.workspace.documents import DOCUMENTS, Document
+from takeback.adapters.workspace.folders import FOLDERS
+from takeback.adapters.workspace.manifest import MANIFEST, PRIVATE, Manifest, read_manifest
 from takeback.errors import HarnessError, InputError
-from takeback.harness.directory import Directory, FileImage
-from takeback.harness.documents import DOCUMENTS, Document
-from takeback.harness.folders import FOLDERS
 from takeback.harness.harness import Harness, Verifier
-from takeback.harness.manifest import MANIFEST, PRIVATE, Manifest, read_manifest
-from takeback.harness.sockets import Sockets
 from takeback.journal import open_journal
 from takeback.state import SURFACES, State
 from takeback.verify import verify
@@ -29,7 +29,7 @@ HEAD = f"{PRIVATE}/HEAD"
 NOTED = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})\n")
 
 
-class WorkspaceBinding:
+class WorkspaceAdapter:
     """The files of one directory, and the sockets of this process."""
 
     durable = True
@@ -153,13 +153,13 @@ def open_workspace(
     if journal is None and "://" not in where:
         directory.demand_plain(where)
     store = open_journal(where if "://" in where else root / where, create=False)
-    binding = WorkspaceBinding(directory, manifest, hold=hold)
+    adapter = WorkspaceAdapter(directory, manifest, hold=hold)
     about = {"identity": manifest.workspace.id}
     try:
-        harness = Harness(binding, store, verifier=verifier, about=about, begin=False)
+        harness = Harness(adapter, store, verifier=verifier, about=about, begin=False)
     except BaseException:
-        binding.close()
+        adapter.close()
         store.close()
         raise
-    binding.sockets.sync(harness.state.part("resources"))
+    adapter.sockets.sync(harness.state.part("resources"))
     return harness

@@ -13,9 +13,9 @@ from typing import Any
 
 import tomlkit
 
+from takeback.adapters.formats.tomltext import drop_path, edit_tables, edit_text, from_toml, set_path
+from takeback.adapters.workspace.manifest import parse_toml
 from takeback.errors import InputError
-from takeback.harness.manifest import parse_toml
-from takeback.harness.tomltext import drop_path, edit_tables, edit_text, from_toml, set_path
 from takeback.state import ABSENT, SURFACES, PMap
 from takeback.state.chain import Chain
 from takeback.state.values import thaw

@@ -20,6 +20,8 @@ from tests.support.changes import (
     tool,
 )
 
+from takeback.adapters import init_workspace, open_workspace
+from takeback.adapters.doctor import examine_workspace
 from takeback.errors import (
     HarnessError,
     InputError,
@@ -29,9 +31,6 @@ from takeback.errors import (
     UnsafePathError,
 )
 from takeback.harness import Applied, Undone, Why
-from takeback.harness.doctor import examine_workspace
-from takeback.harness.founding import init_workspace
-from takeback.harness.workspace import open_workspace
 from takeback.journal import open_journal
 from takeback.journal.failpoint import armed
 from takeback.state import State
@@ -398,11 +397,11 @@ def test_a_port_that_is_taken_refuses_the_change_and_is_reported_at_opening(root
 def test_an_ephemeral_socket_keeps_its_descriptor_and_two_swap_addresses(root):
     harness = open_workspace(root)
     apply(harness, socket("any", 0))
-    assert harness.binding.sockets.port("any") > 0
+    assert harness.adapter.sockets.port("any") > 0
     one, two = free_port(), free_port()
     apply(harness, socket("a", one), socket("b", two))
     apply(harness, socket("a", 0), socket("b", one), socket("a", two))
-    assert (harness.binding.sockets.port("a"), harness.binding.sockets.port("b")) == (two, one)
+    assert (harness.adapter.sockets.port("a"), harness.adapter.sockets.port("b")) == (two, one)
     harness.close()
 
 
@@ -601,8 +600,8 @@ def listening(port):
 
 
 def test_a_state_to_begin_with_never_replaces_files_that_are_there(tmp_path):
+    from takeback.adapters import init_workspace
     from takeback.errors import InputError
-    from takeback.harness.founding import init_workspace
     from takeback.state import State
 
     root = tmp_path / "agent"

@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, unquote
 
-from takeback.canonical import parse
+from takeback.adapters.directory import MAX_NAME, Directory, FileImage
 from takeback.errors import HarnessError, InputError
-from takeback.harness.directory import MAX_NAME, Directory, FileImage
 from takeback.state import ABSENT, SURFACES, PMap, tree
 from takeback.state.surfaces.files import File
-from takeback.state.values import thaw
+from takeback.state.values import parse, thaw
 
 READABLE = " -_.()@+,="
 PERMISSIONS = 0o777

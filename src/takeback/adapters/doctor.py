@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+from takeback.adapters.workspace.adapter import demand_workspace, open_workspace
+from takeback.adapters.workspace.manifest import MANIFEST, read_manifest
 from takeback.errors import TakebackError
 from takeback.harness.harness import Harness
-from takeback.harness.manifest import MANIFEST, read_manifest
-from takeback.harness.workspace import demand_workspace, open_workspace
 from takeback.journal import examine
 from takeback.state.slots import slot_title
 

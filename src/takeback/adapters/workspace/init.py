@@ -11,14 +11,14 @@ from contextlib import ExitStack, suppress
 from os import PathLike
 from pathlib import Path
 
+from takeback.adapters.directory import Directory, FileImage
+from takeback.adapters.workspace.adapter import HEAD, WorkspaceAdapter
+from takeback.adapters.workspace.documents import DOCUMENTS
+from takeback.adapters.workspace.folders import FOLDERS
+from takeback.adapters.workspace.manifest import MANIFEST, PRIVATE, Manifest, Surfaces, Workspace, write_manifest
 from takeback.errors import HarnessError, InputError
-from takeback.harness.directory import Directory, FileImage
-from takeback.harness.documents import DOCUMENTS
-from takeback.harness.folders import FOLDERS
 from takeback.harness.harness import Harness
 from takeback.harness.ledger import Ledger
-from takeback.harness.manifest import MANIFEST, PRIVATE, Manifest, Surfaces, Workspace, write_manifest
-from takeback.harness.workspace import HEAD, WorkspaceBinding
 from takeback.journal import Store, open_journal
 from takeback.journal.store import without_password
 from takeback.state import State
@@ -59,9 +59,9 @@ def init_workspace(
             leaving.callback(store.close)
         identity = _identity(store, own=journal is None)
         manifest = Manifest(workspace=Workspace(id=identity, journal=noted), surfaces=Surfaces())
-        binding = WorkspaceBinding(directory, manifest, hold=False)
-        leaving.callback(binding.close)
-        present = binding.read(State())
+        adapter = WorkspaceAdapter(directory, manifest, hold=False)
+        leaving.callback(adapter.close)
+        present = adapter.read(State())
         if start is not None:
             if present.size():
                 raise InputError(
@@ -70,11 +70,11 @@ def init_workspace(
                     expected="an empty directory to fill",
                     hint="leave the state out to take the directory as it is",
                 )
-            failing.callback(binding.write, start, present)
-            binding.write(present, start)
-            present = binding.read(start)
+            failing.callback(adapter.write, start, present)
+            adapter.write(present, start)
+            present = adapter.read(start)
         failing.callback(directory.remove, HEAD)
-        Harness(binding, store, start=present, about={"identity": identity})
+        Harness(adapter, store, start=present, about={"identity": identity})
         directory.write(MANIFEST, FileImage(write_manifest(manifest).encode()))
         failing.pop_all()
     return root
