@@ -118,6 +118,10 @@ class HarnessError(TakebackError):
     """The real things behind a harness could not be read or changed; `str` says which and why."""
 
 
+class CannotSplice(TakebackError):  # noqa: N818  (says what cannot be done)
+    """A document cannot be edited in place as asked; it is never written anew instead."""
+
+
 # models -----------------------------------------------------------------------------------------------
 
 
