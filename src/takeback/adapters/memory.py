@@ -4,59 +4,50 @@ from __future__ import annotations
 
 from os import PathLike
 
+from takeback.adapters.directory import Directory
+from takeback.adapters.manifest import Manifest
+from takeback.harness.adapter import Reading
 from takeback.harness.harness import Harness, Verifier
 from takeback.journal import open_journal
-from takeback.state import State
+from takeback.state import SURFACES, State
 from takeback.verify import verify
 
 
 class MemoryAdapter:
     """A state in memory: what the journal says, unless someone has edited it."""
 
-    durable = False
+    name = "memory"
 
     def __init__(self) -> None:
         self._edited: State | None = None
+
+    @property
+    def surfaces(self) -> frozenset[str]:
+        """All of them."""
+        return frozenset(SURFACES)
 
     def edit(self, state: State) -> None:
         """Change the state behind the harness's back."""
         self._edited = state
 
-    def read(self, known: State) -> State:
+    def read(self, known: State) -> Reading:
         """The state as it is."""
-        return known if self._edited is None else self._edited
-
-    def prepare(self, before: State, after: State) -> str | None:
-        """Nothing can stand in the way."""
-        del before, after
-        return None
+        return Reading(known if self._edited is None else self._edited)
 
     def write(self, before: State, after: State) -> None:
         """Forget edits: the harness has taken them into account."""
         del before, after
         self._edited = None
 
-    def leftovers(self) -> tuple[str, ...]:
-        """Memory leaves nothing behind."""
-        return ()
-
-    def sweep(self) -> tuple[str, ...]:
-        """Memory leaves nothing behind."""
-        return ()
-
-    def problems(self) -> tuple[str, ...]:
-        """Memory has everything it needs."""
-        return ()
-
-    def note(self, seq: int, digest: str) -> None:
-        """Nothing outlives the process that could tell."""
-
-    def noted(self) -> tuple[int, str] | None:
-        """Nothing outlives the process that could tell."""
-        return None
-
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+def open_adapter(directory: Directory, manifest: Manifest, *, hold: bool) -> MemoryAdapter:
+    """The adapter of a directory that holds nothing but a manifest and a journal."""
+    del manifest, hold
+    directory.close()
+    return MemoryAdapter()
 
 
 def open_memory(

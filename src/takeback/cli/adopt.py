@@ -6,8 +6,9 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.opening import SHORT, DirOption, JournalOption, opened, show_changes
-from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.opening import SHORT, DirOption, JournalOption, opened, refused_json, show_changes, show_refused
+from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.harness import Refused
 from takeback.harness.log import change_json
 
 
@@ -28,6 +29,10 @@ def adopt(
     """
     with opened(directory, journal) as harness:
         adopted = harness.adopt(note)
+    if isinstance(adopted, Refused):
+        emit(refused_json(adopted)) if as_json else show_refused(adopted)
+        finish(yes=False)
+        return
     changes = () if adopted is None else adopted.changes
     if as_json:
         emit({"entry": None if adopted is None else adopted.entry.id, "changes": [change_json(c) for c in changes]})

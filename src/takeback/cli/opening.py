@@ -13,7 +13,8 @@ from rich.text import Text
 
 from takeback.adapters import open_workspace
 from takeback.cli.output import err, out
-from takeback.harness import Adopted, Harness, Refused, Stale, Undone, Why
+from takeback.harness import Adopted, Discarded, Harness, Refused, Stale, Undone, Why
+from takeback.harness.adapter import Broken
 from takeback.harness.log import EntryView, change_json
 from takeback.journal.encoding import encode
 from takeback.state.slots import slot_title
@@ -101,6 +102,7 @@ def plan_json(plan: Plan, harness: Harness) -> dict[str, Any]:
         "token": plan.token,
         "off": list(plan.off),
         "on": list(plan.on),
+        "unadmitted": list(plan.unadmitted),
         "ids": {str(number): harness.journal.get(number).id for number in (*plan.off, *plan.on)},
         "changes": [change_json(change) for change in plan.changes],
     }
@@ -114,6 +116,8 @@ def outcome_json(outcome: object, harness: Harness) -> dict[str, Any]:
         case Adopted():
             changes = [change_json(change) for change in outcome.changes]
             return {"result": "salvaged", "entry": outcome.entry.id, "changes": changes}
+        case Discarded():
+            return {"result": "done", "entry": outcome.entry.id, "paths": list(outcome.paths)}
         case Plan():
             return {"result": "plan", **plan_json(outcome, harness)}
         case Blocked():
@@ -146,8 +150,14 @@ def refused_json(refused: Refused) -> dict[str, Any]:
         "message": refused.message,
         "verdict": refused.verdict.to_json() if refused.verdict else None,
         "drift": [change_json(change) for change in refused.drift],
+        "broken": [broken_json(fault) for fault in refused.broken],
         "ties": ties_json(refused.ties),
     }
+
+
+def broken_json(fault: Broken) -> dict[str, str]:
+    """A file that cannot be read, as JSON."""
+    return {"path": fault.path, "where": fault.where, "message": fault.message}
 
 
 def ties_json(ties: Mapping[int, str]) -> dict[str, str]:
@@ -164,6 +174,10 @@ def show_outcome(outcome: object, harness: Harness) -> bool:
         case Adopted():
             out.print(f"put back what was left: entry {outcome.entry.id[:SHORT]}")
             show_changes(outcome.changes)
+        case Discarded():
+            out.print(f"done: entry {outcome.entry.id[:SHORT]}: what was discarded is back in the files")
+            for path in outcome.paths:
+                out.print(f"  {path}", markup=False)
         case Plan():
             out.print(f"would take back {_names(outcome.off, harness)}, bring back {_names(outcome.on, harness)}:")
             show_changes(outcome.changes)
@@ -183,7 +197,7 @@ def show_outcome(outcome: object, harness: Harness) -> bool:
             show_refused(outcome)
         case _:
             raise TypeError(f"not an outcome: {outcome!r}")
-    return isinstance(outcome, Undone | Plan | Adopted)
+    return isinstance(outcome, Undone | Plan | Adopted | Discarded)
 
 
 def _show_blocked(outcome: Blocked, harness: Harness) -> None:

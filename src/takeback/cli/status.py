@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.opening import SHORT, DirOption, JournalOption, opened, show_changes
+from takeback.cli.opening import SHORT, DirOption, JournalOption, broken_json, opened, show_changes
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.harness.log import change_json
 
@@ -35,6 +35,7 @@ def status(directory: Path = DirOption, journal: str | None = JournalOption, as_
                 "drift": [change_json(change) for change in found.drift],
                 "leftovers": list(found.leftovers),
                 "problems": list(found.problems),
+                "broken": [broken_json(fault) for fault in found.broken],
             }
         )
     else:
@@ -43,6 +44,8 @@ def status(directory: Path = DirOption, journal: str | None = JournalOption, as_
         if found.drift:
             out.print("changed behind Takeback's back ('takeback adopt' makes it an entry):")
             show_changes(found.drift)
+        for fault in found.broken:
+            out.print(f"  ! {fault} ('takeback discard {fault.path}' puts it back)", markup=False)
         for problem in (*found.problems, *found.leftovers):
             out.print(f"  ! {problem}", markup=False)
     finish(yes=found.clean)

@@ -2,12 +2,13 @@
 
 from takeback.harness.adapter import Adapter
 from takeback.harness.harness import Harness
-from takeback.harness.results import Adopted, Applied, Recovered, Refused, Stale, Status, Undone, Why
+from takeback.harness.results import Adopted, Applied, Discarded, Recovered, Refused, Stale, Status, Undone, Why
 
 __all__ = [
     "Adapter",
     "Adopted",
     "Applied",
+    "Discarded",
     "Harness",
     "Recovered",
     "Refused",

@@ -28,6 +28,8 @@ class Plan(NamedTuple):
     changes: tuple[SlotChange, ...]
     state: State
     """The state afterwards."""
+    unadmitted: tuple[int, ...] = ()
+    """Entries among them that have no admitted recovery: they were forced, or adopted."""
 
     @property
     def token(self) -> str:

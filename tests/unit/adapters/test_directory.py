@@ -1,21 +1,27 @@
-"""The file layer: nothing leads out of the directory, nothing is half written."""
+"""The file layer: nothing leads out of the directory, a file is read only when it may have changed."""
 
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
-from takeback.adapters.directory import Directory, FileImage
+from takeback.adapters import directory as module
+from takeback.adapters.directory import Directory
 from takeback.errors import HarnessError, UnsafePathError
+from takeback.harness.images import DirectoryImage, FileImage
 from takeback.journal.failpoint import armed
+
+OURS = ".takeback-tmp-abcabcabcabc-0123456789abcdef"
+THEIRS = ".takeback-tmp-ffffffffffff-0123456789abcdef"
 
 
 @pytest.fixture
 def directory(tmp_path):
     root = tmp_path / "root"
     root.mkdir()
-    place = Directory(root)
+    place = Directory(root, tag="abcabcabcabc")
     yield place
     place.close()
 
@@ -34,17 +40,19 @@ def die_at(name):
 
 def test_content_and_mode_come_back_exactly(directory):
     image = FileImage(bytes(range(256)), 0o751)
-    assert directory.write("a/b/c.bin", image) == ("a", "a/b")
+    assert directory.make("a/b") == ("a", "a/b")
+    directory.write("a/b/c.bin", image)
     assert directory.read("a/b/c.bin") == image
-    assert directory.write("a/b/c.bin", FileImage(b"", 0o600)) == ()
+    directory.write("a/b/c.bin", FileImage(b"", 0o600))
     assert directory.read("a/b/c.bin") == FileImage(b"", 0o600)
+    assert directory.look("a/b") == DirectoryImage(0o755)
 
 
 def test_what_is_not_there_is_none(directory):
     assert directory.read("nope") is None
-    assert directory.read("nope/deeper") is None
-    assert directory.remove("nope/deeper") is False
-    assert directory.remove_directory("nope") is False
+    assert directory.look("nope/deeper") is None
+    with pytest.raises(HarnessError, match="its directory is not there"):
+        directory.write("nope/deeper", FileImage(b""))
 
 
 @pytest.mark.parametrize(
@@ -60,11 +68,12 @@ def test_what_is_not_there_is_none(directory):
         "a\0b",
         "x" * 256,
         "dd/" * 2000 + "x",
-        ".takeback-tmp-0123456789abcdef",
+        OURS,
+        THEIRS,
     ],
 )
 def test_paths_that_could_leave_or_cannot_exist_are_refused(directory, path):
-    for act in (directory.read, directory.remove, lambda p: directory.write(p, FileImage(b""))):
+    for act in (directory.read, directory.make, lambda p: directory.write(p, FileImage(b""))):
         with pytest.raises(UnsafePathError, match="refused"):
             act(path)
 
@@ -78,11 +87,7 @@ def test_links_are_never_followed(directory, tmp_path):
     for path in ("dir/secret", "file"):
         with pytest.raises(UnsafePathError, match="link"):
             directory.read(path)
-    for act in (
-        lambda: directory.write("dir/new", FileImage(b"x")),
-        lambda: directory.remove("dir/secret"),
-        lambda: directory.make_directory("dir/sub"),
-    ):
+    for act in (lambda: directory.write("dir/new", FileImage(b"x")), lambda: directory.make("dir/sub")):
         with pytest.raises(UnsafePathError, match="link"):
             act()
     assert os.listdir(outside) == ["secret"]
@@ -104,57 +109,77 @@ def test_a_link_swapped_in_while_a_write_is_under_way_leads_nowhere(directory, t
     assert (tmp_path / "moved" / "f").read_bytes() == b"x"
 
 
-def test_a_link_in_the_place_of_a_file_is_replaced_not_written_through(directory, tmp_path):
-    (tmp_path / "outside").write_text("safe")
-    (directory.root / "f").symlink_to(tmp_path / "outside")
-    directory.write("f", FileImage(b"new"))
-    assert (tmp_path / "outside").read_text() == "safe"
-    assert directory.read("f") == FileImage(b"new")
-
-
 @pytest.mark.parametrize("name", ["file.temp.created", "file.temp.written"])
 def test_a_write_that_stops_before_the_rename_leaves_the_old_file(directory, name):
     directory.write("f", FileImage(b"old", 0o640))
     with die_at(name), pytest.raises(DiedError):
         directory.write("f", FileImage(b"new"))
     assert directory.read("f") == FileImage(b"old", 0o640)
-    assert directory.leftovers() == ()
+    assert os.listdir(directory.root) == ["f"]
 
 
-def test_leftovers_of_a_killed_process_are_found_and_swept(directory):
-    directory.write("d/keep", FileImage(b""))
-    (directory.root / "d" / ".takeback-tmp-0123456789abcdef").write_text("half")
-    (directory.root / "d" / ".takeback-tmp-notours").write_text("user's")
-    assert [f.path for f in directory.walk()] == ["d", "d/.takeback-tmp-notours", "d/keep"]
-    assert directory.sweep() == ("d/.takeback-tmp-0123456789abcdef",)
-    assert directory.leftovers() == ()
-    assert (directory.root / "d" / ".takeback-tmp-notours").exists()
+def test_only_temporaries_with_its_own_tag_are_its_own(directory):
+    directory.make("d")
+    for name in (OURS, THEIRS, ".takeback-tmp-notours", "keep"):
+        (directory.root / "d" / name).write_text("x")
+    assert [found.path for found in directory.walk("d")] == ["d/.takeback-tmp-notours", "d/keep"]
+    assert directory.met == [f"d/{OURS}"]
+    assert directory.own_temporaries("d") == [f"d/{OURS}"]
+    assert directory.own_temporaries("") == []
 
 
-def test_only_empty_directories_are_removed(directory):
-    directory.write("a/b/f", FileImage(b""))
-    assert directory.remove_directory("a/b") is False
-    directory.remove("a/b/f")
-    assert directory.remove_directory("a/b") is True
-    assert directory.remove_directory("a") is True
-    assert [*directory.walk()] == []
-
-
-def test_a_directory_is_not_removed_or_overwritten_as_a_file(directory):
-    directory.make_directory("d")
-    with pytest.raises(HarnessError):
-        directory.remove("d")
-    with pytest.raises(HarnessError):
-        directory.write("d", FileImage(b""))
-    assert (directory.root / "d").is_dir()
-
-
-def test_walk_names_things_that_are_neither_files_nor_directories(directory):
-    (directory.root / "link").symlink_to("/etc")
-    os.mkfifo(directory.root / "pipe")
-    assert [(f.path, f.kind) for f in directory.walk()] == [("link", "other"), ("pipe", "other")]
+def test_a_walk_tells_what_it_cannot_name_read_or_take(directory):
+    directory.make("d/locked")
+    (directory.root / "d/link").symlink_to("/etc")
+    os.mkfifo(directory.root / "d/pipe")
+    (directory.root / "d/ok").write_text("x")
+    with open(os.fsencode(directory.root) + b"/d/\xff.md", "w") as file:
+        file.write("x")
+    found = {one.path: (one.kind, one.reason) for one in directory.walk("d")}
+    assert found["d/ok"] == ("file", "")
+    assert found["d/link"][0] == found["d/pipe"][0] == "other"
+    assert found["d/\\xff.md"] == ("other", "its name is not UTF-8; left alone")
     with pytest.raises(UnsafePathError, match="not a regular file"):
-        directory.read("pipe")
+        directory.read("d/pipe")
+
+
+def test_a_very_deep_directory_is_told_and_not_entered(directory):
+    fd = os.open(directory.root, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("x", dir_fd=fd)
+        below = os.open("x", os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = below
+    os.close(fd)
+    found = list(directory.walk("x"))
+    assert found[-1].reason == "it lies too deep; left alone"
+    assert len(found) < 200
+
+
+def test_a_file_that_has_not_changed_is_not_read_again(directory, monkeypatch):
+    directory.write("f", FileImage(b"x"))
+    os.utime(directory.root / "f", (1, 1))
+    now = time.time_ns()
+    monkeypatch.setattr(module.time, "time_ns", lambda: now + 10**10)
+    first = directory.read("f")
+
+    def no_reading(*_):
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(directory, "_read", no_reading)
+    assert directory.read("f") is first
+
+
+def test_a_file_changed_within_the_grain_of_its_times_is_read_again(directory, monkeypatch):
+    """A second change of the same size can leave every time as it was, if it follows at once."""
+    directory.write("f", FileImage(b"one"))
+    status = os.stat(directory.root / "f")
+    assert directory.read("f").content == b"one"
+    with open(directory.root / "f", "r+b") as file:
+        file.write(b"two")
+    os.utime(directory.root / "f", ns=(status.st_atime_ns, status.st_mtime_ns))
+    monkeypatch.setattr(module, "signature", lambda _: directory._seen["f"].signature)
+    assert directory.read("f").content == b"two"
 
 
 def test_a_full_disk_is_a_clear_error_and_the_old_file_stays(directory, monkeypatch):
@@ -167,4 +192,4 @@ def test_a_full_disk_is_a_clear_error_and_the_old_file_stays(directory, monkeypa
     with pytest.raises(HarnessError, match="No space left on device"):
         directory.write("f", FileImage(b"new"))
     assert directory.read("f") == FileImage(b"old")
-    assert directory.leftovers() == ()
+    assert os.listdir(directory.root) == ["f"]

@@ -7,6 +7,7 @@ never writes one anew: what cannot be spliced is refused with `CannotSplice`. Ev
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple, Self
@@ -129,6 +130,23 @@ def transform(document: Document, value: Any, path: Path = ()) -> Document:
     return document.set(path, value)
 
 
+def patch(document: Document, before: Any, after: Any, path: Path = ()) -> Document:
+    """The document with only what differs between two values changed, however it spells the rest."""
+    if alike(before, after):
+        return document
+    if not isinstance(before, dict) or not isinstance(after, dict) or not isinstance(document.get(path), dict):
+        return transform(document, after, path)
+    for key in before:
+        if key not in after and document.get((*path, key)) is not MISSING:
+            document = document.remove((*path, key))
+    for key, item in after.items():
+        if key not in before:
+            document = transform(document, item, (*path, key))
+        else:
+            document = patch(document, before[key], item, (*path, key))
+    return document
+
+
 def _transform_list(document: Document, present: list[Any], value: list[Any], path: Path) -> Document:
     old, new = ([encode(item) for item in items] for items in (present, value))
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
@@ -147,36 +165,40 @@ def _transform_list(document: Document, present: list[Any], value: list[Any], pa
 
 def reorder(document: Document, path: Path, order: Sequence[int]) -> Document:
     """The document with the items of a list in another order, moving as few of them as possible."""
+    stay = _longest_rising(order)
     now = list(range(len(order)))
-    stay = _longest_rising([order.index(item) for item in now])
-    for at, item in enumerate(order):
-        if now[at] != item and item not in stay:
-            document = document.move((*path, now.index(item)), at)
-            now.insert(at, now.pop(now.index(item)))
-    for at, item in enumerate(order):
-        if now[at] != item:
-            document = document.move((*path, now.index(item)), at)
-            now.insert(at, now.pop(now.index(item)))
+    for movers in ([item for item in order if item not in stay], order):
+        for item in movers:
+            at, to = now.index(item), order.index(item)
+            if at != to:
+                document = document.move((*path, at), to)
+                now.insert(to, now.pop(at))
     return document
 
 
-def _longest_rising(places: Sequence[int]) -> set[int]:
-    """Items (by position) that can stay: a longest run of rising places."""
-    best: list[list[int]] = []
-    for item, place in enumerate(places):
-        before = [run for run in best if places[run[-1]] < place]
-        best.append([*max(before, key=len, default=[]), item])
-    return set(max(best, key=len, default=[]))
+def _longest_rising(order: Sequence[int]) -> set[int]:
+    """The most items that can stay where they are: a longest rising run of numbers."""
+    tails: list[int] = []
+    before: dict[int, int | None] = {}
+    for item in order:
+        at = bisect_left(tails, item)
+        before[item] = tails[at - 1] if at else None
+        tails[at : at + 1] = [item]
+    found: set[int] = set()
+    last: int | None = tails[-1] if tails else None
+    while last is not None:
+        found.add(last)
+        last = before[last]
+    return found
 
 
 def look_up(value: Any, path: Path) -> Any:
     """What stands at a path of a plain value."""
     for step in path:
-        if isinstance(value, dict) and isinstance(step, str) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
-            value = value[step]
-        else:
+        try:
+            usable = isinstance(value, dict) if isinstance(step, str) else isinstance(value, list) and step >= 0
+            value = value[step] if usable else MISSING
+        except (KeyError, IndexError):
             return MISSING
     return value
 

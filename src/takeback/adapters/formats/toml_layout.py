@@ -107,9 +107,8 @@ class Layout:
             while self.data[end : end + 1] == b"\n" or self.data[end : end + 2] == b"\r\n":
                 end = self.line_end(end)
             edits.append(Edit(self.block_start(section), end, b""))
-        for pair in pairs:
-            edits.append(Edit(self.line_start(pair.span[0]), self.line_end(pair.span[1]), b""))
-        return sorted(edits)
+        lines = [Edit(self.line_start(pair.span[0]), self.line_end(pair.span[1]), b"") for pair in pairs]
+        return sorted((*edits, *lines))
 
     def contiguous(self, sections: Sequence[Section]) -> bool:
         """Whether no other table stands between some."""

@@ -81,9 +81,7 @@ class TomlDocument(Document):
             raise InputError(
                 f"{self.where}, line {line}", found="bytes that are not UTF-8", expected="UTF-8 text"
             ) from None
-        return {
-            key: from_toml(item, f"{self.where}: {key}") for key, item in load_toml(text, self.where).items()
-        }
+        return {key: from_toml(item, f"{self.where}: {key}") for key, item in load_toml(text, self.where).items()}
 
     @cached_property
     def tree(self) -> Tree:
@@ -129,7 +127,7 @@ class TomlDocument(Document):
             at = above.value.pairs.index(pair)
             edits = [Edit(*pair.span, empty)] if alone else found._bracketed(above.value).cut(at)
             found = type(self)(spliced(found.data, edits), self.where)
-            above = found._find(path[:-1])
+            above = found._find(path[:-1])  # noqa: SLF001 - of one class
         return self._edited([Edit(0, len(self.data), found.data)], path, without(self.value, path))
 
     def _escaped(self, path: Path, after: Any) -> bool:
@@ -237,10 +235,7 @@ class TomlDocument(Document):
             raise self.refusal(path, "its tables are split by others")
         cut = layout.cut(blocks[at], ())
         text = layout.text_of(blocks[at])
-        if to < at:
-            where = layout.block_start(blocks[to][0])
-        else:
-            where = layout.line_end(blocks[to][-1].last)
+        where = layout.block_start(blocks[to][0]) if to < at else layout.line_end(blocks[to][-1].last)
         return [*cut, layout.block(where, text)]
 
     def _bracketed(self, value: Value) -> Bracketed:

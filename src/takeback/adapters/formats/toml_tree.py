@@ -172,7 +172,7 @@ def _value(node: tree_sitter.Node, data: bytes) -> Value:
         found.pairs = [_pair(child, data) for child in inside]
     else:
         found.items = [_value(child, data) for child in inside]
-    spans = [part.span for part in (*found.pairs, *found.items)]
+    spans = [pair.span for pair in found.pairs] or [item.span for item in found.items]
     commas = [child.start_byte for child in node.children if child.type == ","]
     comments = tuple((c.start_byte, c.end_byte) for c in node.named_children if c.type == "comment")
     found.listing = Listing(*found.span, tuple(spans), paired(spans, commas), comments)

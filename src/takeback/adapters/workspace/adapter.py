@@ -1,28 +1,27 @@
-"""A workspace: a directory whose files are the harness.
+"""A workspace: a directory whose files are the harness, in Takeback's own layout.
 
 Config, routing, middleware and listeners are TOML files that people edit; prompts are Markdown, tools JSON,
-sandboxed files themselves; sockets are real. `open_workspace` opens one, finishing what a killed process left;
-`takeback.adapters.workspace.init` makes one.
+sandboxed files themselves; sockets are real. `surfaces` says where each lives; a surface from outside gets a file.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
-from os import PathLike
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 
-from takeback.adapters.directory import Directory, FileImage
+from takeback.adapters.directory import Directory
+from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, check_places
+from takeback.adapters.place import FilePlace
 from takeback.adapters.sockets import Sockets
-from takeback.adapters.workspace.documents import DOCUMENTS, Document
-from takeback.adapters.workspace.folders import FOLDERS
-from takeback.adapters.workspace.manifest import MANIFEST, PRIVATE, Manifest, read_manifest
-from takeback.errors import HarnessError, InputError
-from takeback.harness.harness import Harness, Verifier
-from takeback.journal import open_journal
+from takeback.adapters.workspace.storage import Storage
+from takeback.adapters.workspace.surfaces import HELD, storages
+from takeback.errors import CannotSplice, HarnessError
+from takeback.harness.adapter import Reading, Unsayable
+from takeback.harness.images import FileChange, FileImage, Image
 from takeback.state import SURFACES, State
-from takeback.verify import verify
 
 HEAD = f"{PRIVATE}/HEAD"
 """How far the journal has come, noted apart from it: tells when the journal was cut or replaced by an old copy."""
@@ -32,86 +31,131 @@ NOTED = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})\n")
 class WorkspaceAdapter:
     """The files of one directory, and the sockets of this process."""
 
-    durable = True
+    name = "workspace"
 
     def __init__(self, directory: Directory, manifest: Manifest, *, hold: bool) -> None:
         self._directory = directory
-        self._places: dict[str, str] = manifest.surfaces.model_dump()
-        self._read_before: dict[str, tuple[bytes, Any]] = {}
-        self._strange: tuple[str, ...] = ()
+        self._storages = {storage.name: storage for storage in storages()}
+        self.places = {name: manifest.surfaces.get(name, storage.default) for name, storage in self._storages.items()}
+        self._missing = tuple(
+            f"the surface {name!r} is not installed: {place} is left alone"
+            for name, place in manifest.surfaces.items()
+            if name not in SURFACES
+        )
+        check_places(manifest.surfaces | self.places, str(directory.root / MANIFEST))
+        self._images: dict[str, FileImage | None] = {}
+        self._leftovers: tuple[str, ...] = ()
+        self._place = FilePlace(directory)
         self.sockets = Sockets(hold=hold)
 
-    def read(self, known: State) -> State:
+    @property
+    def surfaces(self) -> frozenset[str]:
+        """Every surface that is installed."""
+        return frozenset({*self._storages, *(HELD & SURFACES.keys())})
+
+    @property
+    def place(self) -> FilePlace:
+        """Where the files are put."""
+        return self._place
+
+    def read(self, known: State) -> Reading:
         """What the files say; `known` itself if that is the same."""
-        parts = {document.surface: self._document(document, known) for document in DOCUMENTS}
-        strange: list[str] = []
-        for folder in FOLDERS:
-            parts[folder.surface], odd = folder.read(self._directory, self._places[folder.surface])
-            strange += odd
-        self._strange = tuple(strange)
-        changed = {
-            name: part
-            for name, part in parts.items()
-            if next(SURFACES[name].differing(known.part(name), part), None) is not None
-        }
-        return State.of({**known.parts, **changed}) if changed else known
+        changed: dict[str, Any] = {}
+        images: dict[str, FileImage | None] = {}
+        broken: list[Any] = []
+        strange: list[str] = [*self._missing]
+        self._directory.met.clear()
+        for name, storage in self._storages.items():
+            part = storage.read(self._directory, self.places[name], known.part(name))
+            images |= part.images
+            broken += part.broken
+            strange += part.strange
+            if part.value is not known.part(name):
+                changed[name] = part.value
+        self._images = images
+        beside = dict.fromkeys(("", PRIVATE, *(_above(place) for place in self.places.values())))
+        flat = [path for place in beside for path in self._directory.own_temporaries(place)]
+        self._leftovers = tuple(dict.fromkeys((*flat, *self._directory.met)))
+        state = State.of({**known.parts, **changed}) if changed else known
+        return Reading(state, tuple(broken), tuple(strange))
 
-    def _document(self, document: Document, known: State) -> Any:
-        place = self._places[document.surface]
-        image = self._directory.read(place)
-        content = b"" if image is None else image.content
-        part = known.part(document.surface)
-        before = self._read_before.get(place)
-        if before is not None and before[0] == content and before[1] is part:
-            return part
-        value = document.read(self._text(content, place), str(self._directory.root / place), part)
-        if next(SURFACES[document.surface].differing(part, value), None) is None:
-            self._read_before[place] = (content, part)
-            return part
-        return value
+    def render(self, before: State, after: State) -> tuple[FileChange, ...] | Unsayable:
+        """The files of surfaces that differ."""
+        changes: list[FileChange] = []
+        for name, storage in self._storages.items():
+            one, two = before.part(name), after.part(name)
+            if one is two:
+                continue
+            place = self.places[name]
+            try:
+                changes += storage.render(self._directory, place, self._images, one, two)
+            except CannotSplice as fault:
+                return Unsayable(place, str(fault))
+        return tuple(changes)
 
-    def _text(self, content: bytes, place: str) -> str:
-        try:
-            return content.decode()
-        except UnicodeDecodeError:
-            where = str(self._directory.root / place)
-            raise InputError(where, found="bytes that are not UTF-8", expected="UTF-8 text") from None
+    def touched(self, before: State, after: State) -> tuple[str, ...]:
+        """The files in which two states differ."""
+        return tuple(
+            path
+            for name, storage in self._storages.items()
+            if before.part(name) is not after.part(name)
+            for path in storage.touched(self.places[name], before.part(name), after.part(name))
+        )
+
+    def means(self, path: str, image: Image | None, state: State) -> bool:
+        """Whether a file with this image would say what the state says."""
+        storage = self._storage_at(path)
+        if storage is None:
+            return False
+        return storage.means(self.places[storage.name], path, image, state.part(storage.name))
+
+    def _storage_at(self, path: str) -> Storage | None:
+        for name, place in self.places.items():
+            if path == place or path.startswith(f"{place}/"):
+                return self._storages[name]
+        return None
+
+    def remembered(self) -> Iterable[tuple[str, FileImage]]:
+        """Documents, prompts and tools as last read."""
+        return ((path, image) for path, image in self._images.items() if image is not None)
+
+    def image(self, path: str) -> Image | None:
+        """A file as it is now."""
+        return self._directory.look(path)
+
+    def owns(self, path: str) -> bool:
+        """Whether a path lies where a surface does."""
+        return self._storage_at(path) is not None
+
+    def beginnings(self) -> tuple[FileChange, ...]:
+        """What a fresh workspace has in the place of each surface."""
+        return tuple(storage.beginning(self.places[name]) for name, storage in self._storages.items())
 
     def prepare(self, before: State, after: State) -> str | None:
-        """Take the sockets the change needs, or say why they cannot be had."""
+        """Take the sockets the change needs, or say why they are unavailable."""
         return self.sockets.prepare(before.part("resources"), after.part("resources"))
 
-    def write(self, before: State, after: State) -> None:
-        """Change the files of surfaces that differ, then the sockets."""
-        for document in DOCUMENTS:
-            one, two = before.part(document.surface), after.part(document.surface)
-            if one is not two:
-                place = self._places[document.surface]
-                image = self._directory.read(place) or FileImage(document.heading.encode())
-                where = str(self._directory.root / place)
-                old = self._text(image.content, place)
-                if next(SURFACES[document.surface].differing(document.read(old, where, one), one), None) is not None:
-                    raise HarnessError(f"{where} was changed by someone else just now")
-                text = document.write(old, one, two, where).encode()
-                if text != image.content:
-                    self._directory.write(place, FileImage(text, image.mode))
-        for folder in FOLDERS:
-            one, two = before.part(folder.surface), after.part(folder.surface)
-            if one is not two:
-                folder.write(self._directory, self._places[folder.surface], one, two)
-        self.sockets.sync(after.part("resources"))
+    def hold(self, state: State) -> None:
+        """Listen on what a state says, and on nothing else."""
+        self.sockets.sync(state.part("resources"))
+
+    def problems(self) -> tuple[str, ...]:
+        """Sockets that are unavailable."""
+        return tuple(self.sockets.problems.values())
 
     def leftovers(self) -> tuple[str, ...]:
-        """Temporary files of a killed process."""
-        return self._directory.leftovers()
+        """Temporary files that a killed process of this workspace left, as last seen."""
+        return self._leftovers
 
     def sweep(self) -> tuple[str, ...]:
         """Remove them."""
-        return self._directory.sweep()
-
-    def problems(self) -> tuple[str, ...]:
-        """Files that are not ours where ours should be, and sockets that cannot be had."""
-        return (*self._strange, *self.sockets.problems.values())
+        removed, self._leftovers = self._leftovers, ()
+        for path in removed:
+            parts = tuple(path.split("/"))
+            with self._directory.faults("remove", path), self._directory.parent(parts) as parent:
+                if parent is not None:
+                    Directory.discard(parent, parts[-1])
+        return removed
 
     def note(self, seq: int, digest: str) -> None:
         """Remember in a small file; not synced, since it may lag behind but never runs ahead."""
@@ -130,36 +174,6 @@ class WorkspaceAdapter:
         self._directory.close()
 
 
-def demand_workspace(root: Path) -> None:
-    """Refuse a directory that is no workspace."""
-    if not (root / MANIFEST).is_file():
-        raise InputError(
-            str(root), found=f"no {MANIFEST}", expected="a workspace", hint="'takeback init DIR' makes one"
-        )
-
-
-def open_workspace(
-    path: str | PathLike[str], *, journal: str | None = None, hold: bool = True, verifier: Verifier = verify
-) -> Harness:
-    """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process."""
-    root = Path(path)
-    demand_workspace(root)
-    directory = Directory(root)
-    image = directory.read(MANIFEST)
-    if image is None:
-        raise HarnessError(f"{root / MANIFEST} vanished")
-    manifest = read_manifest(image.content.decode(errors="replace"), str(root / MANIFEST))
-    where = journal or manifest.workspace.journal
-    if journal is None and "://" not in where:
-        directory.demand_plain(where)
-    store = open_journal(where if "://" in where else root / where, create=False)
-    adapter = WorkspaceAdapter(directory, manifest, hold=hold)
-    about = {"identity": manifest.workspace.id}
-    try:
-        harness = Harness(adapter, store, verifier=verifier, about=about, begin=False)
-    except BaseException:
-        adapter.close()
-        store.close()
-        raise
-    adapter.sockets.sync(harness.state.part("resources"))
-    return harness
+def _above(place: str) -> str:
+    above = str(PurePosixPath(place).parent)
+    return "" if above == "." else above

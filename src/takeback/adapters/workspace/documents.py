@@ -1,189 +1,206 @@
-"""The surfaces that live in one TOML file each: config, routing, middleware, listeners.
+"""Surfaces that live in one document each: config, routing, middleware, listeners in TOML, others in JSON.
 
-Reading gives the surface's value; writing edits the text so that comments and formatting of everything that
-did not change stay. In `routing.toml` a model that is explicitly disabled (null) is `false`. In
-`middleware.toml` and `listeners.toml` the order of the tables is the order of the chain.
+Reading gives the surface's value; rendering splices the document so that everything that did not change stays as it
+is. In `routing.toml` a model that is explicitly disabled (null) is `false`. In `middleware.toml` and
+`listeners.toml` the order of the tables is the order of the chain. A surface from outside that says nothing about
+its storage is kept as the JSON it reads and writes.
 """
 
 from __future__ import annotations
 
-import tomllib
-from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import tomlkit
-
-from takeback.adapters.formats.tomltext import drop_path, edit_tables, edit_text, from_toml, set_path
-from takeback.adapters.workspace.manifest import parse_toml
-from takeback.errors import InputError
-from takeback.state import ABSENT, SURFACES, PMap
-from takeback.state.chain import Chain
-from takeback.state.values import thaw
+from takeback.adapters.directory import Directory
+from takeback.adapters.formats.document import Document, Path, patch, reorder, transform
+from takeback.adapters.formats.json_text import JsonDocument
+from takeback.adapters.formats.toml_text import TomlDocument
+from takeback.adapters.workspace.storage import Part, Storage, broken, missing_directories
+from takeback.errors import CannotSplice, HarnessError, InputError
+from takeback.harness.images import FileChange, FileImage, Image
+from takeback.state.values import encode
 
 DEFAULTS = {"priority": 100, "options": {}}
 
 
-class Document(ABC):
-    """How one surface is kept in a TOML file."""
+class DocumentStorage(Storage):
+    """One document. `heading` is what a fresh one says."""
 
-    surface: str
-    heading: str
-    """What a fresh file says about itself."""
+    def __init__(
+        self, surface: str, default: str, heading: str, document: Callable[[bytes, str], Document] = TomlDocument
+    ) -> None:
+        super().__init__(surface, default)
+        self.heading = heading
+        self._document = document
+        self._last: tuple[bytes, Any] | None = None
 
-    def read(self, text: str, where: str, known: Any) -> Any:
-        """The surface's value; elements that `known` has keep their places."""
-        raw = {key: from_toml(item, f"{where}: {key}") for key, item in parse_toml(text, where).items()}
-        surface = SURFACES[self.surface]
-        return surface.placed(surface.read(self.decode(raw, where), where), known)
+    def beginning(self, place: str) -> FileChange:
+        """A file with the heading."""
+        return FileChange(place, None, FileImage(self.heading.encode()))
 
-    def write(self, text: str, before: Any, after: Any, where: str) -> str:
-        """The text edited from one value to another."""
+    def read(self, directory: Directory, place: str, known: Any) -> Part:
+        """The document's value; elements that `known` has keep their places."""
+        try:
+            image = directory.read(place)
+        except HarnessError as fault:
+            return Part(known, {}, [broken(place, InputError(place, found=fault.message, expected="a file"))])
+        part = Part(known, {place: image})
+        content = self.heading.encode() if image is None else image.content
+        if self._last is not None and self._last[0] is content and self._last[1] is known:
+            return part
+        try:
+            part.value = self.value(content, str(directory.root / place), known)
+        except InputError as fault:
+            part.broken.append(broken(place, fault))
+            return part
+        if self.same(known, part.value):
+            part.value = known
+            self._last = (content, known)
+        return part
 
-        def right(edited: str) -> bool:
-            found = self.read(edited, where, after)
-            return next(SURFACES[self.surface].differing(found, after), None) is None
+    def value(self, content: bytes, where: str, known: Any) -> Any:
+        """The surface's value in some bytes, or `InputError`."""
+        raw = self.decode(self._document(content, where).value, where)
+        return self.surface.placed(self.surface.read(raw, where), known)
 
-        return edit_text(text, lambda old: self.edit(old, before, after), self.encode(after), right, where)
+    def touched(self, place: str, before: Any, after: Any) -> Iterator[str]:
+        """The document, if anything differs."""
+        if not self.same(before, after):
+            yield place
 
-    def decode(self, raw: dict[str, Any], where: str) -> Any:
-        """The surface's JSON from what the file holds."""
+    def render(
+        self, directory: Directory, place: str, images: dict[str, FileImage | None], before: Any, after: Any
+    ) -> Iterator[FileChange]:
+        """The document edited in place."""
+        image = images.get(place)
+        where = str(directory.root / place)
+        data = self.heading.encode() if image is None else image.content
+        edited = self.edit(self._document(data, where), self.encode(before), self.encode(after)).data
+        if not self.same(self.value(edited, where, after), after):
+            raise CannotSplice("the edit would not say what it should", where=where)
+        if edited != data or image is None:
+            yield from missing_directories(directory, place)
+            yield FileChange(place, image, FileImage(edited, 0o644 if image is None else image.mode))
+
+    def means(self, place: str, path: str, image: Image | None, value: Any) -> bool:
+        """Whether the document says what the value says."""
+        if path != place or not isinstance(image, FileImage | None):
+            return False
+        try:
+            content = self.heading.encode() if image is None else image.content
+            return self.same(self.value(content, place, value), value)
+        except InputError:
+            return False
+
+    def decode(self, raw: Any, where: str) -> Any:
+        """The surface's JSON from what the document holds."""
         del where
         return raw
 
-    @abstractmethod
-    def encode(self, value: Any) -> dict[str, Any]:
-        """What the file should hold."""
+    def encode(self, value: Any) -> Any:
+        """What the document should hold."""
+        return self.surface.write(value)
 
-    @abstractmethod
-    def edit(self, text: str, before: Any, after: Any) -> str:
-        """The text with only what differs changed."""
-
-
-class ConfigDocument(Document):
-    """Nested tables."""
-
-    surface = "config"
-    heading = "# Settings of the agent.\n"
-
-    def encode(self, value: PMap) -> dict[str, Any]:
-        """The mappings as they are."""
-        plain: dict[str, Any] = thaw(value)
-        return plain
-
-    def edit(self, text: str, before: PMap, after: PMap) -> str:
-        """Set and remove only what differs."""
-        document = tomlkit.parse(text)
-        surface = SURFACES["config"]
-        for path in sorted(surface.differing(before, after)):
-            content = surface.get_slot(after, path)
-            if content is ABSENT:
-                drop_path(document, path)
-            else:
-                set_path(document, path, thaw(content))
-        return tomlkit.dumps(document)
+    def edit(self, document: Document, before: Any, after: Any) -> Document:
+        """The document with only what differs changed."""
+        return patch(document, before, after)
 
 
-class RoutingDocument(Document):
+class RoutingStorage(DocumentStorage):
     """Key = model, or `false` for one that is explicitly disabled."""
 
-    surface = "routing"
-    heading = "# Which model serves what. A key set to false is explicitly disabled.\n"
-
-    def decode(self, raw: dict[str, Any], where: str) -> Any:
+    def decode(self, raw: Any, where: str) -> Any:
         """False is null."""
         for key, value in raw.items():
             if value is True:
                 raise InputError(f"{where}: {key}", found=True, expected="a model's name, or false to disable it")
         return {key: None if value is False else value for key, value in raw.items()}
 
-    def encode(self, value: PMap) -> dict[str, Any]:
+    def encode(self, value: Any) -> Any:
         """Null is false."""
-        return {key: False if model is None else model for key, model in value.items()}
-
-    def edit(self, text: str, before: PMap, after: PMap) -> str:
-        """Set and remove only what differs."""
-        document = tomlkit.parse(text)
-        for (key,) in SURFACES["routing"].differing(before, after):
-            if key in after:
-                set_path(document, (key,), False if after[key] is None else after[key])
-            else:
-                drop_path(document, (key,))
-        return tomlkit.dumps(document)
+        return {key: False if model is None else model for key, model in self.surface.write(value).items()}
 
 
-class MiddlewareDocument(Document):
-    """`[[middleware]]` tables in the order of the chain."""
+class TablesStorage(DocumentStorage):
+    """`[[name]]` tables in the order of one chain, or of one chain per event."""
 
-    surface = "middleware"
-    heading = "# The middleware chain: the first [[middleware]] runs first.\n"
+    def __init__(self, surface: str, default: str, heading: str, table: str, *, events: bool = False) -> None:
+        super().__init__(surface, default, heading)
+        self._table = table
+        self._events = events
 
-    def decode(self, raw: dict[str, Any], where: str) -> Any:
-        """The tables, in order."""
-        _only(raw, "middleware", where)
-        return raw.get("middleware", [])
-
-    def encode(self, value: Chain) -> dict[str, Any]:
-        """Records without what is the default anyway."""
-        return {"middleware": [_brief(link.record) for link in value]} if len(value) else {}
-
-    def edit(self, text: str, before: Chain, after: Chain) -> str:
-        """Put the tables in order, with their comments; update those that changed."""
-        del before
-        spelled = {table["id"]: table for table in tomllib.loads(text).get("middleware", [])}
-        records = [_brief(link.record, spelled.get(link.id)) for link in after]
-        return edit_tables(text, "middleware", records, lambda table: table["id"])
-
-
-class ListenersDocument(Document):
-    """`[[listener]]` tables; those of one event are in the order of its callbacks."""
-
-    surface = "listeners"
-    heading = "# Callbacks by event: the [[listener]] tables of one event run in the order they stand in.\n"
-
-    def decode(self, raw: dict[str, Any], where: str) -> Any:
-        """Callbacks by event."""
-        _only(raw, "listener", where)
+    def decode(self, raw: Any, where: str) -> Any:
+        """The tables, in order; by event where they have one."""
+        _only(raw, self._table, where)
+        tables = raw.get(self._table, [])
+        if not self._events:
+            return tables
         events: dict[str, list[Any]] = {}
-        for at, table in enumerate(raw.get("listener", [])):
+        for at, table in enumerate(tables):
             if not isinstance(table, dict) or not isinstance(table.get("event"), str):
-                raise InputError(f"{where}: listener[{at}]", found=table, expected="a table with an event")
+                raise InputError(f"{where}: {self._table}[{at}]", found=table, expected="a table with an event")
             record = {key: value for key, value in table.items() if key != "event"}
             events.setdefault(table["event"], []).append(record)
         return events
 
-    def encode(self, value: PMap) -> dict[str, Any]:
-        """Events in order of name, callbacks in their order."""
-        tables = [{"event": event, **_brief(link.record)} for event in sorted(value) for link in value[event]]
-        return {"listener": tables} if tables else {}
+    def encode(self, value: Any) -> Any:
+        """The records as tables."""
+        plain = self.surface.write(value)
+        if not self._events:
+            return plain
+        return [{"event": event, **record} for event in sorted(plain) for record in plain[event]]
 
-    def edit(self, text: str, before: PMap, after: PMap) -> str:
-        """Put the tables of each event in order; events stay in the order they first appear in."""
-        del before
-        spelled = {_pair(table): table for table in tomllib.loads(text).get("listener", [])}
-        events = dict.fromkeys((*(event for event, _ in spelled), *sorted(after)))
-        records = [
-            {"event": event, **_brief(link.record, spelled.get((event, link.id)))}
-            for event in events
-            if event in after
-            for link in after[event]
-        ]
-        return edit_tables(text, "listener", records, _pair)
+    def edit(self, document: Document, before: Any, after: Any) -> Document:
+        """Take out, put in, move and edit whole tables; those of an event stand where the event first does."""
+        path: Path = (self._table,)
+        old = {_identity(table): table for table in before}
+        new = {_identity(table): table for table in self._ordered(document, after)}
+        present = [_identity(table) for table in self._present(document)]
+        gone = [name for name in present if name not in new]
+        if len(gone) == len(present) and present:
+            document, present = document.remove(path), []
+        for name in gone if present else ():
+            document = document.remove((*path, present.index(name)))
+            present.remove(name)
+        fresh = [_brief(new[name]) for name in new] if not present else []
+        if fresh:
+            return transform(document, fresh, path)
+        staying = [name for name in new if name in present]
+        document = reorder(document, path, [present.index(name) for name in staying])
+        for at, (name, table) in enumerate(new.items()):
+            if name not in present:
+                document = document.insert((*path, at), _brief(table))
+            else:
+                document = patch(document, old[name], table, (*path, at))
+        return document
+
+    def _present(self, document: Document) -> list[Any]:
+        found = document.get((self._table,))
+        return found if isinstance(found, list) else []
+
+    def _ordered(self, document: Document, tables: list[Any]) -> list[Any]:
+        """Tables in the order to write them: events in the order they first appear in the document."""
+        if not self._events:
+            return tables
+        events = dict.fromkeys(table["event"] for table in (*self._present(document), *tables))
+        return [table for event in events for table in tables if table["event"] == event]
 
 
-def _pair(table: dict[str, Any]) -> tuple[str, str]:
-    return table["event"], table["id"]
+class JsonStorage(DocumentStorage):
+    """Any surface, as the JSON it reads and writes."""
+
+    def __init__(self, surface: str, default: str = "") -> None:
+        super().__init__(surface, default or f"{surface}.json", "", JsonDocument)
+        self.heading = encode(self.surface.write(self.surface.empty)) + "\n"
 
 
-DOCUMENTS: tuple[Document, ...] = (ConfigDocument(), RoutingDocument(), MiddlewareDocument(), ListenersDocument())
+def _identity(table: Any) -> tuple[str, str]:
+    return table.get("event", ""), table["id"]
 
 
-def _brief(record: PMap, table: Any = None) -> dict[str, Any]:
-    """A record without defaults, except those that the table it stands in spells out."""
-    plain: dict[str, Any] = thaw(record)
-    spelled = table or ()
-    return {
-        key: value for key, value in plain.items() if key in spelled or key not in DEFAULTS or value != DEFAULTS[key]
-    }
+def _brief(table: dict[str, Any]) -> dict[str, Any]:
+    """A record without what is the default anyway."""
+    return {key: value for key, value in table.items() if key not in DEFAULTS or value != DEFAULTS[key]}
 
 
 def _only(raw: dict[str, Any], name: str, where: str) -> None:

@@ -1,178 +1,242 @@
-"""The surfaces that live in a directory each: prompts, tools, and sandboxed files.
+"""Surfaces that live in a folder each: prompts, tools, and sandboxed files.
 
-A prompt is a Markdown file, exactly its text; a tool is a JSON file; a sandboxed file is itself, with its
-permission bits. Names that cannot be file names are percent-encoded. What is not one of ours (a link, a file
-with another ending) is left alone and reported.
+A prompt is a Markdown file, exactly its text; a tool is a JSON file, spliced when it changes; a sandboxed file is
+itself, with its permission bits. Names that cannot be file names are percent-encoded. What is not one of ours (a
+link, a file with another ending, a name that is not UTF-8) is left alone and told.
 """
 
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, unquote
 
-from takeback.adapters.directory import MAX_NAME, Directory, FileImage
-from takeback.errors import HarnessError, InputError
-from takeback.state import ABSENT, SURFACES, PMap, tree
+from takeback.adapters.directory import MAX_NAME, Directory, Found
+from takeback.adapters.formats.document import patch
+from takeback.adapters.formats.json_text import JsonDocument
+from takeback.adapters.workspace.storage import Part, Storage, broken, decode_text, missing_directories
+from takeback.errors import CannotSplice, HarnessError, InputError
+from takeback.harness.adapter import Broken
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
+from takeback.state import ABSENT, PMap, tree
 from takeback.state.surfaces.files import File
-from takeback.state.values import parse, thaw
 
 READABLE = " -_.()@+,="
 PERMISSIONS = 0o777
 
 
-class Folder(ABC):
-    """How one surface is kept in a directory."""
+class FolderStorage(Storage):
+    """A folder."""
 
-    surface: str
-
-    @abstractmethod
-    def read(self, directory: Directory, place: str) -> tuple[Any, tuple[str, ...]]:
-        """The surface's value, and what is in the directory that is not ours."""
-
-    @abstractmethod
-    def write(self, directory: Directory, place: str, before: Any, after: Any) -> None:
-        """Change files from one value to another."""
+    def beginning(self, place: str) -> FileChange:
+        """An empty folder."""
+        return FileChange(place, None, DirectoryImage())
 
 
-class NamedFolder(Folder):
-    """One file a name."""
+class NamedStorage(FolderStorage):
+    """One file per name."""
 
-    ending: str
+    def __init__(self, surface: str, default: str, ending: str) -> None:
+        super().__init__(surface, default)
+        self.ending = ending
+        self._decoded: dict[str, tuple[bytes, Any]] = {}
 
-    def read(self, directory: Directory, place: str) -> tuple[PMap, tuple[str, ...]]:
+    def read(self, directory: Directory, place: str, known: PMap) -> Part:
         """Every file with the ending."""
+        part = Part(known)
         contents: dict[str, Any] = {}
-        strange: list[str] = []
-        for found in directory.walk(place):
-            name = self._name(found.path[len(place) + 1 :]) if found.kind == "file" else None
-            image = directory.read(found.path) if name is not None else None
-            if name is None or image is None:
-                strange.append(f"{found.path} is not a {self.ending} file of this directory; left alone")
+        for found in directory.walk(place, wanted=lambda path: self._name(path, place) is not None, deep=False):
+            name = self._name(found.path, place)
+            if found.kind == "unreadable":
+                part.broken.append(unreadable(directory, found))
+                self._keep(contents, known, name, found.path, place)
+            elif name is None or found.image is None:
+                reason = found.reason or f"it is not a {self.ending} file of this directory; left alone"
+                part.strange.append(f"{found.path}: {reason}")
             else:
-                contents[name] = self.decode(image.content, str(directory.root / found.path))
-        return SURFACES[self.surface].read(contents, str(directory.root / place)), tuple(strange)
+                part.images[found.path] = found.image
+                try:
+                    contents[name] = self._content(name, found.path, found.image, directory)
+                except InputError as fault:
+                    part.broken.append(broken(found.path, fault))
+                    self._keep(contents, known, name, found.path, place)
+        for name, content in contents.items():
+            if name in known and self.surface.alike(known[name], content):
+                contents[name] = known[name]
+        value = self.surface.placed(PMap(contents), known)
+        part.value = known if self.same(known, value) else value
+        return part
 
-    def write(self, directory: Directory, place: str, before: PMap, after: PMap) -> None:
+    @staticmethod
+    def _keep(contents: dict[str, Any], known: PMap, name: str | None, path: str, place: str) -> None:
+        """Let what is known stand for what cannot be read."""
+        if path == place:
+            contents.update(known.items())
+        elif name is not None and name in known:
+            contents[name] = known[name]
+
+    def _content(self, name: str, path: str, image: FileImage, directory: Directory) -> Any:
+        seen = self._decoded.get(path)
+        if seen is not None and seen[0] is image.content:
+            return seen[1]
+        content = self._read_content(name, image.content, str(directory.root / path))
+        self._decoded[path] = (image.content, content)
+        return content
+
+    def _read_content(self, name: str, raw: bytes, where: str) -> Any:
+        whole = self.surface.read({name: self.decode(raw, where)}, where)
+        return whole[name]
+
+    def touched(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
+        """The files of names that differ."""
+        return (f"{place}/{file_name(name, self.ending)}" for name in self._differing(before, after))
+
+    def _differing(self, before: PMap, after: PMap) -> dict[str, None]:
+        return dict.fromkeys(path[0] for path in self.surface.differing(before, after))
+
+    def render(
+        self, directory: Directory, place: str, images: dict[str, FileImage | None], before: PMap, after: PMap
+    ) -> Iterator[FileChange]:
         """Write and remove the files of names that differ; permission bits stay."""
-        for (name,) in SURFACES[self.surface].differing(before, after):
+        for number, name in enumerate(self._differing(before, after)):
             path = f"{place}/{file_name(name, self.ending)}"
-            content, there = after.get(name, ABSENT), directory.read(path)
-            if not self._holds(there, before.get(name, ABSENT), path):
-                raise HarnessError(f"{directory.root / path} was changed by someone else just now")
-            if content is ABSENT:
-                directory.remove(path)
-            else:
-                mode = 0o644 if there is None else there.mode
-                directory.write(path, FileImage(self.encode(content), mode))
+            old, new, image = before.get(name, ABSENT), after.get(name, ABSENT), images.get(path)
+            if number == 0:
+                yield from missing_directories(directory, path)
+            if new is ABSENT:
+                yield FileChange(path, image, None)
+                continue
+            where = str(directory.root / path)
+            data = self.encode(name, old if image is not None else ABSENT, new, image, where)
+            if not self.surface.alike(self._read_content(name, data, where), new):
+                raise CannotSplice("the edit would not say what it should", where=where)
+            yield FileChange(path, image, FileImage(data, 0o644 if image is None else image.mode))
 
-    def _holds(self, image: FileImage | None, content: Any, where: str) -> bool:
+    def means(self, place: str, path: str, image: Image | None, value: PMap) -> bool:
+        """Whether the file holds what is under its name."""
+        name = self._name(path, place)
+        if name is None or not isinstance(image, FileImage | None):
+            return False
+        content = value.get(name, ABSENT)
         if image is None or content is ABSENT:
             return image is None and content is ABSENT
-        surface = SURFACES[self.surface]
-        return surface.alike(surface.slot_from_json(self.decode(image.content, where), (where,)), content)
+        try:
+            return self.surface.alike(self._read_content(name, image.content, path), content)
+        except InputError:
+            return False
 
-    def _name(self, file: str) -> str | None:
-        name = unquote(file.removesuffix(self.ending))
+    def _name(self, path: str, place: str) -> str | None:
+        file = path[len(place) + 1 :]
+        name = unquote(file.removesuffix(self.ending), errors="strict") if _decodable(file) else ""
         return name if file.endswith(self.ending) and name and file_name(name, self.ending) == file else None
 
     @abstractmethod
-    def encode(self, content: Any) -> bytes:
-        """A content as the file holds it."""
+    def encode(self, name: str, before: Any, after: Any, image: FileImage | None, where: str) -> bytes:
+        """A content as the file holds it; where one is there already, with what differs edited."""
 
     @abstractmethod
     def decode(self, raw: bytes, where: str) -> Any:
         """The content's JSON from the file."""
 
 
-class PromptFolder(NamedFolder):
-    """Markdown files."""
+class TextStorage(NamedStorage):
+    """A text per file."""
 
-    surface = "prompts"
-    ending = ".md"
-
-    def encode(self, content: str) -> bytes:
+    def encode(self, name: str, before: Any, after: Any, image: FileImage | None, where: str) -> bytes:
         """The text."""
-        return content.encode()
+        del before, image, where
+        return str(self.surface.write(PMap({name: after}))[name]).encode()
 
     def decode(self, raw: bytes, where: str) -> str:
         """The text."""
-        try:
-            return raw.decode()
-        except UnicodeDecodeError:
-            raise InputError(where, found="bytes that are not UTF-8", expected="UTF-8 text") from None
+        return decode_text(raw, where)
 
 
-class ToolFolder(NamedFolder):
-    """JSON files."""
+class JsonFolderStorage(NamedStorage):
+    """A JSON file per name."""
 
-    surface = "tools"
-    ending = ".json"
-
-    def encode(self, content: PMap) -> bytes:
-        """The record, indented."""
-        return (json.dumps(thaw(content), indent=2, ensure_ascii=False) + "\n").encode()
+    def encode(self, name: str, before: Any, after: Any, image: FileImage | None, where: str) -> bytes:
+        """The record: indented where the file is new, spliced where it is there."""
+        new = self.surface.write(PMap({name: after}))[name]
+        if image is None:
+            return (json.dumps(new, indent=2, ensure_ascii=False) + "\n").encode()
+        return patch(JsonDocument(image.content, where), self.surface.write(PMap({name: before}))[name], new).data
 
     def decode(self, raw: bytes, where: str) -> Any:
         """The record."""
-        return parse(raw, where)
+        return JsonDocument(raw, where).value
 
 
-class FilesFolder(Folder):
+class TreeStorage(FolderStorage):
     """Any files, with their permission bits, and directories."""
 
-    surface = "files"
-
-    def read(self, directory: Directory, place: str) -> tuple[PMap, tuple[str, ...]]:
+    def read(self, directory: Directory, place: str, known: PMap) -> Part:
         """Everything that is a file or a directory."""
+        part = Part(known)
         root: dict[str, Any] = {}
-        strange: list[str] = []
         for found in directory.walk(place):
-            path = found.path[len(place) + 1 :].split("/")
-            node = root
-            for name in path[:-1]:
-                node = node[name]
-            if found.kind == "directory":
-                node[path[-1]] = {}
-            elif found.kind == "file" and (image := directory.read(found.path)) is not None:
-                node[path[-1]] = File(image.content, image.mode & PERMISSIONS)
-            else:
-                strange.append(f"{found.path} is neither a file nor a directory; left alone")
-        return _frozen(root), tuple(strange)
+            self._take(found, place, root, known, part, directory)
+        value = self.surface.placed(_frozen(root), known)
+        part.value = known if self.same(known, value) else value
+        return part
 
-    def write(self, directory: Directory, place: str, before: PMap, after: PMap) -> None:
-        """Remove what goes, write what comes, make and remove directories with it."""
-        paths = sorted(SURFACES["files"].differing(before, after))
-        for path in paths:
-            for gone, file in _files(tree.get(before, path), path):
-                if not isinstance(tree.get(after, gone), File):
-                    target = f"{place}/{'/'.join(gone)}"
-                    _demand(directory, target, file)
-                    directory.remove(target)
-        for gone in sorted(_directories(before, paths) - _directories(after, paths), key=len, reverse=True):
-            directory.remove_directory(f"{place}/{'/'.join(gone)}")
-        for made in sorted(_directories(after, paths) - _directories(before, paths), key=len):
-            directory.make_directory(f"{place}/{'/'.join(made)}")
-        for path in paths:
-            for here, file in _files(tree.get(after, path), path):
-                there = tree.get(before, here)
-                if there != file:
-                    target = f"{place}/{'/'.join(here)}"
-                    _demand(directory, target, there if isinstance(there, File) else None)
-                    directory.write(target, FileImage(file.content, file.mode))
+    def _take(
+        self, found: Found, place: str, root: dict[str, Any], known: PMap, part: Part, directory: Directory
+    ) -> None:
+        path = tuple(found.path[len(place) + 1 :].split("/")) if found.path != place else ()
+        if found.kind == "unreadable":
+            part.broken.append(unreadable(directory, found))
+            there = tree.get(known, path) if path else known
+            if there is not ABSENT:
+                _put(root, path, there)
+        elif found.kind == "directory":
+            _put(root, path, {})
+        elif found.image is not None:
+            old = tree.get(known, path)
+            new = File(found.image.content, found.image.mode & PERMISSIONS)
+            _put(root, path, old if old == new else new)
+        else:
+            part.strange.append(f"{found.path}: {found.reason}")
 
+    def touched(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
+        """Files that come, go or change, and directories that come or go."""
+        return (change.path for change in self.render(None, place, {}, before, after))
 
-FOLDERS: tuple[Folder, ...] = (PromptFolder(), ToolFolder(), FilesFolder())
+    def render(
+        self,
+        directory: Directory | None,
+        place: str,
+        images: dict[str, FileImage | None],
+        before: PMap,
+        after: PMap,
+    ) -> Iterator[FileChange]:
+        """Remove what goes, make and remove directories with it, write what comes."""
+        del images
+        paths = sorted(set(self.surface.differing(before, after)))
+        old, new = (_leaves(part, paths) for part in (before, after))
+        for path, leaf in sorted(old.items(), key=lambda item: item[0]):
+            if leaf is not None and not isinstance(new.get(path), File):
+                yield FileChange(_join(place, path), _image(leaf), None)
+        gone = [path for path, leaf in old.items() if leaf is None and new.get(path, ABSENT) is not None]
+        for path in sorted(gone, key=len, reverse=True):
+            yield FileChange(_join(place, path), _directory(directory, _join(place, path)), None)
+        if directory is not None and new:
+            yield from missing_directories(directory, f"{place}/x")
+        made = [path for path, leaf in new.items() if leaf is None and old.get(path, ABSENT) is not None]
+        for path in sorted(made, key=len):
+            yield FileChange(_join(place, path), None, DirectoryImage())
+        for path, leaf in sorted(new.items(), key=lambda item: item[0]):
+            if leaf is not None and old.get(path) != leaf:
+                yield FileChange(_join(place, path), _image(old.get(path)), _image(leaf))
 
-
-def _demand(directory: Directory, target: str, file: File | None) -> None:
-    """Refuse to touch what is not, or no longer, what it was taken for; also a link that was put in the way."""
-    image = directory.read(target)
-    found = None if image is None else File(image.content, image.mode & PERMISSIONS)
-    if found != file:
-        raise HarnessError(f"{directory.root / target} was changed by someone else just now")
+    def means(self, place: str, path: str, image: Image | None, value: PMap) -> bool:
+        """Whether file, directory or nothing is what the value says."""
+        node = tree.get(value, tuple(path[len(place) + 1 :].split("/")))
+        if isinstance(node, File):
+            return isinstance(image, FileImage) and image.content == node.content and image.mode == node.mode
+        return isinstance(image, DirectoryImage) if type(node) is PMap else image is None
 
 
 def file_name(name: str, ending: str) -> str:
@@ -185,28 +249,60 @@ def file_name(name: str, ending: str) -> str:
     return encoded + ending
 
 
-def _files(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], File]]:
-    if isinstance(node, File):
-        yield path, node
-    elif type(node) is PMap:
-        for name, below in node.items():
-            yield from _files(below, (*path, name))
+def unreadable(directory: Directory, found: Found) -> Broken:
+    """A file or directory that the system does not let us read."""
+    return Broken(found.path, str(directory.root / found.path), f"cannot read: {found.reason}")
 
 
-def _directories(part: PMap, paths: list[tuple[str, ...]]) -> set[tuple[str, ...]]:
-    """Directories at, above and below some paths."""
-    found: set[tuple[str, ...]] = set()
+def _decodable(file: str) -> bool:
+    try:
+        unquote(file, errors="strict")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _join(place: str, path: tuple[str, ...]) -> str:
+    return f"{place}/{'/'.join(path)}"
+
+
+def _image(leaf: File | None) -> FileImage | None:
+    return None if leaf is None else FileImage(leaf.content, leaf.mode)
+
+
+def _directory(directory: Directory | None, path: str) -> DirectoryImage:
+    there = None if directory is None else directory.look(path)
+    return there if isinstance(there, DirectoryImage) else DirectoryImage()
+
+
+def _leaves(part: PMap, paths: list[tuple[str, ...]]) -> dict[tuple[str, ...], File | None]:
+    """Files at and below some paths, and directories (None) at, above and below them."""
+    found: dict[tuple[str, ...], File | None] = {}
     for path in paths:
-        found.update(path[:depth] for depth in range(1, len(path)) if type(tree.get(part, path[:depth])) is PMap)
-        found.update(_inner(tree.get(part, path), path))
+        for depth in range(1, len(path)):
+            if type(tree.get(part, path[:depth])) is PMap:
+                found[path[:depth]] = None
+        found.update(_below(tree.get(part, path), path))
     return found
 
 
-def _inner(node: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    if type(node) is PMap:
-        yield path
+def _below(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], File | None]]:
+    if isinstance(node, File):
+        yield path, node
+    elif type(node) is PMap:
+        yield path, None
         for name, below in node.items():
-            yield from _inner(below, (*path, name))
+            yield from _below(below, (*path, name))
+
+
+def _put(root: dict[str, Any], path: tuple[str, ...], node: Any) -> None:
+    if not path:
+        root.update(node.items())
+        return
+    here = root
+    for name in path[:-1]:
+        here = here[name]
+    here[path[-1]] = node
 
 
 def _frozen(node: dict[str, Any]) -> PMap:

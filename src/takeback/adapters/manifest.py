@@ -1,17 +1,17 @@
-"""The manifest of a workspace, `takeback.toml`: where each surface lives and where the journal is.
+"""The manifest of a workspace, `takeback.toml`: which adapter opens it, where each surface and the journal are.
 
-Checked when it is read; a mistake is named with the file, the place in it, what was found, what was expected.
+Checked when it is read; a mistake is named with the file, the place in it, what was found, what was expected. A place
+for a surface that is not installed is kept and told, not refused.
 """
 
 from __future__ import annotations
 
-import tomllib
-from typing import Any, Final
+from typing import Final
 
-import tomlkit
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from takeback.adapters.directory import split_path
+from takeback.adapters.formats.toml_values import key_text, load_toml, value_text
 from takeback.errors import InputError, UnsafePathError
 
 MANIFEST: Final = "takeback.toml"
@@ -19,44 +19,33 @@ PRIVATE: Final = ".takeback"
 VERSION: Final = 1
 
 
-class Surfaces(BaseModel):
-    """Where each surface lives, relative to the workspace."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    config: str = "config.toml"
-    routing: str = "routing.toml"
-    middleware: str = "middleware.toml"
-    listeners: str = "listeners.toml"
-    prompts: str = "prompts"
-    tools: str = "tools"
-    files: str = "files"
-
-
 class Workspace(BaseModel):
-    """Identity and journal of a workspace."""
+    """Identity, adapter and journal of a workspace."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     version: int = VERSION
     id: str
+    adapter: str = "workspace"
     journal: str = f"{PRIVATE}/journal.db"
 
 
 class Manifest(BaseModel):
-    """A whole manifest."""
+    """A whole manifest; `surfaces` says where each lives, relative to the workspace."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     workspace: Workspace
-    surfaces: Surfaces = Surfaces()
+    surfaces: dict[str, str] = Field(default_factory=dict)
 
 
-def read_manifest(text: str, where: str) -> Manifest:
-    """The manifest in a text, or `InputError` naming the place of the mistake."""
-    raw = parse_toml(text, where)
+def read_manifest(data: bytes, where: str) -> Manifest:
+    """The manifest in a file's bytes, or `InputError` naming the place of the mistake."""
     try:
+        raw = load_toml(data.decode().removeprefix("\ufeff"), where)
         manifest = Manifest.model_validate(raw)
+    except UnicodeDecodeError:
+        raise InputError(where, found="bytes that are not UTF-8", expected="UTF-8 text") from None
     except ValidationError as fault:
         first = fault.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -65,40 +54,26 @@ def read_manifest(text: str, where: str) -> Manifest:
         raise InputError(f"{where}: {place}", found=found, expected=expected) from None
     if manifest.workspace.version != VERSION:
         raise InputError(f"{where}: workspace.version", found=manifest.workspace.version, expected=f"{VERSION}")
-    _check_places(manifest, where)
+    check_places(manifest.surfaces, where)
     return manifest
 
 
-def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """The plain contents of a TOML text, or `InputError` with line and column."""
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as fault:
-        message, _, place = str(fault).partition(" (at ")
-        spot = f"{where}, {place.rstrip(')')}" if place else where
-        raise InputError(spot, found=f"malformed TOML ({message})", expected="valid TOML") from None
-
-
-def write_manifest(manifest: Manifest) -> str:
+def write_manifest(manifest: Manifest) -> bytes:
     """A fresh manifest with an explanation in it."""
-    document = tomlkit.document()
-    document.add(tomlkit.comment("A Takeback workspace. Paths are relative to this file."))
-    for name, part in (("workspace", manifest.workspace), ("surfaces", manifest.surfaces)):
-        table = tomlkit.table()
-        for key, value in part.model_dump().items():
-            table.add(key, value)
-        document.add(name, table)
-    return tomlkit.dumps(document)
+    lines = ["# A Takeback workspace. Paths are relative to this file."]
+    for name, part in (("workspace", manifest.workspace.model_dump()), ("surfaces", manifest.surfaces)):
+        lines += [f"[{name}]", *(f"{key_text(key)} = {value_text(value)}" for key, value in part.items()), ""]
+    return "\n".join(lines).encode()
 
 
 def _expected(place: str, message: str) -> str:
     return "a text" if message.startswith("Input should be a valid string") else f"{place} ({message})"
 
 
-def _check_places(manifest: Manifest, where: str) -> None:
+def check_places(surfaces: dict[str, str], where: str) -> None:
     """Places are safe, and no two of them overlap."""
     taken: dict[tuple[str, ...], str] = {(MANIFEST,): "the manifest", (PRIVATE,): "Takeback's own directory"}
-    for name, place in manifest.surfaces.model_dump().items():
+    for name, place in surfaces.items():
         spot = f"{where}: surfaces.{name}"
         try:
             parts = split_path(place)

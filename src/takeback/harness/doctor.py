@@ -1,0 +1,84 @@
+"""Examines an open harness: replay, drift, broken files, leftovers, and with `deep` every live entry's recovery."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from takeback.errors import HarnessError
+from takeback.harness.harness import Harness
+from takeback.harness.ledger import CHANGES
+from takeback.harness.two_roads import Roads, compare_roads
+from takeback.state.slots import slot_title
+from takeback.undo import Plan, plan_toggle
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    check: str
+    good: bool
+    detail: str
+
+
+def examine_harness(harness: Harness, *, deep: bool = False) -> Iterator[Finding]:
+    """Look at an open harness."""
+    yield _recovery(harness)
+    replayed = harness.ledger.replayed() == harness.state
+    yield Finding(
+        "replay",
+        good=replayed,
+        detail="all records that hold their contents add up to the state"
+        if replayed
+        else "the records do not add up to the state of the last checkpoint",
+    )
+    status = harness.status()
+    for fault in status.broken:
+        yield Finding("files", good=False, detail=f"{fault} ('takeback discard {fault.path}' puts it back)")
+    for change in status.drift:
+        yield Finding("drift", good=False, detail=f"{slot_title(change.slot)} was changed behind Takeback's back")
+    if not status.drift and not status.broken:
+        yield Finding("drift", good=True, detail="the files are what the journal says")
+    for path in status.leftovers:
+        yield Finding("leftovers", good=False, detail=path)
+    if not status.leftovers:
+        yield Finding("leftovers", good=True, detail="none")
+    for problem in status.problems:
+        yield Finding("problems", good=False, detail=problem)
+    if deep:
+        yield from _recoveries(harness)
+
+
+def _recovery(harness: Harness) -> Finding:
+    told = harness.recovered
+    if told.fault:
+        return Finding("recovery", good=False, detail=told.fault)
+    if told.entry is None:
+        return Finding("recovery", good=True, detail="nothing was under way")
+    done = "gave up" if told.given_up else "finished"
+    return Finding("recovery", good=True, detail=f"{done} entry {told.entry.id[:12]}")
+
+
+def _recoveries(harness: Harness) -> Iterator[Finding]:
+    """Run the recovery of every live entry on the model, and compare with what undo would do."""
+    ledger = harness.ledger
+    came_to: Counter[Roads] = Counter()
+    bad = False
+    for record in ledger.entries():
+        if record.kind not in CHANGES or record.seq in ledger.history.undone:
+            continue
+        plan = plan_toggle(ledger.history, harness.state, frozenset({record.seq}), frozenset())
+        try:
+            came_to[compare_roads(ledger, harness.state, plan) if isinstance(plan, Plan) else Roads.OVERLAID] += 1
+        except HarnessError as fault:
+            bad = True
+            yield Finding("recoveries", good=False, detail=fault.message)
+    if not bad:
+        yield Finding(
+            "recoveries",
+            good=True,
+            detail=f"{came_to[Roads.AGREE]} run and compared, {came_to[Roads.OVERLAID]} overlaid by other entries, "
+            f"{came_to[Roads.ALONE]} without an admitted recovery",
+        )
