@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple, Self
 
+from takeback.canonical import encode
 from takeback.errors import CannotSplice, InputError
-from takeback.state.values import encode
 
 Step = str | int
 Path = tuple[Step, ...]

@@ -23,8 +23,9 @@ from takeback.adapters.formats.document import (
     line_and_column,
     newline_of,
 )
+from takeback.canonical import parse
 from takeback.errors import InputError, LimitError
-from takeback.state.values import MAX_DEPTH, parse
+from takeback.state.values import MAX_DEPTH
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _COMMENT = re.compile(rb"//[^\n\r]*|/\*.*?\*/", re.DOTALL)

@@ -11,8 +11,8 @@ import re
 import tomllib
 from typing import Any, Final
 
+from takeback.canonical import parse
 from takeback.errors import InputError
-from takeback.state.values import parse
 
 ESCAPE: Final = "$json"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

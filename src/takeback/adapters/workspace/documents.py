@@ -16,9 +16,9 @@ from takeback.adapters.formats.document import Document, Path, patch, reorder, t
 from takeback.adapters.formats.json_text import JsonDocument
 from takeback.adapters.formats.toml_text import TomlDocument
 from takeback.adapters.workspace.storage import Part, Storage, broken, missing_directories
+from takeback.canonical import encode
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.images import FileChange, FileImage, Image
-from takeback.state.values import encode
 
 DEFAULTS = {"priority": 100, "options": {}}
 

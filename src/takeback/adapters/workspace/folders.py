@@ -21,6 +21,7 @@ from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.adapter import Broken
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
 from takeback.state import ABSENT, PMap, tree
+from takeback.state.parts import is_part
 from takeback.state.surfaces.files import File
 
 READABLE = " -_.()@+,="
@@ -62,9 +63,6 @@ class NamedStorage(FolderStorage):
                 except InputError as fault:
                     part.broken.append(broken(found.path, fault))
                     self._keep(contents, known, name, found.path, place)
-        for name, content in contents.items():
-            if name in known and self.surface.alike(known[name], content):
-                contents[name] = known[name]
         value = self.surface.placed(PMap(contents), known)
         part.value = known if self.same(known, value) else value
         return part
@@ -110,7 +108,7 @@ class NamedStorage(FolderStorage):
                 continue
             where = str(directory.root / path)
             data = self.encode(name, old if image is not None else ABSENT, new, image, where)
-            if not self.surface.alike(self._read_content(name, data, where), new):
+            if not self._holds(name, data, where, new):
                 raise CannotSplice("the edit would not say what it should", where=where)
             yield FileChange(path, image, FileImage(data, 0o644 if image is None else image.mode))
 
@@ -123,9 +121,14 @@ class NamedStorage(FolderStorage):
         if image is None or content is ABSENT:
             return image is None and content is ABSENT
         try:
-            return self.surface.alike(self._read_content(name, image.content, path), content)
+            return self._holds(name, image.content, path, content)
         except InputError:
             return False
+
+    def _holds(self, name: str, data: bytes, where: str, content: Any) -> bool:
+        """Whether a file with these bytes says what a content says."""
+        known = PMap({name: content})
+        return self.same(known, self.surface.placed(PMap({name: self._read_content(name, data, where)}), known))
 
     def _name(self, path: str, place: str) -> str | None:
         file = path[len(place) + 1 :]
@@ -214,7 +217,7 @@ class TreeStorage(FolderStorage):
     ) -> Iterator[FileChange]:
         """Remove what goes, make and remove directories with it, write what comes."""
         del images
-        paths = sorted(set(self.surface.differing(before, after)))
+        paths = sorted({_whole(path) for path in self.surface.differing(before, after)})
         old, new = (_leaves(part, paths) for part in (before, after))
         for path, leaf in sorted(old.items(), key=lambda item: item[0]):
             if leaf is not None and not isinstance(new.get(path), File):
@@ -260,6 +263,11 @@ def _decodable(file: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _whole(path: tuple[str, ...]) -> tuple[str, ...]:
+    """The file that a slot, which may be a line of it, lies in."""
+    return tuple(name for name in path if not is_part(name))
 
 
 def _join(place: str, path: tuple[str, ...]) -> str:
