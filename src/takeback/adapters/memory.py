@@ -10,6 +10,7 @@ from takeback.harness.adapter import Reading
 from takeback.harness.harness import Harness, Verifier
 from takeback.journal import open_journal
 from takeback.state import SURFACES, State
+from takeback.state.installed import install_surfaces
 from takeback.verify import verify
 
 
@@ -54,5 +55,6 @@ def open_memory(
     state: State | None = None, *, journal: str | PathLike[str] = ":memory:", verifier: Verifier = verify
 ) -> Harness:
     """A harness over `state`, or over what a journal that was begun before says."""
+    install_surfaces()
     store = open_journal(journal)
     return Harness(MemoryAdapter(), store, verifier=verifier, start=State() if state is None else state)

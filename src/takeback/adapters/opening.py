@@ -12,6 +12,7 @@ from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import Resources
 from takeback.harness.harness import Harness, Verifier
 from takeback.journal import open_journal
+from takeback.state.installed import install_surfaces
 from takeback.verify import verify
 
 
@@ -40,6 +41,7 @@ def open_workspace(
     path: str | PathLike[str], *, journal: str | None = None, hold: bool = True, verifier: Verifier = verify
 ) -> Harness:
     """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process."""
+    install_surfaces()
     root = Path(path)
     manifest = manifest_of(root)
     opener = adapter_named(manifest.workspace.adapter, f"{root / MANIFEST}: workspace.adapter")

@@ -1,6 +1,6 @@
 """Live harnesses: a state bound to real things, changed atomically, with changes made elsewhere noticed."""
 
-from takeback.harness.adapter import Adapter
+from takeback.harness.adapter import Adapter, Unsayable
 from takeback.harness.harness import Harness
 from takeback.harness.results import Adopted, Applied, Discarded, Recovered, Refused, Stale, Status, Undone, Why
 
@@ -15,5 +15,6 @@ __all__ = [
     "Stale",
     "Status",
     "Undone",
+    "Unsayable",
     "Why",
 ]

@@ -27,6 +27,7 @@ from takeback.harness.ledger import Ledger
 from takeback.journal import Store, open_journal
 from takeback.journal.store import without_password
 from takeback.state import State
+from takeback.state.installed import install_surfaces
 from takeback.undo.merge import bring_forward
 
 LOCAL = f"{PRIVATE}/journal.db"
@@ -56,6 +57,7 @@ def make_workspace(
     path: str | PathLike[str], *, journal: str | None = None, start: State | None = None, secret: bool = False
 ) -> tuple[Path, bool]:
     """As `init_workspace`; also whether the directory was no workspace before."""
+    install_surfaces()
     root = Path(path)
     noted = without_password(journal) if journal is not None else LOCAL
     if journal is not None and noted != journal and not secret:
