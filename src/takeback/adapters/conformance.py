@@ -205,7 +205,7 @@ def shows_edits_by_hand_and_takes_them_back(subject: Subject) -> None:
 
 
 def tells_of_a_broken_file_and_puts_it_back(subject: Subject) -> None:
-    """A file that cannot be read is named, nothing is changed meanwhile, and discard puts it back; undo undoes that."""
+    """A file that cannot be read is named and left alone; discard puts it back, and undo undoes that."""
     if subject.spoil is None:
         raise NotProvidedFor("the subject does not say how to break a file")
     with closing(subject.open()) as harness:

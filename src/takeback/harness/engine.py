@@ -148,8 +148,9 @@ class Engine:
             raise TypeError(f"the adapter {self.adapter.name!r} can be read but not changed")
         if self.resources is not None:
             self.resources.hold(after)
-        if self.ledger.checkpoint_due():
-            self.ledger.checkpoint()
+        with suppress(JournalError):  # the change is made, whatever becomes of what only saves work later
+            if self.ledger.checkpoint_due():
+                self.ledger.checkpoint()
         self.note()
         return entry
 
@@ -175,7 +176,8 @@ class Engine:
                 ) from fault
             self._give_up(writing, fault)
         failpoint("change.settled")
-        writing.settle()
+        with suppress(HarnessError):  # what is not let go now is swept later
+            writing.settle()
 
     def _uncommitted(self, entry: Record) -> bool:
         """Whether the journal can be read and surely does not say that a change is done."""

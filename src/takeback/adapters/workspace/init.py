@@ -176,6 +176,8 @@ def _make_private(directory: Directory, failing: ExitStack) -> None:
     with directory.open((PRIVATE,)) as fd:
         if fd is not None:
             os.fchmod(fd, 0o700)  # the journal holds captured contents as they are
+    for left in directory.own_temporaries(PRIVATE):
+        _quietly_unlinked(directory.root / left)
     if directory.read(IGNORE) is None:
         directory.write(IGNORE, FileImage(b"*\n"))
         failing.callback(_quietly_unlinked, directory.root / IGNORE)
