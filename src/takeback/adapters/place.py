@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,13 +76,14 @@ class FilePlace:
             elif isinstance(kept.change.before, DirectoryImage):
                 self._directory.make_in(parent, name, kept.change.before.mode)
             elif kept.new is not None and _traits(parent, name) != kept.new:
-                self._forget(parent, kept)
+                if kept.aside is not None:
+                    self._let_go(self._keeper(parent, kept), kept.aside, kept.old, name)
             elif kept.aside is None:
                 os.unlink(name, dir_fd=parent)
             elif kept.new is None:
                 take_name(self._keeper(parent, kept), kept.aside, parent, name)
             else:
-                _bring_back(parent, kept.aside, name)
+                _bring_back(parent, kept.aside, name, kept.new)
             os.fsync(parent)
 
     def unchanged(self, kept: Kept) -> bool:
@@ -105,20 +106,15 @@ class FilePlace:
             return self._let_go(self._directory.descriptor, kept.aside, kept.old, kept.change.path.rpartition("/")[2])
         with self._at(kept.change.path, "settle") as (parent, name):
             late = self._let_go(parent, kept.aside, kept.old, name)
-            return None if late is None else kept.change.path + OLD
+            return None if late is None else kept.change.path.removesuffix(name) + late
 
     @staticmethod
     def _let_go(parent: int, aside: str, old: Traits | None, name: str) -> str | None:
         if _traits(parent, aside) != old:
-            take_name(parent, aside, parent, name + OLD)
-            return name + OLD
+            return _keep_edit(parent, aside, name)
         Directory.discard(parent, aside)
         failpoint("file.settled")
         return None
-
-    def _forget(self, parent: int, kept: Kept) -> None:
-        if kept.aside is not None:
-            Directory.discard(self._keeper(parent, kept), kept.aside)
 
     def _write(self, parent: int, name: str, change: FileChange, image: FileImage) -> Kept:
         status = Directory.status(parent, name)
@@ -143,7 +139,7 @@ class FilePlace:
             raise
         failpoint("file.renamed")
         if not same_file(self._image(parent, aside), change.before):
-            _bring_back(parent, aside, name)
+            _bring_back(parent, aside, name, new)
             raise self._changed(change.path)
         os.fsync(parent)
         return Kept(change, aside, far=False, old=_traits(parent, aside), new=new)
@@ -225,12 +221,25 @@ def _exchange(parent: int, new: str, name: str, spare: str) -> str:
     return spare
 
 
-def _bring_back(parent: int, aside: str, name: str) -> None:
-    """Put a file back in its place; what we had put there goes."""
-    if swap(parent, aside, name):
+def _bring_back(parent: int, aside: str, name: str, new: Traits | None) -> None:
+    """Put a file back in its place; what we had put there goes, unless someone wrote to it at this very moment."""
+    if not swap(parent, aside, name):
+        os.rename(aside, name, src_dir_fd=parent, dst_dir_fd=parent)
+    elif _traits(parent, aside) == new:
         os.unlink(aside, dir_fd=parent)
     else:
-        os.rename(aside, name, src_dir_fd=parent, dst_dir_fd=parent)
+        _keep_edit(parent, aside, name)
+
+
+def _keep_edit(parent: int, aside: str, name: str) -> str:
+    """Keep an edit that came at the wrong moment, under a name that says so; returns the name."""
+    kept = name + OLD
+    with suppress(FileExistsError):
+        take_name(parent, aside, parent, kept)
+        return kept
+    kept = f"{name}{OLD}-{aside[-16:]}"
+    take_name(parent, aside, parent, kept)
+    return kept
 
 
 def _traits(parent: int, name: str) -> Traits | None:

@@ -20,6 +20,7 @@ from takeback.canonical import encode
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.images import FileChange, FileImage, Image
 
+KEPT = 3
 DEFAULTS = {"priority": 100, "options": {}}
 
 
@@ -31,7 +32,8 @@ class DocumentStorage(Storage):
     ) -> None:
         super().__init__(surface, default)
         self.heading = heading
-        self._document = document
+        self._open = document
+        self._documents: dict[bytes, Document] = {}
         self._last: tuple[bytes, Any] | None = None
 
     def beginning(self, place: str) -> FileChange:
@@ -63,6 +65,19 @@ class DocumentStorage(Storage):
         raw = self.decode(self._document(content, where).value, where)
         return self.surface.placed(self.surface.read(raw, where), known)
 
+    def _document(self, content: bytes, where: str) -> Document:
+        """The document in some bytes; the last few are kept, since a change reads what it just wrote."""
+        found = self._documents.get(content)
+        if found is None or found.where != where:
+            found = self._open(content, where)
+            self._keep(found)
+        return found
+
+    def _keep(self, document: Document) -> None:
+        self._documents[document.data] = document
+        while len(self._documents) > KEPT:
+            del self._documents[next(iter(self._documents))]
+
     def touched(self, place: str, before: Any, after: Any) -> Iterator[str]:
         """The document, if anything differs."""
         if not self.same(before, after):
@@ -75,7 +90,9 @@ class DocumentStorage(Storage):
         image = images.get(place)
         where = str(directory.root / place)
         data = self.heading.encode() if image is None else image.content
-        edited = self.edit(self._document(data, where), self.encode(before), self.encode(after)).data
+        document = self.edit(self._document(data, where), self.encode(before), self.encode(after))
+        self._keep(document)
+        edited = document.data
         if not self.same(self.value(edited, where, after), after):
             raise CannotSplice("the edit would not say what it should", where=where)
         if edited != data or image is None:
