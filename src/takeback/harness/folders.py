@@ -17,7 +17,7 @@ from takeback.canonical import parse
 from takeback.errors import HarnessError, InputError
 from takeback.harness.directory import MAX_NAME, Directory, FileImage
 from takeback.state import ABSENT, SURFACES, PMap, tree
-from takeback.state.surfaces.files import File
+from takeback.state.file import File
 from takeback.state.values import thaw
 
 READABLE = " -_.()@+,="
