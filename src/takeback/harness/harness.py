@@ -121,7 +121,8 @@ class Harness:
             recorded = run_recorded(candidate.mutation, self.state)
             if not recorded.receipt.succeeded:
                 return Refused(Why.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", verdict)
-            ties = relied_on(self._ledger.history, recorded.writes)
+            writes = self._ledger.history.grounded(recorded.writes)
+            ties = relied_on(self._ledger.history, writes)
             if ties and not allow_ties:
                 return Refused(Why.TIED, "earlier entries could be taken back only with this one", verdict, ties=ties)
             blocker = self.binding.prepare(self.state, recorded.state)
@@ -130,8 +131,8 @@ class Harness:
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
             about |= {"forced": forced, "note": note, "ties": sorted(ties)}
-            draft = change_draft("apply", recorded.writes, about)
-            entry = self._make(draft, recorded.writes, recorded.state)
+            draft = change_draft("apply", writes, about)
+            entry = self._make(draft, writes, recorded.state)
             return Applied(entry, verdict, forced, ties)
 
     def plan(self, request: Callable[[Ledger], Request], *, cascade: bool = False) -> PlanOutcome:
@@ -161,7 +162,7 @@ class Harness:
             if not drift:
                 return None
             actual = self.binding.read(self.state)
-            writes = writes_between(self.state, actual)
+            writes = self._ledger.history.grounded(writes_between(self.state, actual))
             entry = self._ledger.record(change_draft("adopt", writes, {"note": note}), writes)
             self._note()
             return Adopted(entry, drift)
@@ -175,7 +176,8 @@ class Harness:
             outcome = self.undo(*names)
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
-            writes = [Write(change.slot, change.before, change.after) for change in outcome.left]
+            left = tuple(Write(change.slot, change.before, change.after) for change in outcome.left)
+            writes = self._ledger.history.grounded(left)
             after = put_slots(self.state, [(write.slot, write.after) for write in writes])
             blocker = self.binding.prepare(self.state, after)
             if blocker is not None:
