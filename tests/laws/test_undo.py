@@ -29,7 +29,7 @@ def test_a_broken_engine_is_caught(monkeypatch, mistake):
     if mistake == "forgets the base":
         monkeypatch.setattr(History, "base_content", lambda self, slot: ABSENT)
     elif mistake == "ignores what is above":
-        monkeypatch.setattr(History, "_leaf_above", lambda self, slot, view, until: None)
+        monkeypatch.setattr(History, "leaf_above", lambda self, slot, view, until=None: None)
     else:
         last = History.last
         monkeypatch.setattr(

@@ -16,7 +16,7 @@ from takeback.errors import OperationFailed
 from takeback.language import read_operation
 from takeback.state import KINDS, SURFACES, Captured, Kind, Level, Operation, PMap, Stage, Takes
 from takeback.state.chain import Chain
-from takeback.state.surfaces.files import File
+from takeback.state.file import File
 
 
 class PeekedError(Exception):
@@ -65,6 +65,9 @@ UNCOVERS: dict[str, str] = {
     "order of the chain": "",
     "order of the callbacks": "",
     "an anchor is there": "",
+    "the element is there": "",
+    "the callback is there": "",
+    "the file is there": "mode",
     "mode, to keep it": "mode",
     "priority of the others": "priority",
     "address of the others": "address",
@@ -87,6 +90,10 @@ VALUES: dict[str, list[Any]] = {
     "allocate_socket": ["tcp://127.0.0.1:9001", "tcp://127.0.0.1:9009", "tcp://127.0.0.1:0"],
     "capture_listener": [PRESENT, "new"],
     "unregister_listener": [PRESENT, "new"],
+    "remove_listener": [PRESENT, "new"],
+    "move_listener": [PRESENT, "new"],
+    "replace_middleware": [{"handler": "h"}],
+    "move_file": ["new", "m/new", "k/new"],
 }
 PLACES = [{}, {"index": 0}, {"index": 9}, {"before": OTHER}, {"after": OTHER}, {"after": "gone"}, {"priority": 50}]
 
@@ -130,11 +137,21 @@ def _uses(kind: Kind) -> list[Operation]:
     values = [{"value": value} for value in VALUES.get(kind.name, [])] if kind.value is not Takes.NO else []
     if kind.value is not Takes.MUST:
         values.append({})
-    ways = product(targets, values, PLACES if kind.placed else [{}], keys)
+    places = [place for place in PLACES if set(place) <= set(kind.spots) and (place or kind.spot is Takes.MAY)]
+    ways = product(targets, values, [{}] if kind.spot is Takes.NO else places, keys)
     return [
         read_operation(op(kind.name, target, **value, **place, **key), kind.stage, "use")
         for target, value, place, key in ways
+        if value.get("value") != f"{target}/new"
     ]
+
+
+def test_only_operations_that_write_parts_look_inside_values():
+    """Those are decided by their own argument: what they edit must be restored from its own capture."""
+    looking = {name for name, kind in KINDS.items() if kind.inside}
+    assert looking == {"edit_prompt", "edit_file", "append_config", "insert_config", "remove_config_item"}
+    for name in looking:
+        assert any("to find" in read for read in KINDS[name].reads)
 
 
 def _captures(surface: str, value: Any) -> list[Captured]:
@@ -160,7 +177,7 @@ def _run_all(kind: Kind, uses: list[Operation]) -> int:
     return done
 
 
-@pytest.mark.parametrize("name", sorted(KINDS))
+@pytest.mark.parametrize("name", sorted(name for name, kind in KINDS.items() if not kind.inside))
 def test_an_operation_looks_at_nothing_it_does_not_declare(name):
     assert _run_all(KINDS[name], _uses(KINDS[name])) > 0
 

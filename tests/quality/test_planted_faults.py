@@ -20,7 +20,7 @@ from takeback.language import program as program_module
 from takeback.runtime import Receipt
 from takeback.state import ABSENT, KINDS, SURFACES, Captured, Contract, PMap, State, tree, values
 from takeback.state.chain import Chain
-from takeback.state.surfaces.files import File
+from takeback.state.file import File
 from takeback.state.tree_surface import TreeSurface
 from takeback.verify import RULES, THRESHOLD
 from takeback.verify import rules as rules_module

@@ -11,7 +11,7 @@ from takeback.counterfactual import nominal_state
 from takeback.language import read_candidate, read_program
 from takeback.state import PMap, Stage, State
 from takeback.state.chain import Chain
-from takeback.state.surfaces.files import File
+from takeback.state.file import File
 from takeback.synthesize import invert
 from takeback.verify import Trial, verify_sampled
 

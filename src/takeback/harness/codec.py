@@ -15,7 +15,7 @@ from takeback.journal import Draft, Record, Store
 from takeback.journal.encoding import Json
 from takeback.state import ABSENT, SURFACES
 from takeback.state.slots import Slot, slot_key, slot_of_key
-from takeback.undo import GONE, SlotChange, Version, Write
+from takeback.undo import GONE, SlotChange, Write
 
 CLAIM = "@"
 
@@ -25,7 +25,13 @@ def change_draft(kind: str, writes: Sequence[Write], about: dict[str, Json]) -> 
     touches = [slot_key(write.slot) for write in writes]
     claims = (claim_key(write.slot[0], claim) for write in writes if (claim := _claim(write)) is not None)
     strict = [at for at, write in enumerate(writes) if write.strict]
-    payload = {**about, "touches": [*touches, *dict.fromkeys(claims)], **({"strict": strict} if strict else {})}
+    grounds = {str(at): list(write.on) for at, write in enumerate(writes) if write.on is not None}
+    payload = {
+        **about,
+        "touches": [*touches, *dict.fromkeys(claims)],
+        **({"strict": strict} if strict else {}),
+        **({"on": grounds} if grounds else {}),
+    }
     return Draft(kind, payload, _contents(writes))
 
 
@@ -45,41 +51,35 @@ def writes_of(store: Store, record: Record) -> tuple[Write, ...]:
     slots = [slot_of_key(key) for key in keys]
     strict = set(_list(record.payload.get("strict")))
     before, after = (_read(store, record, name, slots) for name in ("before", "after"))
+    grounds: Any = record.payload.get("on") if record.payload.get("slots") is None else None
+    found = {int(at): (on[0], on[1]) for at, on in (grounds or {}).items()}
     return tuple(
-        Write(slot, one, two, at in strict)
+        Write(slot, one, two, at in strict, found.get(at))
         for at, (slot, one, two) in enumerate(zip(slots, before, after, strict=True))
     )
 
 
 class StoredIndex:
-    """Fetches versions from the journal's index of touched slots."""
+    """Tells from the journal's index of touched slots which entries wrote what."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def at(self, slot: Slot) -> list[Version]:
-        """Versions of one slot."""
-        numbers = self._store.touching(slot_key(slot))
-        return [v for number in numbers for v in self._versions(number) if v.write.slot == slot]
+    def at(self, slot: Slot) -> tuple[int, ...]:
+        """Entries that wrote one slot."""
+        return self._store.touching(slot_key(slot))
 
-    def below(self, slot: Slot) -> list[Version]:
-        """Versions beneath one slot."""
-        depth = len(slot)
-        numbers = self._store.touching(slot_key(slot), below=True)
-        versions = (v for number in numbers for v in self._versions(number))
-        return [v for v in versions if len(v.write.slot) > depth and v.write.slot[:depth] == slot]
+    def below(self, slot: Slot) -> tuple[int, ...]:
+        """Entries that wrote a slot beneath one."""
+        return self._store.touching(slot_key(slot), below=True)
 
-    def claiming(self, surface: str, claim: str) -> list[Version]:
-        """Versions that claim something exclusive."""
-        versions = (v for number in self._store.touching(claim_key(surface, claim)) for v in self._versions(number))
-        return [v for v in versions if v.write.slot[0] == surface and _claim(v.write) == claim]
+    def claiming(self, surface: str, claim: str) -> tuple[int, ...]:
+        """Entries that claim something exclusive."""
+        return self._store.touching(claim_key(surface, claim))
 
     def entry(self, number: int) -> tuple[Write, ...]:
         """The writes of one entry."""
         return writes_of(self._store, self._store.get(number))
-
-    def _versions(self, number: int) -> list[Version]:
-        return [Version(number, at, write) for at, write in enumerate(self.entry(number))]
 
 
 def claim_key(surface: str, claim: str) -> str:

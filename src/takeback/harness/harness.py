@@ -113,7 +113,8 @@ class Harness:
             recorded = run_recorded(candidate.mutation, self.state)
             if not recorded.receipt.succeeded:
                 return Refused(Why.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", verdict)
-            ties = relied_on(self.ledger.history, recorded.writes)
+            writes = self.ledger.history.grounded(recorded.writes)
+            ties = relied_on(self.ledger.history, writes)
             if ties and not allow_ties:
                 return Refused(Why.TIED, "earlier entries could be taken back only with this one", verdict, ties=ties)
             changes = self._ready(recorded.state)
@@ -122,8 +123,8 @@ class Harness:
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
             about |= {"forced": forced, "note": note, "ties": sorted(ties)}
-            draft = change_draft("apply", recorded.writes, about)
-            entry = self._engine.make(draft, recorded.writes, recorded.state, changes)
+            draft = change_draft("apply", writes, about)
+            entry = self._engine.make(draft, writes, recorded.state, changes)
             return Applied(entry, verdict, forced, ties)
 
     def plan(self, request: Callable[[Ledger], Request], *, cascade: bool = False) -> PlanOutcome:
@@ -159,7 +160,7 @@ class Harness:
                 return _not_now(look)
             if not look.drift:
                 return None
-            writes = writes_between(self.state, look.actual)
+            writes = self.ledger.history.grounded(writes_between(self.state, look.actual))
             draft = with_images(change_draft("adopt", writes, {"note": note}), self._adopted_images(look.actual))
             entry = self.ledger.record(draft, writes)
             self._engine.note()
@@ -190,7 +191,8 @@ class Harness:
             outcome = self.undo(*names)
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
-            writes = [Write(change.slot, change.before, change.after) for change in outcome.left]
+            left = tuple(Write(change.slot, change.before, change.after) for change in outcome.left)
+            writes = self.ledger.history.grounded(left)
             after = put_slots(self.state, [(write.slot, write.after) for write in writes])
             changes = self._ready(after)
             if isinstance(changes, Refused):

@@ -8,22 +8,22 @@ make a later stage slow or large.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from stat import S_ISREG
 from typing import Any, Final
 
 from takeback.canonical import digest, parse
 from takeback.errors import InputError, LimitError, UnknownOperationError
-from takeback.state import ABSENT, KINDS, SURFACES, Contract, Operation, Spot, Stage, Takes
+from takeback.state import ABSENT, KINDS, SURFACES, Contract, Kind, Operation, Spot, Stage, Takes
+from takeback.state.operation import SPOTS, Anchor
 from takeback.state.record import name_of, whole_number
 
 MAX_OPERATIONS: Final = 64
 MAX_FILE: Final = 4_000_000
 MAX_INDEX: Final = 10_000
 PROGRAMS: Final = {"mutation": Stage.FORWARD, "witness": Stage.CAPTURE, "recovery": Stage.RECOVERY}
-_SPOTS = ("index", "before", "after", "priority")
-_FIELDS = {"op_type", "target", "value", "witness_key", *_SPOTS}
+_FIELDS = {"op_type", "target", "value", "witness_key", *SPOTS}
 
 Program = tuple[Operation, ...]
 
@@ -63,7 +63,7 @@ def program_digest(program: Program) -> str:
 
 def infer_contract(mutation: Iterable[Operation]) -> Contract:
     """Return the contract that lists just the addresses a mutation names."""
-    return Contract(addresses=(op.address for op in mutation))
+    return Contract(addresses=(address for op in mutation for address in (op.address, *op.also)))
 
 
 def read_candidate(raw: Any, where: str = "candidate") -> Candidate:
@@ -113,12 +113,13 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
     """Return one operation, checked against its kind's declaration."""
     if not isinstance(raw, dict):
         raise InputError(where, found=raw, expected="a mapping with op_type and target")
+    raw = _with_edit(raw)
     unknown = sorted(set(raw) - _FIELDS)
     if unknown:
         raise InputError(where, found=f"the field {unknown[0]!r}", expected=f"only {', '.join(sorted(_FIELDS))}")
     name = raw.get("op_type")
     kind = KINDS.get(name) if isinstance(name, str) else None
-    wanted = [one.name for one in KINDS.values() if stage is None or one.stage is stage]
+    wanted = [one.name for one in KINDS.values() if stage is None or one.stage is stage or _recovers(one, stage)]
     if kind is None or kind.name not in wanted:
         place, expected = f"{where}.op_type", f"one of {', '.join(wanted)}"
         if name is None:
@@ -132,7 +133,7 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
     _takes(kind.value, "value", raw, where)
     _takes(kind.witness, "witness_key", raw, where)
     value = raw.get("value", ABSENT)
-    return Operation(
+    op = Operation(
         kind=kind,
         target=target,
         path=path,
@@ -140,8 +141,22 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
         value=ABSENT if value is ABSENT else surface.value(kind, target, value, f"{where}.value"),
         raw=value,
         witness_key=_witness_key(raw, where),
-        spot=_spot(raw, kind.placed, target, where),
+        spot=_spot(raw, kind, target, where),
     )
+    also = surface.addresses(op)[1:]
+    return replace(op, also=also) if also else op
+
+
+def _with_edit(raw: dict[str, Any]) -> dict[str, Any]:
+    """An edit's `old` and `new` may stand beside its target, as edit tools have them."""
+    if "value" in raw or not {"old", "new"} <= raw.keys():
+        return raw
+    rest = {key: item for key, item in raw.items() if key not in {"old", "new"}}
+    return {**rest, "value": {"old": raw["old"], "new": raw["new"]}}
+
+
+def _recovers(kind: Kind, stage: Stage) -> bool:
+    return kind.recovers and stage is Stage.RECOVERY
 
 
 def _takes(takes: Takes, field: str, raw: dict[str, Any], where: str) -> None:
@@ -161,21 +176,31 @@ def _witness_key(raw: dict[str, Any], where: str) -> str | None:
     return key
 
 
-def _spot(raw: dict[str, Any], placed: bool, target: str, where: str) -> Spot | None:
-    given = [name for name in _SPOTS if name in raw]
+def _spot(raw: dict[str, Any], kind: Kind, target: str, where: str) -> Spot | None:
+    given = [name for name in SPOTS if name in raw]
     if not given:
+        if kind.spot is Takes.MUST:
+            raise InputError(where, found="no place", expected=f"{kind.name} with one of {', '.join(kind.spots)}")
         return None
-    if not placed:
-        raise InputError(f"{where}.{given[0]}", found=given[0], expected=f"no place for {raw['op_type']}")
+    if kind.spot is Takes.NO or given[0] not in kind.spots:
+        raise InputError(f"{where}.{given[0]}", found=given[0], expected=f"no such place for {kind.name}")
     if len(given) > 1:
-        raise InputError(where, found=" and ".join(given), expected="at most one of index, before, after, priority")
+        raise InputError(where, found=" and ".join(given), expected=f"at most one of {', '.join(kind.spots)}")
     name, place = given[0], f"{where}.{given[0]}"
     if name in {"before", "after"}:
-        anchor = name_of(raw[name], place)
-        if anchor == target:
-            raise InputError(place, found=anchor, expected="another id than the target")
+        anchor = _anchor(raw, kind, name, target, place)
         return Spot(before=anchor) if name == "before" else Spot(after=anchor)
     number = whole_number(raw[name], place)
     if name == "index" and not 0 <= number <= MAX_INDEX:
         raise InputError(place, found=number, expected=f"a position from 0 to {MAX_INDEX}")
     return Spot(index=number) if name == "index" else Spot(priority=number)
+
+
+def _anchor(raw: dict[str, Any], kind: Kind, name: str, target: str, where: str) -> str | Anchor:
+    """The element to stand next to: an item of a list where parts are written, else another element's id."""
+    if kind.inside:
+        return Anchor(raw[name], SURFACES[kind.surface].value(kind, target, raw[name], where))
+    found = name_of(raw[name], where)
+    if found == (raw.get("value") if kind.surface == "listeners" else target):
+        raise InputError(where, found=found, expected="another id than the target")
+    return found

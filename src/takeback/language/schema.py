@@ -54,7 +54,8 @@ def candidate_schema(level: Level, *, mutation: bool = True) -> dict[str, Any]:
 
 
 def _operations(stage: Stage, level: Level) -> list[dict[str, Any]]:
-    kinds = [kind for kind in KINDS.values() if kind.stage is stage and level.includes(kind.level)]
+    usable = [kind for kind in KINDS.values() if level.includes(kind.level)]
+    kinds = [kind for kind in usable if kind.stage is stage or (kind.recovers and stage is Stage.RECOVERY)]
     return [form for kind in kinds for form in _forms(kind)]
 
 
@@ -69,9 +70,11 @@ def _forms(kind: Kind) -> list[dict[str, Any]]:
             properties[field] = schema
         if takes is Takes.MUST:
             required.append(field)
-    forms = [_closed(properties, required)]
-    if kind.placed:
-        forms += [_closed({**properties, name: schema}, [*required, name]) for name, schema in _SPOTS.items()]
+    forms = [] if kind.spot is Takes.MUST else [_closed(properties, required)]
+    if kind.spot is not Takes.NO:
+        for name in kind.spots:
+            schema = _ANY if kind.inside and name != "index" else _SPOTS[name]
+            forms.append(_closed({**properties, name: schema}, [*required, name]))
     return forms
 
 

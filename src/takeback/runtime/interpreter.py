@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from takeback.errors import FaultKind, OperationFailed, RecoveryFailed
 from takeback.language import Program
-from takeback.state import SURFACES, Address, Captured, Operation, State, diff
+from takeback.state import SURFACES, Address, Captured, Operation, Stage, State, diff
 
 Witness = dict[str, Captured]
 
@@ -64,6 +64,8 @@ def forward(program: Program, state: State) -> tuple[State, Receipt]:
             surface = kind.surface
             parts[surface], resolved = kind.run(parts[surface], op)
             writes.append(Write(at, op.address, resolved))
+            if op.also:
+                writes += [Write(at, address, resolved) for address in op.also]
     except OperationFailed as fault:
         return state, Receipt(tuple(writes), at, f"mutation[{at}] {program[at].kind.name}: {fault.message}")
     return State.of(parts), Receipt(tuple(writes))
@@ -89,7 +91,9 @@ def recover(program: Program, state: State, witness: Witness, receipt: Receipt) 
                 why = f"{op.witness_key!r} holds a capture of {captured.kind}"
                 raise _failed(at, op, why, FaultKind.OTHER_SURFACE)
         try:
-            parts[kind.surface] = kind.run(parts[kind.surface], op, captured)
+            part = parts[kind.surface]
+            recovering = kind.stage is Stage.RECOVERY
+            parts[kind.surface] = kind.run(part, op, captured) if recovering else kind.run(part, op)[0]
         except OperationFailed as fault:
             raise _failed(at, op, fault.message, FaultKind.CANNOT_RUN) from None
     return State.of(parts)

@@ -35,6 +35,11 @@ def bind(value: PMap, op: Operation) -> tuple[PMap, None]:
     return value.put(op.path, op.value), None
 
 
+def unbind(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Remove the key; where it is not there, nothing happens."""
+    return value.drop(op.path), None
+
+
 def restore(value: PMap, op: Operation, captured: Captured | None) -> PMap:
     """Put the old binding back, or remove the key if there was none (or no witness is given)."""
     if captured is None or captured.content is ABSENT:
@@ -50,9 +55,13 @@ def keyed_kinds(
     forward: str,
     restore_name: str,
     remove: str | None = None,
+    unset: str | None = None,
     schema: dict[str, Any],
 ) -> tuple[Kind, ...]:
-    """Return the four usual operations of a keyed surface under their names."""
+    """Return the usual operations of a keyed surface under their names.
+
+    `remove` takes a key away in a recovery, `unset` in a mutation.
+    """
     kinds = [
         Kind(capture_name, Stage.CAPTURE, level, surface, capture, witness=Takes.MUST),
         Kind(forward, Stage.FORWARD, level, surface, bind, value=Takes.MUST, schema=schema),
@@ -60,6 +69,8 @@ def keyed_kinds(
     ]
     if remove is not None:
         kinds.append(Kind(remove, Stage.RECOVERY, level, surface, restore, witness=Takes.MAY, removes=True))
+    if unset is not None:
+        kinds.append(Kind(unset, Stage.FORWARD, Level.L2, surface, unbind))
     return tuple(kinds)
 
 
@@ -155,7 +166,7 @@ class KeyedSurface(Surface):
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
         """Each named key is there, with content of its own, or not."""
         return tuple(
-            Component(f"{self.name}[{key!r}]", (_binding(key, self.generic(key, salt)), _dropping(key)))
+            Component(str(self.address(key)), (binding(key, self.generic(key, salt)), _dropping(key)))
             for key in dict.fromkeys(op.path for op in ops)
         )
 
@@ -173,9 +184,9 @@ class KeyedSurface(Surface):
         """Return the number of keys."""
         return len(value)
 
-    def slot_written(self, op: Operation) -> Path | None:
+    def written(self, op: Operation) -> tuple[Path, ...] | None:
         """Each key is a slot."""
-        return (op.path,)
+        return ((op.path,),)
 
     def get_slot(self, part: PMap, path: Path) -> Any:
         """Return what the key is bound to, or a part of that."""
@@ -224,7 +235,8 @@ class KeyedSurface(Surface):
         return PMap({key: self.slot_from_json(item, (key,)) for key, item in raw.items()})
 
 
-def _binding(key: str, content: Any) -> Edit:
+def binding(key: str, content: Any) -> Edit:
+    """Return the edit that binds a key."""
     return lambda value: value.put(key, content)
 
 

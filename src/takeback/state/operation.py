@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from takeback.state.address import Address
 from takeback.state.pmap import ABSENT
+
+SPOTS: Final = ("index", "before", "after", "priority")
+"""The fields that say where an element is to go."""
 
 
 class Stage(StrEnum):
@@ -63,14 +66,29 @@ class Captured(NamedTuple):
         return self.content is not ABSENT
 
 
+class Anchor(NamedTuple):
+    """The item of a list that another is put next to: as it was written, and frozen."""
+
+    raw: Any
+    item: Any
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where `add_middleware` is to put its element: exactly one of the fields is set."""
+    """Where an operation is to put its element: exactly one of the fields is set.
+
+    `before` and `after` are the id of another element, or an item of a list.
+    """
 
     index: int | None = None
-    before: str | None = None
-    after: str | None = None
+    before: str | Anchor | None = None
+    after: str | Anchor | None = None
     priority: int | None = None
+
+    @property
+    def anchor(self) -> str | Anchor | None:
+        """The element it is to stand next to."""
+        return self.after if self.before is None else self.before
 
 
 @dataclass(frozen=True)
@@ -81,8 +99,9 @@ class Kind:
     (surface_value, resolved)` where `resolved` is what the receipt keeps (a place, a handle, or None);
     recovery `(surface_value, op, captured | None) -> surface_value`.
     `reads` names what it looks at besides its own slot's presence; `whole` allows the target `*`;
-    `removes` marks a recovery that removes unconditionally when it has no witness.
-    `schema` is the JSON Schema of `value`.
+    `removes` marks a recovery that removes unconditionally when it has no witness; `spot` tells whether it takes
+    a place, `spots` which fields may name it; `inside` marks an operation that writes parts of a value; `recovers` a
+    forward operation that may stand in a recovery too. `schema` is the JSON Schema of `value`.
     """
 
     name: str
@@ -92,9 +111,12 @@ class Kind:
     run: Callable[..., Any]
     value: Takes = Takes.NO
     witness: Takes = Takes.NO
-    placed: bool = False
+    spot: Takes = Takes.NO
+    spots: tuple[str, ...] = ("index", "before", "after")
     whole: bool = False
     removes: bool = False
+    inside: bool = False
+    recovers: bool = False
     reads: tuple[str, ...] = ()
     schema: dict[str, Any] = field(default_factory=dict, compare=False)
 
@@ -104,7 +126,7 @@ class Operation:
     """One use of a kind, checked and ready to run.
 
     `path` is the target in the surface's own form, `value` the frozen value, `raw` the value as it was
-    written (for printing it back), `address` what a contract must cover.
+    written (for printing it back), `address` what a contract must cover, and `also` what else it writes.
     """
 
     kind: Kind
@@ -115,6 +137,7 @@ class Operation:
     raw: Any = ABSENT
     witness_key: str | None = None
     spot: Spot | None = None
+    also: tuple[Address, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the operation as it stands in a candidate."""
@@ -124,8 +147,8 @@ class Operation:
         if self.witness_key is not None:
             plain["witness_key"] = self.witness_key
         if self.spot is not None:
-            for name in ("index", "before", "after", "priority"):
+            for name in SPOTS:
                 given = getattr(self.spot, name)
                 if given is not None:
-                    plain[name] = given
+                    plain[name] = given.raw if isinstance(given, Anchor) else given
         return plain

@@ -11,7 +11,7 @@ from typing import Any
 
 from takeback.canonical import decode, encode
 from takeback.state.harness_state import State
-from takeback.state.operation import Level, Operation
+from takeback.state.operation import Operation
 from takeback.state.pmap import ABSENT
 from takeback.state.surface import SURFACES, Path
 
@@ -82,8 +82,5 @@ def same_content(slot: Slot, one: Any, two: Any) -> bool:
 def slots_written(op: Operation, before: Any, after: Any) -> Iterator[Path]:
     """Yield the slots that `op` wrote: its own (also where the value was the same), or whatever differs."""
     surface = SURFACES[op.kind.surface]
-    own = surface.slot_written(op) if Level.L1.includes(op.kind.level) else None
-    if own is not None:
-        yield own
-    else:
-        yield from surface.differing(before, after)
+    own = None if op.kind.inside else surface.written(op)
+    yield from surface.differing(before, after) if own is None else own

@@ -22,6 +22,9 @@ from takeback.state.pmap import ABSENT
 Path = tuple[str, ...]
 """Where a slot lies within its surface."""
 
+Inverse = tuple[dict[str, Any], dict[str, Any]]
+"""A capture and the restore that uses it, as JSON without their witness key."""
+
 Edit = Callable[[Any], Any]
 """A change to one surface's value: value in, value out."""
 
@@ -99,12 +102,20 @@ class Surface(ABC):
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
         """Return an operation's value checked and frozen, or raise."""
 
-    def invert(self, op: Operation, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the capture and the restore that take `op` (a forward operation) back."""
+    def named(self, op: Operation) -> tuple[Any, ...]:
+        """Return everything that `op` writes, in the surface's own form of targets."""
+        return (op.path,)
+
+    def addresses(self, op: Operation) -> tuple[Address, ...]:
+        """Return everything that `op` writes, as a contract must cover it."""
+        return tuple(self.address(path) for path in self.named(op))
+
+    def invert(self, op: Operation) -> tuple[Inverse, ...]:
+        """Return what takes `op` (a forward operation) back: a capture and its restore for each thing it writes."""
         capture, restore = self.kind(Stage.CAPTURE)[0], self.kind(Stage.RECOVERY)[0]
-        return (
-            {"op_type": capture.name, "target": op.target, "witness_key": key},
-            {"op_type": restore.name, "target": op.target, "witness_key": key},
+        return tuple(
+            ({"op_type": capture.name, "target": address.key}, {"op_type": restore.name, "target": address.key})
+            for address in self.addresses(op)
         )
 
     def clear(self, ops: Sequence[Operation]) -> list[dict[str, Any]]:
@@ -147,10 +158,10 @@ class Surface(ABC):
         """Tell whether two operations on this surface can see each other's effect."""
         return "*" in (one.target, two.target) or one.path == two.path
 
-    def slot_written(self, op: Operation) -> Path | None:
-        """Return the one slot `op` writes, or None where only a comparison can tell."""
+    def written(self, op: Operation) -> tuple[Path, ...] | None:
+        """Return the slots `op` writes, or None where only a comparison can tell."""
         del op
-        return ()
+        return ((),)
 
     def get_slot(self, part: Any, path: Path) -> Any:
         """Return the content of a slot, ABSENT if there is none. Contents of chains carry their place."""

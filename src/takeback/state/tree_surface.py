@@ -59,6 +59,11 @@ class TreeSurface(Surface):
     def generic(self, path: Path, salt: str) -> tuple[Any, ...]:
         """Return the contents that programs could tell apart at a path, a leaf first; each equals no other."""
 
+    def contents(self, path: Path, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
+        """Return the contents that these operations could tell apart at a path, one that lets them run first."""
+        del ops
+        return self.generic(path, salt)
+
     def address(self, path: Path) -> Address:
         """Return the address of a path."""
         return Address(self.name, self.join(path))
@@ -84,26 +89,28 @@ class TreeSurface(Surface):
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
         """Break the named paths into parts that cannot see each other."""
         trie: dict[str, Any] = {}
-        for op in ops:
+        for path in (path for op in ops for path in self.named(op)):
             node = trie
-            for name in op.path:
+            for name in path:
                 node = node.setdefault(name, {})
             node[""] = True
         found: list[Component] = []
         for name, node in trie.items():
-            found.extend(self._components((name,), node, salt))
+            found.extend(self._components((name,), node, ops, salt))
         return tuple(found)
 
-    def _components(self, path: Path, node: dict[str, Any], salt: str) -> Iterator[Component]:
+    def _components(
+        self, path: Path, node: dict[str, Any], ops: Sequence[Operation], salt: str
+    ) -> Iterator[Component]:
         """Yield the parts below `path` first, then `path` itself: its edits come last and can hide theirs."""
         title = str(self.address(path))
         below = {name: child for name, child in node.items() if name}
-        contents = (*self.generic(path, salt), ABSENT)
+        contents = (*self.contents(path, ops, salt), ABSENT)
         if not below:
             yield Component(title, tuple(_setting(path, content) for content in contents), path)
             return
         for name, child in below.items():
-            yield from self._components((*path, name), child, salt)
+            yield from self._components((*path, name), child, ops, salt)
         beside = (*path, f"bystander_{salt}")
         populated = _setting(beside, self.generic(beside, salt)[0])
         yield Component(
@@ -133,9 +140,9 @@ class TreeSurface(Surface):
         """Return the number of leaves and empty containers."""
         return sum(1 for _ in tree.leaves(value))
 
-    def slot_written(self, op: Operation) -> Path | None:
+    def written(self, op: Operation) -> tuple[Path, ...] | None:
         """Each path is a slot."""
-        return tuple(op.path)
+        return self.named(op)
 
     def get_slot(self, part: PMap, path: Path) -> Any:
         """Return what stands at the path."""

@@ -28,11 +28,11 @@ def invert(mutation: Program, nominal: State | None = None) -> Candidate:
     for op in mutation:
         surface = SURFACES[op.kind.surface]
         touched.setdefault(surface.name, []).append(op)
-        slot = encode(surface.invert(op, "w")[0])
-        key = captures[slot].witness_key if slot in captures else f"w{len(captures)}"
-        capture, restore = surface.invert(op, key or "")
-        captures.setdefault(slot, read_operation(capture, Stage.CAPTURE, "oracle.witness"))
-        restores.append(read_operation(restore, Stage.RECOVERY, "oracle.recovery"))
+        for capture, restore in surface.invert(op):
+            taken = encode(capture)
+            key = {"witness_key": captures[taken].witness_key if taken in captures else f"w{len(captures)}"}
+            captures.setdefault(taken, read_operation({**capture, **key}, Stage.CAPTURE, "oracle.witness"))
+            restores.append(read_operation({**restore, **key}, Stage.RECOVERY, "oracle.recovery"))
     cleared = [
         read_operation(plain, Stage.RECOVERY, "oracle.recovery")
         for name, ops in touched.items()

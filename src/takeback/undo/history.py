@@ -2,7 +2,8 @@
 
 A history is a base state, the writes of every entry, and which entries are undone. A `View` is the same
 history with some entries supposed undone or back: every question is asked of a view, so that a plan can look
-at the history it would make. An entry is a number; times are (entry, position) pairs.
+at the history it would make. An entry is a number; times are (entry, position) pairs. A part (a line, an item)
+lies in the whole that some write put there, its ground, and cannot be without it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import Any, Final
 
 from takeback.errors import TakebackError
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
+from takeback.state.inside import reserve
+from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot
-from takeback.undo.index import GONE, Index, Version, Write
+from takeback.undo.index import GONE, OWN, START, SUPPOSED, Index, Version, When, Write
 
-When = tuple[int, int]
 END: Final[When] = (2**62, 0)
-START: Final[When] = (-1, 0)
 
 
 class ContentGone(TakebackError):  # noqa: N818 - says what is gone; a plan turns it into a result
@@ -63,12 +64,33 @@ class History:
 
     def add(self, entry: int, writes: tuple[Write, ...]) -> None:
         """Take in the newest entry, live."""
-        self.index.add(entry, writes)
+        self.index.add(entry, self.grounded(writes))
 
     def toggle(self, off: Iterable[int], on: Iterable[int]) -> None:
         """Note that entries were undone, and others brought back."""
         self.undone.update(off)
         self.undone.difference_update(on)
+
+    def grounded(self, writes: tuple[Write, ...]) -> tuple[Write, ...]:
+        """The writes of a new entry, each part with the write that put the whole there in which it lies."""
+        if not any(is_part(write.slot[-1]) and write.on is None for write in writes):
+            return writes
+        view = View(self.undone)
+        found: list[Write] = []
+        for position, write in enumerate(writes):
+            if is_part(write.slot[-1]) and write.on is None:
+                within = range(position - 1, -1, -1)
+                own = next((at for at in within if _covers(writes[at].slot, write.slot[:-1])), None)
+                ground = self.ground(write.slot, view) if own is None else (OWN, own)
+                found.append(write._replace(on=ground))
+            else:
+                found.append(write)
+        return tuple(found)
+
+    def ground(self, slot: Slot, view: View, until: When = END) -> When:
+        """When the whole was put there in which a part lies."""
+        version = self.cover(slot[:-1], view, until)
+        return START if version is None else _when(version)
 
     def last(self, slot: Slot, view: View, until: When = END) -> Version | None:
         """The last live write to exactly this slot before a time."""
@@ -102,19 +124,34 @@ class History:
         base = self._base()
         if base is not None:
             return get_slot(base, slot)
-        versions = self.index.at(slot)
-        if versions and not SURFACES[slot[0]].nested and versions[0].write.before is not GONE:
-            return versions[0].write.before
+        node = self.index.node(slot)
+        if node.versions and (not node.surface.nested or self.index.alone(node)):
+            before = node.versions[0].write.before
+            if before is not GONE:
+                return before
         raise ContentGone(slot, None)
 
     def content(self, slot: Slot, view: View, until: When = END) -> Any:
-        """What a slot that is not nested holds."""
+        """What a slot that nothing lies above or below holds."""
         version = self.last(slot, view, until)
-        if version is None:
-            return self.base_content(slot)
-        if version.write.after is GONE:
-            raise ContentGone(slot, version.entry)
-        return version.write.after
+        return self.base_content(slot) if version is None else _after(version)
+
+    def part(self, slot: Slot, view: View, until: When = END) -> Any:
+        """What a part holds: its last live version since its ground, or what it was when that was put there."""
+        ground = self.ground(slot, view, until)
+        versions = self.index.at(slot)
+        at = len(versions) if until is END else bisect_left(versions, until, key=_when)
+        for version in reversed(versions[:at]):
+            if _when(version) < ground:
+                break
+            if view.live(version.entry) and grounded_on(version) == ground:
+                return _after(version)
+        first = next((version for version in versions if grounded_on(version) == ground), None)
+        if first is None:
+            return tree.get(PMap({"": self.node(slot[:-1], view, until)[0]}), ("", slot[-1]))
+        if first.write.before is GONE:
+            raise ContentGone(slot, first.entry)
+        return first.write.before
 
     def covered(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When, Slot]:
         """What the last write at or above a nested slot put there: its content, when, and at which slot.
@@ -124,9 +161,7 @@ class History:
         version = self.cover(slot, view, until)
         if version is None:
             return self.base_content(slot[:2]), START, slot[:2]
-        if version.write.after is GONE:
-            raise ContentGone(version.write.slot, version.entry)
-        return version.write.after, _when(version), version.write.slot
+        return _after(version), _when(version), version.write.slot
 
     def node(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When]:
         """What the last write at or above a nested slot left exactly there, and when."""
@@ -135,22 +170,36 @@ class History:
 
     def subtree(self, slot: Slot, view: View, until: When = END) -> Any:
         """What a nested slot holds, with everything that later writes put below it."""
+        if is_part(slot[-1]):
+            return self.part(slot, view, until)
         content, when = self.node(slot, view, until)
         holder = PMap({} if content is ABSENT else {"": content})
         for version in self._below(slot, view, when, until):
-            after = version.write.after
-            if after is GONE:
-                raise ContentGone(version.write.slot, version.entry)
-            path = ("", *version.write.slot[len(slot) :])
+            after, path = _after(version), ("", *version.write.slot[len(slot) :])
             holder = tree.drop(holder, path) if after is ABSENT else tree.put(holder, path, after)
-        return holder.get("", ABSENT)
+        return self._reserved(slot, holder).get("", ABSENT)
+
+    def _reserved(self, slot: Slot, holder: PMap) -> PMap:
+        """The content with the names of all parts that were ever there taken, so that no new one gets them."""
+        names: dict[tuple[str, ...], list[str]] = {}
+        for version in self.index.below(slot):
+            if is_part(version.write.slot[-1]):
+                names.setdefault(("", *version.write.slot[len(slot) : -1]), []).append(version.write.slot[-1])
+        for path, parts in names.items():
+            there = tree.get(holder, path)
+            if there is not ABSENT and type(there) is not PMap:
+                holder = tree.put(holder, path, reserve(there, parts))
+        return holder
 
     def is_container(self, slot: Slot, view: View, until: When = END) -> bool:
         """Whether a nested slot is a mapping or directory, also one that only holds up what is below it."""
         content, when = self.node(slot, view, until)
         if content is not ABSENT:
             return type(content) is PMap
-        return any(version.write.after is not ABSENT for version in self._below(slot, view, when, until))
+        return any(
+            version.write.after is not ABSENT and not is_part(version.write.slot[-1])
+            for version in self._below(slot, view, when, until)
+        )
 
     def _below(self, slot: Slot, view: View, after: When, until: When) -> Iterator[Version]:
         for version in self.index.below(slot):
@@ -161,6 +210,8 @@ class History:
         """Why a write could not have happened in this view; None if it could."""
         write, until = version.write, _when(version)
         slot, surface = write.slot, SURFACES[write.slot[0]]
+        if is_part(slot[-1]):
+            return self._ungrounded(version, view)
         claim = None if write.after is GONE else surface.claim(write.after)
         if claim is not None:
             for other in self.holders(slot[0], claim):
@@ -169,14 +220,24 @@ class History:
         if not surface.nested or write.after is ABSENT:
             return None
         if len(slot) > 2:  # noqa: PLR2004 - surface and one name: nothing is above it
-            above = self._leaf_above(slot, view, until)
+            above = self.leaf_above(slot, view, until)
             if above is not None:
                 return f"{'/'.join(above[1:])!r} is not a {'directory' if surface.strict else 'mapping'}"
         if write.strict and self.is_container(slot, view, until):
             return f"{'/'.join(slot[1:])!r} is a directory"
         return None
 
-    def _leaf_above(self, slot: Slot, view: View, until: When) -> Slot | None:
+    def _ungrounded(self, version: Version, view: View) -> str | None:
+        """Why a part could not have been written: what it was written in is not there."""
+        slot, ground = version.write.slot, grounded_on(version)
+        if self.ground(slot, view, _when(version)) == ground:
+            return None
+        title = SURFACES[slot[0]].slot_title(slot[1:-1])
+        early = ground is None or ground == START
+        source = "that was there at the beginning" if early or ground is None else f"that #{ground[0]} put there"
+        return f"it edits the {title} {source}"
+
+    def leaf_above(self, slot: Slot, view: View, until: When = END) -> Slot | None:
         """The highest slot above one that is neither a container nor absent.
 
         Looked for from the top: a removal below a leaf does nothing, so it says nothing about the leaf.
@@ -195,3 +256,22 @@ class History:
             part = base.part(surface)
             found.update((surface, key) for key in part if SURFACES[surface].claim(part[key]) == claim)
         return found
+
+
+def grounded_on(version: Version) -> When | None:
+    """When the whole was put there in which a part was written."""
+    on = version.write.on
+    return (version.entry, on[1]) if on is not None and on[0] == OWN else on
+
+
+def _after(version: Version) -> Any:
+    if version.write.after is GONE:
+        raise ContentGone(version.write.slot, version.entry)
+    return version.write.after
+
+
+def _covers(outer: Slot, inner: Slot) -> bool:
+    return inner[: len(outer)] == outer
+
+
+__all__ = ["END", "START", "SUPPOSED", "ContentGone", "History", "View", "When", "grounded_on"]

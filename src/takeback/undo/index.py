@@ -2,17 +2,26 @@
 
 Kept as a tree of slots, so that what lies above and below a path is found without looking at anything else.
 `Index` holds what it is given; a harness that reopens a long journal gives it a `Source` to fetch slots from
-on first use, so that opening does not read the whole history.
+on first use, so that opening does not read the whole history. Invariants: a node's versions are in order of
+time; once a node is `loaded` its versions are complete, once it is `below` so are those of all slots beneath it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from takeback.state import SURFACES
 from takeback.state.slots import Slot
+from takeback.state.surface import Surface
+
+When = tuple[int, int]
+"""A time in a history: an entry, and the position of a write in it."""
+START: Final[When] = (-1, 0)
+"""Before the first entry."""
+OWN: Final = -2
+"""In `Write.on`, stands for the entry itself."""
 
 
 class Gone:
@@ -30,12 +39,16 @@ SUPPOSED = 2**61
 
 
 class Write(NamedTuple):
-    """What an entry wrote in one slot. `strict` writes fail where a container stands."""
+    """What an entry wrote in one slot. `strict` writes fail where a container stands.
+
+    `on` is set for a part: the write that put the whole there in which it lies, without which it could not be.
+    """
 
     slot: Slot
     before: Any
     after: Any
     strict: bool = False
+    on: When | None = None
 
 
 class Version(NamedTuple):
@@ -47,16 +60,16 @@ class Version(NamedTuple):
 
 
 class Source(Protocol):
-    """Where an index fetches what it does not hold."""
+    """Where an index fetches what it does not hold: numbers of entries, ascending, and what an entry wrote."""
 
-    def at(self, slot: Slot) -> list[Version]:
-        """Versions of one slot, in order."""
+    def at(self, slot: Slot) -> Iterable[int]:
+        """Entries that wrote one slot."""
 
-    def below(self, slot: Slot) -> list[Version]:
-        """Versions of every slot beneath one, in order."""
+    def below(self, slot: Slot) -> Iterable[int]:
+        """Entries that wrote a slot beneath one."""
 
-    def claiming(self, surface: str, claim: str) -> list[Version]:
-        """Versions whose content claims something exclusive."""
+    def claiming(self, surface: str, claim: str) -> Iterable[int]:
+        """Entries that claim something exclusive."""
 
     def entry(self, number: int) -> tuple[Write, ...]:
         """The writes of one entry."""
@@ -65,29 +78,20 @@ class Source(Protocol):
 class Node:
     """One slot's place in the index: its versions, and what lies above and below."""
 
-    __slots__ = ("above", "below", "children", "kind", "loaded", "path", "slot", "surface", "versions")
+    __slots__ = ("above", "below", "children", "loaded", "path", "slot", "surface", "versions")
 
     def __init__(self, slot: Slot, above: Node | None = None) -> None:
         self.slot = slot
-        self.surface = slot[0] if slot else ""
         self.path = slot[1:]
-        self.kind: Any = SURFACES[self.surface] if slot else None
+        self.surface: Surface = SURFACES[slot[0]] if slot else _NONE
         self.versions: list[Version] = []
         self.children: dict[str, Node] = {}
         self.above = above
         self.loaded = False
         self.below = False
 
-    def alone(self) -> bool:
-        """Whether nothing above or below was ever written, as far as is known here."""
-        if self.children:
-            return False
-        node = self.above
-        while node is not None:
-            if node.versions:
-                return False
-            node = node.above
-        return True
+
+_NONE: Any = None
 
 
 class Index:
@@ -96,45 +100,40 @@ class Index:
     def __init__(self, source: Source | None = None) -> None:
         self._root = Node(())
         self._entries: dict[int, tuple[Write, ...]] = {}
-        self.held: dict[int, tuple[Node, ...]] = {}
-        """Where an entry's writes stand, for entries of which every slot's whole history is held here."""
         self._claims: dict[tuple[str, str], list[Version]] = {}
-        self._source = source
+        self.source = source
 
     def add(self, entry: int, writes: tuple[Write, ...]) -> None:
         """Take in an entry that is newer than all others."""
         self._entries[entry] = writes
-        nodes = tuple(self._node(write.slot) for write in writes)
-        if self._source is None:
-            self.held[entry] = tuple(dict.fromkeys(nodes))
-        for position, (write, node) in enumerate(zip(writes, nodes, strict=True)):
-            version = Version(entry, position, write)
-            if self._source is None or node.loaded or node.below:
+        for position, write in enumerate(writes):
+            version, node = Version(entry, position, write), self._node(write.slot)
+            if self.source is None or node.loaded or node.below:
                 node.versions.append(version)
-            claim = SURFACES[write.slot[0]].claim(write.after) if write.after is not GONE else None
+            claim = claim_of(write)
             key = (write.slot[0], claim or "")
-            if claim is not None and (self._source is None or key in self._claims):
+            if claim is not None and (self.source is None or key in self._claims):
                 self._claims.setdefault(key, []).append(version)
 
     @contextmanager
     def supposing(self, writes: tuple[Write, ...]) -> Iterator[list[Version]]:
         """Inside the block, the index holds one more entry, the newest, with these writes."""
         versions = [Version(SUPPOSED, position, write) for position, write in enumerate(writes)]
-        claims: list[list[Version]] = []
+        touched: list[list[Version]] = []
         for version in versions:
-            slot = version.write.slot
-            self.at(slot).append(version)
-            claim = SURFACES[slot[0]].claim(version.write.after)
+            touched.append(self.at(version.write.slot))
+            touched[-1].append(version)
+            claim = claim_of(version.write)
             if claim is not None:
-                self.claiming(slot[0], claim)
-                claims.append(self._claims.setdefault((slot[0], claim), []))
-                claims[-1].append(version)
+                self.claiming(version.write.slot[0], claim)
+                touched.append(self._claims.setdefault((version.write.slot[0], claim), []))
+                touched[-1].append(version)
         self._entries[SUPPOSED] = writes
         try:
             yield versions
         finally:
             del self._entries[SUPPOSED]
-            for held in (*claims, *(self._node(write.slot).versions for write in writes)):
+            for held in (*touched, *(self._node(write.slot).versions for write in writes)):
                 while held and held[-1].entry == SUPPOSED:
                     held.pop()
 
@@ -142,34 +141,60 @@ class Index:
         """The writes of one entry."""
         found = self._entries.get(entry)
         if found is None:
-            if self._source is None:
+            if self.source is None:
                 raise KeyError(entry)
-            found = self._entries[entry] = self._source.entry(entry)
+            found = self._entries[entry] = self.source.entry(entry)
         return found
+
+    def node(self, slot: Slot) -> Node:
+        """One slot's node, its versions complete."""
+        node = self._node(slot)
+        if self.source is not None and not node.loaded:
+            kept = [version for version in node.versions if version.entry == SUPPOSED]
+            found = self._versions(self.source.at(slot))
+            node.versions = [*(version for version in found if version.write.slot == slot), *kept]
+            node.loaded = True
+        return node
 
     def at(self, slot: Slot) -> list[Version]:
         """Versions of one slot, oldest first."""
-        node = self._node(slot)
-        if self._source is not None and not node.loaded:
-            node.versions = self._source.at(slot)
-            node.loaded = True
-        return node.versions
+        return self.node(slot).versions
 
     def below(self, slot: Slot) -> list[Version]:
         """Versions of every slot beneath one, oldest first."""
         node = self._node(slot)
-        if self._source is not None and not node.below:
-            self._load_below(slot, node)
+        if self.source is not None and not node.below:
+            self._load_below(self.source, slot, node)
         if not node.children:
             return []
         return sorted(_descend(node), key=lambda version: version[:2])
 
+    def alone(self, node: Node) -> bool:
+        """Whether nothing above or below a slot was ever written."""
+        if self.source is not None and not node.below:
+            self._load_below(self.source, node.slot, node)
+        if node.children and next(_descend(node), None) is not None:
+            return False
+        above = node.above
+        while above is not None and above.slot:
+            if len(above.slot) > 1 and self.at(above.slot):
+                return False
+            above = above.above
+        return True
+
     def claiming(self, surface: str, claim: str) -> list[Version]:
         """Versions that claim something exclusive, oldest first."""
         key = (surface, claim)
-        if self._source is not None and key not in self._claims:
-            self._claims[key] = self._source.claiming(surface, claim)
+        if self.source is not None and key not in self._claims:
+            found = self._versions(self.source.claiming(surface, claim))
+            mine = (version for version in found if version.write.slot[0] == surface)
+            self._claims[key] = [version for version in mine if claim_of(version.write) == claim]
         return self._claims.get(key, [])
+
+    def _versions(self, entries: Iterable[int]) -> Iterator[Version]:
+        for entry in entries:
+            for position, write in enumerate(self.writes(entry)):
+                yield Version(entry, position, write)
 
     def _node(self, slot: Slot) -> Node:
         node = self._root
@@ -181,20 +206,26 @@ class Index:
             node = below
         return node
 
-    def _load_below(self, slot: Slot, node: Node) -> None:
-        if self._source is None:
-            return
+    def _load_below(self, source: Source, slot: Slot, node: Node) -> None:
         supposed: list[Version] = []
         for child in _nodes(node):
             supposed += [version for version in child.versions if version.entry == SUPPOSED]
             child.versions, child.loaded, child.below = [], True, True
-        for version in (*self._source.below(slot), *supposed):
-            found = self._node(version.write.slot)
-            found.versions.append(version)
-            found.loaded = True
+        depth = len(slot)
+        for version in (*self._versions(source.below(slot)), *supposed):
+            other = version.write.slot
+            if len(other) > depth and other[:depth] == slot:
+                found = self._node(other)
+                found.versions.append(version)
+                found.loaded = True
         for child in _nodes(node):
-            child.below = True
+            child.loaded = child.below = True
         node.below = True
+
+
+def claim_of(write: Write) -> str | None:
+    """What a write claims that no other slot may hold."""
+    return None if write.after is GONE else SURFACES[write.slot[0]].claim(write.after)
 
 
 def _nodes(node: Node) -> Iterator[Node]:

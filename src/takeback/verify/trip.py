@@ -84,7 +84,8 @@ class Trial:
         self.candidate = candidate
         self._changed = tuple(dict.fromkeys(op.kind.surface for op in candidate.mutation))
         self._touched = tuple(dict.fromkeys((*self._changed, *(op.kind.surface for op in candidate.recovery))))
-        self._covered = all(candidate.contract.covers(op.address) for op in candidate.mutation)
+        written = (address for op in candidate.mutation for address in (op.address, *op.also))
+        self._covered = all(map(candidate.contract.covers, written))
 
     def run(self, state: State) -> Trip:
         """Run one round trip; any fault fails the trip, with its reason."""

@@ -48,7 +48,7 @@ BAD = [
         "candidate.mutation[0].witness_key: found w, expected no witness_key for set_config",
     ),
     (_mutation(extra=1), "candidate.mutation[0]: found the field 'extra', expected only after"),
-    (_mutation(index=1), "candidate.mutation[0].index: found index, expected no place for set_config"),
+    (_mutation(index=1), "candidate.mutation[0].index: found index, expected no such place for set_config"),
     (_mutation(value=2**63), "candidate.mutation[0].value: found a whole number"),
     (_mutation(value=10**4000), "found a whole number of"),
     (_mutation(value=float("inf")), "candidate.mutation[0].value: found inf, expected a finite number"),

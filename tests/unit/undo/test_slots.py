@@ -79,13 +79,13 @@ def test_a_change_by_hand_is_taken_down_at_the_highest_place_that_differs():
 
 def test_a_surface_that_says_nothing_of_slots_is_one_slot():
     class Whole(type(SURFACES["config"])):
-        slot_written, get_slot, put_slot = Surface.slot_written, Surface.get_slot, Surface.put_slot
+        written, get_slot, put_slot = Surface.written, Surface.get_slot, Surface.put_slot
         differing, alike, dump, load = Surface.differing, Surface.alike, Surface.dump, Surface.load
         slot_to_json, slot_from_json = Surface.slot_to_json, Surface.slot_from_json
 
     surface = Whole()
     part = State.read(FULL).part("config")
-    assert surface.slot_written(None) == ()
+    assert surface.written(None) == ((),)
     assert surface.put_slot(part, (), ABSENT) == SURFACES["config"].empty
     assert surface.load(surface.dump(part)) == part
     assert surface.slot_from_json(surface.slot_to_json(part), ()) == part

@@ -21,8 +21,8 @@ from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.adapter import Broken
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
 from takeback.state import ABSENT, PMap, tree
+from takeback.state.file import File
 from takeback.state.parts import is_part
-from takeback.state.surfaces.files import File
 
 READABLE = " -_.()@+,="
 PERMISSIONS = 0o777

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final, TypedDict
 
 from takeback.errors import InputError, LimitError, OperationFailed
 from takeback.state import tree
 from takeback.state.address import join_dotted, split_dotted
-from takeback.state.operation import Kind, Level, Operation, Stage, Takes
+from takeback.state.inside import parts_of
+from takeback.state.items import Items
+from takeback.state.operation import Anchor, Kind, Level, Operation, Stage, Takes
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.record import name_of
 from takeback.state.strategy import EXISTENCE, Strategy
@@ -19,6 +21,52 @@ from takeback.state.values import MAX_DEPTH, freeze, same, thaw
 
 _EXTREMES = (0.0, 1.0, 0, 300, "", None, True, False, (), EMPTY, -1)
 _SAMPLES = (7, 42, 0.5, "prior", True, None, ("a", "b"), PMap({"nested": 1}))
+
+
+def unset(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Remove what stands at the path; where nothing does, nothing happens."""
+    return tree.drop(value, op.path), None
+
+
+def append(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Add an item at the end of the list."""
+    items = _list(value, op)
+    return tree.put(value, op.path, items.inserted(len(items), op.value)), None
+
+
+def insert(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Add an item at a position of the list, or next to another item."""
+    items, spot = _list(value, op), op.spot
+    if spot is not None and isinstance(spot.anchor, Anchor):
+        near = items.only(spot.anchor.item)
+        return tree.put(value, op.path, items.beside(near, op.value, after=spot.before is None)), None
+    at = len(items) if spot is None or spot.index is None else spot.index
+    return tree.put(value, op.path, items.inserted(at, op.value)), None
+
+
+def remove_item(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Remove the one item of the list that has the value."""
+    items = _list(value, op)
+    return tree.put(value, op.path, items.drop(items.only(op.value).id)), None
+
+
+def _list(value: PMap, op: Operation) -> Items:
+    content = tree.get(value, op.path)
+    parts = parts_of(content) if type(content) is tuple or isinstance(content, Items) else None
+    if not isinstance(parts, Items):
+        raise OperationFailed(f"there is no list at {op.target!r}")
+    return parts
+
+
+class _Item(TypedDict):
+    """What the operations on items of a list have in common."""
+
+    inside: bool
+    recovers: bool
+    reads: tuple[str, ...]
+
+
+_ITEM: Final[_Item] = {"inside": True, "recovers": True, "reads": ("the list, to find the item",)}
 
 
 class Config(TreeSurface):
@@ -49,6 +97,10 @@ class Config(TreeSurface):
             removes=True,
             reads=("ancestors are mappings",),
         ),
+        Kind("unset_config", Stage.FORWARD, Level.L2, "config", unset),
+        Kind("append_config", Stage.FORWARD, Level.L2, "config", append, value=Takes.MUST, **_ITEM),
+        Kind("insert_config", Stage.FORWARD, Level.L2, "config", insert, value=Takes.MUST, spot=Takes.MUST, **_ITEM),
+        Kind("remove_config_item", Stage.FORWARD, Level.L2, "config", remove_item, value=Takes.MUST, **_ITEM),
     )
 
     def read(self, raw: Any, where: str) -> PMap:
@@ -102,11 +154,18 @@ class Config(TreeSurface):
         """A value, or a mapping with something in it."""
         return f"{salt}: {self.join(path)}", PMap({salt: f"{salt} in {self.join(path)}"})
 
+    def contents(self, path: Path, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
+        """Where items are added or removed, also lists that have them: once, not at all, or twice."""
+        mine = [op for op in ops if op.kind.inside and op.path == path]
+        return (*_tried_lists(mine, salt), *self.generic(path, salt)) if mine else self.generic(path, salt)
+
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         """Vary the touched paths and what is above them; add unrelated and unfamiliar keys."""
         if strategy in EXISTENCE:
             for op in aims:
                 value = self._vary(strategy, value, op.path, rng)
+                if op.kind.inside:
+                    value = _try_put(value, op.path, rng.choice(_tried_lists([op], f"prior {rng.randrange(10_000)}")))
             if strategy != Strategy.PRIOR_EXISTENCE:
                 value = self._vary_untouched(strategy, value, aims, rng)
         elif strategy == Strategy.NOISE:
@@ -138,6 +197,19 @@ class Config(TreeSurface):
             pool = _EXTREMES if strategy == Strategy.BOUNDARY else (*_SAMPLES, rng.randrange(10_000))
             value = _try_put(value, path, rng.choice(pool))
         return value
+
+
+def _tried_lists(ops: Sequence[Operation], salt: str) -> tuple[tuple[Any, ...], ...]:
+    """Lists that operations on items may meet: first one on which they go through, if one is easily found."""
+    anchors = [op.spot.anchor.item for op in ops if op.spot and isinstance(op.spot.anchor, Anchor)]
+    removed = [op.value for op in ops if op.kind.name == "remove_config_item"]
+    named = [item for op in ops for item in (op.value,)]
+    needed: list[Any] = []
+    for item in (*removed, *anchors):
+        if not any(same(item, other) for other in needed):
+            needed.append(item)
+    rest = tuple((item,) for item in named)
+    return ((f"{salt} item", *needed), (), *rest, *((*one, *one) for one in rest), tuple(named))
 
 
 def _name(raw: Any, where: str) -> str:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import random
 import re
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from takeback.errors import InputError, LimitError, OperationFailed
 from takeback.state import tree
 from takeback.state.chain import Link
 from takeback.state.chain_slots import link_from_json, link_to_json
-from takeback.state.inside import Partial
+from takeback.state.editing import READS, SCHEMA, edited, edits_by_path, read_edit, tried_texts
+from takeback.state.file import DEFAULT_MODE, File
 from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
-from takeback.state.parts import Parts, is_part
+from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.text import Text
@@ -30,68 +30,9 @@ from takeback.state.values import MAX_TEXT, text
 
 MAX_PATH: Final = 512
 MAX_NAME_BYTES: Final = 255
-DEFAULT_MODE: Final = 0o644
 KEEP_MODE: Final = -1
 """As the mode of a written file: keep the mode of the file that is there, or use the default."""
 _MODE = re.compile(r"0[0-7]{3}")
-
-
-class File(Partial):
-    """One file's content and permission bits; a UTF-8 file that was edited inside keeps track of its lines."""
-
-    __slots__ = ("_content", "_text", "mode")
-
-    def __init__(self, content: bytes | Text, mode: int = DEFAULT_MODE) -> None:
-        self.mode = mode
-        text = type(content) is Text
-        self._text = cast("Text", content) if text else None
-        self._content = None if text else cast("bytes", content)
-
-    @property
-    def content(self) -> bytes:
-        """The bytes."""
-        if self._content is None:
-            self._content = b"" if self._text is None else self._text.whole().encode()
-        return self._content
-
-    @property
-    def digest(self) -> str:
-        """Return the SHA-256 of the content."""
-        return hashlib.sha256(self.content).hexdigest()
-
-    def parts(self) -> Text | None:
-        """Return the lines; None where the content is not UTF-8."""
-        if self._text is not None:
-            return self._text
-        try:
-            return Text.of(self.content.decode())
-        except UnicodeDecodeError:
-            return None
-
-    def holding(self, parts: Parts) -> File:
-        """Return the file with other lines."""
-        return File(parts, self.mode) if isinstance(parts, Text) else self
-
-    @property
-    def edited(self) -> bool:
-        """Whether its lines have identities."""
-        return self._text is not None
-
-    @property
-    def frame(self) -> int:
-        """The permission bits."""
-        return self.mode
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, File):
-            return NotImplemented
-        return self is other or (self.mode == other.mode and self.content == other.content)
-
-    def __hash__(self) -> int:
-        return hash((self.content, self.mode))
-
-    def __repr__(self) -> str:
-        return f"File(content={self.content!r}, mode={self.mode})"
 
 
 def write_file(value: PMap, op: Operation) -> tuple[PMap, None]:
@@ -111,6 +52,32 @@ def restore_file(value: PMap, op: Operation, captured: Captured | None) -> PMap:
     if gone and type(tree.get(value, op.path)) is PMap:
         raise OperationFailed(f"{op.target!r} is a directory")
     return restore(value, op, captured)
+
+
+def edit_file(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Replace one stretch of a UTF-8 file; its mode stays."""
+    there = tree.get(value, op.path)
+    lines = there.parts() if isinstance(there, File) else None
+    if lines is None:
+        raise OperationFailed(f"there is no file with UTF-8 text at {op.target!r}")
+    return tree.put(value, op.path, there.holding(edited(lines, op.value))), None
+
+
+def remove_file(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Remove the file; where there is none, nothing happens. Directories stay."""
+    if type(tree.get(value, op.path)) is PMap:
+        raise OperationFailed(f"{op.target!r} is a directory")
+    return tree.drop(value, op.path), None
+
+
+def move_file(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Put the file elsewhere, where nothing may stand yet."""
+    there = tree.get(value, op.path)
+    if type(there) is not File:
+        raise OperationFailed(f"there is no file {op.target!r}")
+    if tree.get(value, op.value) is not ABSENT:
+        raise OperationFailed(f"{'/'.join(op.value)!r} is there already")
+    return tree.put(tree.drop(value, op.path), op.value, there), None
 
 
 _READS = ("ancestors are directories", "the path is a directory", "mode, to keep it")
@@ -156,6 +123,29 @@ class Files(TreeSurface):
             witness=Takes.MAY,
             removes=True,
             reads=_READS,
+        ),
+        Kind(
+            "edit_file",
+            Stage.FORWARD,
+            Level.L2,
+            "files",
+            edit_file,
+            value=Takes.MUST,
+            inside=True,
+            recovers=True,
+            reads=READS,
+            schema=SCHEMA,
+        ),
+        Kind("remove_file", Stage.FORWARD, Level.L2, "files", remove_file, reads=_READS),
+        Kind(
+            "move_file",
+            Stage.FORWARD,
+            Level.L2,
+            "files",
+            move_file,
+            value=Takes.MUST,
+            reads=(*_READS, "the file is there"),
+            schema={"type": "string", "minLength": 1, "maxLength": 200},
         ),
     )
 
@@ -253,14 +243,33 @@ class Files(TreeSurface):
             raise LimitError(where, found="a longer name", expected=f"at most {MAX_NAME_BYTES} bytes a name")
         return path
 
-    def value(self, kind: Kind, target: str, raw: Any, where: str) -> File:
-        """Take the text alone, or content and mode."""
-        del kind, target
+    def named(self, op: Operation) -> tuple[Path, ...]:
+        """A move writes two paths."""
+        return (op.path, op.value) if op.kind.name == "move_file" else (op.path,)
+
+    def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
+        """Take the text alone, or content and mode; an edit; or the path a file is moved to."""
+        if kind.inside:
+            return read_edit(raw, where)
+        if kind.name == "move_file":
+            return self._destination(target, raw, where)
         plain = {"content": raw} if isinstance(raw, str) else raw
         content = _read_file(plain, where)
         if not isinstance(content, File):
             raise InputError(where, found="a directory", expected="content")
         return content if "mode" in plain else File(content.content, KEEP_MODE)
+
+    def _destination(self, target: str, raw: Any, where: str) -> Path:
+        path = self.target(raw, where, None)
+        shared = min(len(path), len(self.split(target)))
+        if path[:shared] == self.split(target)[:shared]:
+            raise InputError(where, found=raw, expected="a path that is neither its own nor above or below")
+        return path
+
+    def contents(self, path: Path, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
+        """A file that is edited is also one that has what edits replace: once, not at all, or more often."""
+        texts = tried_texts(edits, salt) if (edits := edits_by_path(ops).get(path)) else ()
+        return (*(File(content.encode()) for content in texts), *self.generic(path, salt))
 
     def generic(self, path: Path, salt: str) -> tuple[Any, ...]:
         """A file, an empty directory, or a directory with something in it."""
@@ -270,8 +279,11 @@ class Files(TreeSurface):
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         """Vary the touched paths and what is above them; add unrelated files and deep directories."""
         if strategy in EXISTENCE:
-            for op in aims:
-                value = _vary(strategy, value, op.path, rng)
+            for path in (path for op in aims for path in self.named(op)):
+                value = _vary(strategy, value, path, rng)
+            for path, edits in edits_by_path(aims).items():
+                chosen = rng.choice(tried_texts(edits, f"prior {rng.randrange(10_000)}"))
+                value = _try(value, path, File(chosen.encode()))
         elif strategy == Strategy.NOISE:
             mode = rng.choice((0o600, 0o644, 0o755))
             value = value.put(f"unrelated_{rng.randrange(10_000)}.txt", File(b"unrelated\n", mode))

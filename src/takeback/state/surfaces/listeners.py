@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from takeback.errors import InputError
+from takeback.errors import InputError, OperationFailed
 from takeback.state.address import Address
 from takeback.state.chain import NO_LINKS, Chain, Link, Place
 from takeback.state.chain_slots import (
@@ -26,8 +26,10 @@ from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Ta
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.record import canonical_record, equivalent_records, mapping, name_of, read_record
 from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.surface import Change, Component, Edit, Path, Surface
+from takeback.state.surface import Change, Component, Edit, Inverse, Path, Surface
 from takeback.state.values import text, thaw
+
+MAX_LENGTH = 1_000_000
 
 
 def capture(value: PMap, op: Operation) -> Captured:
@@ -49,6 +51,28 @@ def add(value: PMap, op: Operation) -> tuple[PMap, Place]:
         link = Link(there.place, name, op.value)
         chain = chain.put(link)
     return value.put(op.path, chain), link.place
+
+
+def remove(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Unbind the callback named by `value`, or all of the event; where there is none, nothing happens."""
+    chain: Chain = value.get(op.path, NO_LINKS)
+    left = NO_LINKS.reaching(chain.reach) if op.value is ABSENT else chain.drop(op.value)
+    return _bound(value, op.path, left), None
+
+
+def move(value: PMap, op: Operation) -> tuple[PMap, Place]:
+    """Put the callback named by `value` elsewhere among those of the event."""
+    chain: Chain = value.get(op.path, NO_LINKS)
+    there, spot = chain.find(op.value), op.spot
+    if there is None or spot is None:
+        raise OperationFailed(f"there is no callback {op.value!r} of {op.target!r}")
+    if spot.index is not None:
+        chain, link = chain.insert(spot.index, op.value, there.record)
+        return value.put(op.path, chain), link.place
+    found = chain.insert_beside(str(spot.anchor), op.value, there.record, after=spot.before is None)
+    if found is None:
+        raise OperationFailed(f"there is no callback {spot.anchor!r} of {op.target!r} to stand next to")
+    return value.put(op.path, found[0]), found[1].place
 
 
 def restore(value: PMap, op: Operation, captured: Captured) -> PMap:
@@ -127,6 +151,18 @@ class Listeners(Surface):
             removes=True,
             schema=_CALLBACK,
         ),
+        Kind("remove_listener", Stage.FORWARD, Level.L2, "listeners", remove, value=Takes.MAY, schema=_CALLBACK),
+        Kind(
+            "move_listener",
+            Stage.FORWARD,
+            Level.L2,
+            "listeners",
+            move,
+            value=Takes.MUST,
+            spot=Takes.MUST,
+            reads=("order of the callbacks", "the callback is there", "an anchor is there"),
+            schema=_CALLBACK,
+        ),
     )
 
     def read(self, raw: Any, where: str) -> PMap:
@@ -185,20 +221,19 @@ class Listeners(Surface):
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
         """Take a callback's record when adding, its id when capturing or removing."""
         del target
-        return _record(raw, where) if kind.stage is Stage.FORWARD else name_of(raw, where)
+        return _record(raw, where) if kind.name == "add_listener" else name_of(raw, where)
 
-    def invert(self, op: Operation, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Capture the one callback and restore it."""
-        return (
-            {"op_type": "capture_listener", "target": op.target, "value": op.value["id"], "witness_key": key},
-            {"op_type": "restore_listener", "target": op.target, "witness_key": key},
-        )
+    def invert(self, op: Operation) -> tuple[Inverse, ...]:
+        """Capture the one callback, or the whole event where that is meant, and restore it."""
+        part = {} if op.value is ABSENT else {"value": _callback(op)}
+        capture = {"op_type": "capture_listener", "target": op.target, **part}
+        return ((capture, {"op_type": "restore_listener", "target": op.target}),)
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         """Vary whether the touched events are empty or populated, and with which callbacks."""
         if strategy in EXISTENCE:
             for op in aims:
-                value = _vary(value, op.path, op.value["id"], rng)
+                value = _vary(value, op.path, "watcher" if op.value is ABSENT else _callback(op), rng)
         elif strategy == Strategy.NOISE and rng.random() < 0.5:  # noqa: PLR2004  (a coin)
             event = f"on_unrelated_{rng.randrange(1000)}"
             value = value.put(event, Chain.of([("watcher", _sample("watcher", rng))]))
@@ -208,12 +243,16 @@ class Listeners(Surface):
         """Each named callback is bound or not, each event has a callback nobody names or not."""
         found: list[Component] = []
         for event in dict.fromkeys(op.path for op in ops):
-            names = dict.fromkeys(_callback(op) for op in ops if op.path == event and op.value is not ABSENT)
+            mine = [op for op in ops if op.path == event]
+            names = dict.fromkeys(_callback(op) for op in mine if op.value is not ABSENT)
+            names.update((op.spot.anchor, None) for op in mine if op.spot and isinstance(op.spot.anchor, str))
             names.setdefault(f"bystander_{salt}")
             for name in names:
                 record = _record({"id": name, "handler": f"{salt}-{event}-{name}"}, "generic")
                 title = f"{Address(self.name, event)} {name}"
-                found.append(Component(title, (_binding(event, record), _unbinding(event, name))))
+                moved = any(op.kind.name == "move_listener" and op.value == name for op in mine)
+                ends = (_binding(event, record, 0), _binding(event, record, MAX_LENGTH)) if moved else ()
+                found.append(Component(title, (_binding(event, record), *ends, _unbinding(event, name))))
         return tuple(found)
 
     def bystander(self, value: PMap, salt: str) -> PMap:
@@ -231,9 +270,9 @@ class Listeners(Surface):
         """Return the number of callbacks."""
         return sum(len(value[event]) for event in value)
 
-    def slot_written(self, op: Operation) -> Path | None:
+    def written(self, op: Operation) -> tuple[Path, ...] | None:
         """Each callback of an event is a slot, unless the whole event is meant."""
-        return (op.path, op.value["id"]) if isinstance(op.value, PMap) else None
+        return None if op.value is ABSENT else ((op.path, _callback(op)),)
 
     def get_slot(self, part: PMap, path: Path) -> Any:
         """Return the callback with its place."""
@@ -320,10 +359,10 @@ def _vary(value: PMap, event: str, name: str, rng: random.Random) -> PMap:
     return _bound(value, event, chain)
 
 
-def _binding(event: str, record: PMap) -> Edit:
+def _binding(event: str, record: PMap, at: int | None = None) -> Edit:
     def edit(value: PMap) -> PMap:
         chain: Chain = value.get(event, NO_LINKS)
-        return value.put(event, chain.insert(len(chain) // 2, record["id"], record)[0])
+        return value.put(event, chain.insert(len(chain) // 2 if at is None else at, record["id"], record)[0])
 
     return edit
 

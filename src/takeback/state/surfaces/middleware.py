@@ -22,7 +22,7 @@ from takeback.state.chain_slots import (
     link_from_json,
     link_to_json,
 )
-from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
+from takeback.state.operation import SPOTS, Captured, Kind, Level, Operation, Stage, Takes
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.record import (
     canonical_record,
@@ -37,6 +37,7 @@ from takeback.state.surface import Change, Component, Edit, Path, Surface
 from takeback.state.values import text, thaw
 
 DEFAULT_PRIORITY = 100
+MAX_LENGTH = 1_000_000
 WHOLE = "*"
 
 
@@ -56,6 +57,33 @@ def add(value: Chain, op: Operation) -> tuple[Chain, Place]:
     return chain, link.place
 
 
+def move(value: Chain, op: Operation) -> tuple[Chain, Place]:
+    """Put the element elsewhere, as it is; a priority is also set."""
+    record = _there(value, op).record
+    if op.spot is not None and op.spot.priority is not None:
+        record = record.put("priority", op.spot.priority)
+    chain, link = _inserted(value, op, record)
+    return chain, link.place
+
+
+def replace(value: Chain, op: Operation) -> tuple[Chain, Place]:
+    """Put another record in the element's place."""
+    link = Link(_there(value, op).place, op.target, op.value)
+    return value.put(link), link.place
+
+
+def remove(value: Chain, op: Operation) -> tuple[Chain, None]:
+    """Take the element out; where there is none, nothing happens."""
+    return value.drop(op.target), None
+
+
+def _there(value: Chain, op: Operation) -> Link:
+    found = value.find(op.target)
+    if found is None:
+        raise OperationFailed(f"there is no middleware {op.target!r}")
+    return found
+
+
 def _inserted(value: Chain, op: Operation, record: PMap) -> tuple[Chain, Link]:
     spot = op.spot
     if spot is None:
@@ -66,10 +94,9 @@ def _inserted(value: Chain, op: Operation, record: PMap) -> tuple[Chain, Link]:
         wanted = spot.priority
         at = value.position(lambda link: link.record["priority"] > wanted, without=op.target)
         return value.insert(at, op.target, record)
-    anchor = spot.before if spot.before is not None else spot.after
-    found = value.insert_beside(str(anchor), op.target, record, after=spot.before is None)
+    found = value.insert_beside(str(spot.anchor), op.target, record, after=spot.before is None)
     if found is None:
-        raise OperationFailed(f"there is no middleware {anchor!r} to stand next to")
+        raise OperationFailed(f"there is no middleware {spot.anchor!r} to stand next to")
     return found
 
 
@@ -98,6 +125,9 @@ _VALUE_SCHEMA = {
 }
 
 
+_READS = ("order of the chain", "priority of the others", "an anchor is there")
+
+
 class Middleware(Surface):
     """The chain."""
 
@@ -112,11 +142,33 @@ class Middleware(Surface):
             "middleware",
             add,
             value=Takes.MUST,
-            placed=True,
-            reads=("order of the chain", "priority of the others", "an anchor is there"),
+            spot=Takes.MAY,
+            spots=SPOTS,
+            reads=_READS,
             schema=_VALUE_SCHEMA,
         ),
         Kind("restore_middleware", Stage.RECOVERY, Level.L1, "middleware", restore, witness=Takes.MUST, whole=True),
+        Kind(
+            "move_middleware",
+            Stage.FORWARD,
+            Level.L2,
+            "middleware",
+            move,
+            spot=Takes.MUST,
+            spots=SPOTS,
+            reads=(*_READS, "the element is there"),
+        ),
+        Kind(
+            "replace_middleware",
+            Stage.FORWARD,
+            Level.L2,
+            "middleware",
+            replace,
+            value=Takes.MUST,
+            reads=("the element is there",),
+            schema=_VALUE_SCHEMA,
+        ),
+        Kind("remove_middleware", Stage.FORWARD, Level.L2, "middleware", remove),
     )
 
     def read(self, raw: Any, where: str) -> Chain:
@@ -180,8 +232,8 @@ class Middleware(Surface):
         if strategy in EXISTENCE:
             for op in aims:
                 value = _vary(value, op.target, rng)
-                anchor = op.spot and (op.spot.before or op.spot.after)
-                if anchor and rng.random() < 0.25:  # noqa: PLR2004  (one in four)
+                anchor = op.spot and op.spot.anchor
+                if isinstance(anchor, str) and rng.random() < 0.25:  # noqa: PLR2004  (one in four)
                     value = _vary(value, anchor, rng)
             if strategy == Strategy.COMBINATORIAL and len(value):
                 value = _vary(value, rng.choice(value.ids()), rng)
@@ -195,16 +247,22 @@ class Middleware(Surface):
         return value
 
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
-        """Each named id, target or anchor, is in the chain or not; the order cannot matter (docs/proof.md)."""
+        """Each named id, target or anchor, is in the chain or not.
+
+        The order cannot matter, unless an element is moved: then it stands at either end (docs/proof.md).
+        """
+        moved = {op.target for op in ops if op.kind.name == "move_middleware"}
         names: dict[str, None] = {}
         for op in ops:
             if op.target != WHOLE:
                 names[op.target] = None
-            anchor = op.spot and (op.spot.before or op.spot.after)
-            if anchor:
+            anchor = op.spot and op.spot.anchor
+            if isinstance(anchor, str):
                 names[anchor] = None
+        ends = {name: (_adding(name, salt, 0), _adding(name, salt, MAX_LENGTH)) for name in moved}
         return tuple(
-            Component(str(Address(self.name, name)), (_adding(name, salt), _dropping(name))) for name in names
+            Component(str(Address(self.name, name)), (_adding(name, salt), *ends.get(name, ()), _dropping(name)))
+            for name in names
         )
 
     def bystander(self, value: Chain, salt: str) -> Chain:
@@ -222,9 +280,9 @@ class Middleware(Surface):
         """Return the length of the chain."""
         return len(value)
 
-    def slot_written(self, op: Operation) -> Path | None:
+    def written(self, op: Operation) -> tuple[Path, ...] | None:
         """Each id is a slot, unless the whole chain is meant."""
-        return None if op.target == WHOLE else (op.target,)
+        return None if op.target == WHOLE else ((op.target,),)
 
     def get_slot(self, part: Chain, path: Path) -> Any:
         """Return the element with its place."""
@@ -301,9 +359,9 @@ def _vary(value: Chain, name: str, rng: random.Random) -> Chain:
     return value
 
 
-def _adding(name: str, salt: str) -> Edit:
+def _adding(name: str, salt: str, at: int | None = None) -> Edit:
     record = PMap({"id": name, "handler": f"{salt}-{name}", "priority": DEFAULT_PRIORITY, "options": EMPTY})
-    return lambda value: value.insert(len(value) // 2, name, record)[0]
+    return lambda value: value.insert(len(value) // 2 if at is None else at, name, record)[0]
 
 
 def _dropping(name: str) -> Edit:

@@ -33,6 +33,11 @@ def allocate(value: PMap, op: Operation) -> tuple[PMap, str]:
     return value.put(op.path, op.value), f"handle:{op.path}"
 
 
+def free(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Let the key go; where it holds nothing, nothing happens."""
+    return value.drop(op.path), None
+
+
 def release(value: PMap, op: Operation, captured: Captured | None) -> PMap:
     """Let the key go; with a witness that had a descriptor, hold that again."""
     if captured is None or captured.content is ABSENT:
@@ -84,6 +89,7 @@ class Resources(KeyedSurface):
             removes=True,
             reads=("address of the others",),
         ),
+        Kind("free_socket", Stage.FORWARD, Level.L2, "resources", free),
     )
 
     def read(self, raw: Any, where: str) -> PMap:
@@ -150,11 +156,11 @@ class Resources(KeyedSurface):
         if strategy == Strategy.SOCKET_CONFLICT:
             value = _hold(value, f"external_{rng.randrange(10_000)}", f"tcp://127.0.0.1:{9100 + rng.randrange(100)}")
             for op in aims:
-                if rng.random() < 0.4:  # noqa: PLR2004  (often, not always)
+                if op.value is not ABSENT and rng.random() < 0.4:  # noqa: PLR2004  (often, not always)
                     value = _hold(value, f"external_{rng.randrange(10_000)}", op.value["address"])
         elif strategy in EXISTENCE:
             for op in aims:
-                if rng.random() < 0.3:  # noqa: PLR2004
+                if op.value is not ABSENT and rng.random() < 0.3:  # noqa: PLR2004
                     value = _hold(value, op.path, op.value["address"], kind="socket")
                 else:
                     value = self._vary_free(strategy, value, op.path, rng)

@@ -27,6 +27,7 @@ class Routing(KeyedSurface):
         capture_name="capture_routing",
         forward="set_routing",
         restore_name="restore_routing",
+        unset="unset_routing",
         schema={"anyOf": [{"type": "string", "minLength": 1, "maxLength": 200}, {"type": "null"}]},
     )
 

@@ -25,6 +25,7 @@ class Tools(KeyedSurface):
         forward="register_tool",
         restore_name="restore_tool",
         remove="unregister_tool",
+        unset="remove_tool",
         schema={
             "type": "object",
             "properties": {
