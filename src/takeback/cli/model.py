@@ -27,7 +27,7 @@ def cache() -> Path:
 
 def register(app: typer.Typer) -> None:
     """Add the `model` commands."""
-    model = typer.Typer(help="A real model on this machine.", no_args_is_help=True)
+    model = typer.Typer(help="Get a real model onto this machine, and serve it.", no_args_is_help=True)
     model.command("fetch")(fetch)
     model.command("status")(status)
     model.command("serve")(serve)
@@ -45,7 +45,7 @@ def fetch(small: Small = False, as_json: bool = JsonFlag) -> None:
     if as_json:
         emit(found)
     else:
-        out.print(f"{chosen.name} ({chosen.licence}) is in {path}", markup=False)
+        out.print(f"{chosen.name} ({chosen.licence}) is in {path}")
 
 
 def status(as_json: bool = JsonFlag) -> None:
@@ -59,7 +59,7 @@ def status(as_json: bool = JsonFlag) -> None:
     else:
         for row in found:
             word = row["path"] if row["present"] else "not here"
-            out.print(f"{row['model']}: {word}", markup=False)
+            out.print(f"{row['model']}: {word}")
     present = any(row["present"] for row in found)
     if not present:
         err.print("no weights yet: run 'takeback model fetch', or use any GGUF file: --synthesizer local:FILE.gguf")
@@ -90,8 +90,8 @@ def serve(
         emit({"base_url": base_url, "model": path.stem, "api_key": None if given else key.reveal()})
         sys.stdout.flush()
     else:
-        out.print(f"{path.stem} at {base_url}", markup=False)
-        out.print("key: that of TAKEBACK_API_KEY" if given else f"key: {key.reveal()}", markup=False)
+        out.print(f"{path.stem} at {base_url}")
+        out.print("key: that of TAKEBACK_API_KEY" if given else f"key: {key.reveal()}")
     err.print("serving; Ctrl-C stops it")
     try:
         threading.Event().wait()
@@ -101,7 +101,7 @@ def serve(
 
 def _fetch_with_bar(chosen: Weights) -> Path:
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err) as bar:
+    with Progress(*columns, console=err.console) as bar:
         task = bar.add_task(chosen.name, total=chosen.size)
         return weights.fetch(chosen, cache(), progress=lambda done, _: bar.update(task, completed=done))
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from takeback.errors import InputError
 from takeback.harness.codec import writes_of
 from takeback.harness.harness import Harness
 from takeback.harness.ledger import CHANGES
 from takeback.journal import ENTRY_KINDS, Record
-from takeback.state import ABSENT, SURFACES
+from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Link
-from takeback.state.slots import Slot, slot_of_key, slot_title
+from takeback.state.slots import Slot, differing_slots, get_slot, put_slots, slot_of_key, slot_title
 from takeback.undo import GONE, SlotChange, Write
 
 
@@ -32,6 +33,8 @@ class EntryView:
     """Whether it was made although it was not admitted."""
     addresses: tuple[str, ...]
     note: str
+    by: str
+    """Who made it, where that was said."""
     off: tuple[int, ...]
     on: tuple[int, ...]
 
@@ -47,6 +50,7 @@ class EntryView:
             "forced": self.forced,
             "addresses": list(self.addresses),
             "note": self.note,
+            "by": self.by or None,
             "off": list(self.off),
             "on": list(self.on),
         }
@@ -82,6 +86,7 @@ def view(harness: Harness, record: Record, fate: str) -> EntryView:
         forced=bool(payload.get("forced", False)),
         addresses=tuple(dict.fromkeys(slot_title(slot_of_key(key)) for key in keys)),
         note=payload.get("note", ""),
+        by=payload.get("by", ""),
         off=tuple(payload.get("off", ())),
         on=tuple(payload.get("on", ())),
     )
@@ -98,6 +103,32 @@ def changes_of(harness: Harness, record: Record) -> tuple[Write, ...]:
     return writes_of(harness.journal, record)
 
 
+def state_after(harness: Harness, entry: Record) -> State:
+    """How things were right after an entry: every later record is taken back, newest first."""
+    state = harness.state
+    settled = False
+    for record in harness.journal.records(reverse=True):
+        if record.seq <= entry.seq:
+            break
+        if record.kind in ENTRY_KINDS and settled:
+            writes = changes_of(harness, record)
+            if any(write.before is GONE for write in writes):
+                raise InputError(
+                    "entry",
+                    found=f"{entry.id[:12]}, and later contents that were forgotten",
+                    expected="an entry whose state can still be worked out",
+                )
+            state = put_slots(state, [(write.slot, write.before) for write in reversed(writes)])
+        settled = record.kind == "commit"
+    return state
+
+
+def changes_between(before: State, after: State) -> tuple[SlotChange, ...]:
+    """What differs between two states, slot by slot."""
+    slots = differing_slots(before, after)
+    return tuple(SlotChange(slot, get_slot(before, slot), get_slot(after, slot)) for slot in slots)
+
+
 def content_json(slot: Slot, content: Any) -> Any:
     """Content for people: its JSON, null for nothing, and a word for what was forgotten."""
     if content is ABSENT:
@@ -112,14 +143,19 @@ def _placed(content: Any) -> bool:
     return isinstance(content, Link)
 
 
+def moved(change: SlotChange | Write) -> bool:
+    """Whether an element of a chain stands elsewhere now."""
+    both = _placed(change.before) and _placed(change.after)
+    return both and bool(change.before.place != change.after.place)
+
+
 def change_json(change: SlotChange | Write) -> dict[str, Any]:
     """A change of one slot as JSON; absence is told apart from null, and a move within a chain is said."""
-    moved = _placed(change.before) and _placed(change.after) and change.before.place != change.after.place
     return {
         "address": slot_title(change.slot),
         "before": content_json(change.slot, change.before),
         "after": content_json(change.slot, change.after),
         "existed": change.before is not ABSENT,
         "exists": change.after is not ABSENT,
-        **({"moved": True} if moved else {}),
+        **({"moved": True} if moved(change) else {}),
     }

@@ -21,12 +21,18 @@ from takeback.synthesize.spec import MODEL_KINDS, Spec, parse_spec
 from takeback.verify import RULE_NAMES
 
 SYNTHESIZERS = "oracle, portfolio[:MODEL], replay[:DIR], openai:MODEL or local[:FILE.gguf]"
-SynthesizerOption = typer.Option("portfolio", "--synthesizer", help=f"Who looks for a recovery: {SYNTHESIZERS}.")
-OracleOption = typer.Option("oracle", "--synthesizer", help=f"Who looks for a recovery: {SYNTHESIZERS}.")
-FeedbackOption = typer.Option("D1", "--feedback", help=f"What a failed turn is told: {', '.join(Mode)}.")
-BudgetOption = typer.Option(4, "--budget", min=1, max=64, help="Turns at most.")
+SynthesizerOption = typer.Option(
+    "portfolio", "--synthesizer", metavar="NAME", help=f"Who looks for a recovery: {SYNTHESIZERS}."
+)
+OracleOption = typer.Option(
+    "oracle", "--synthesizer", metavar="NAME", help=f"Who looks for a recovery: {SYNTHESIZERS}."
+)
+FeedbackOption = typer.Option(
+    "D1", "--feedback", metavar="MODE", help=f"What a failed turn is told: {', '.join(Mode)}."
+)
+BudgetOption = typer.Option(4, "--budget", min=1, max=64, metavar="N", help="How many turns at most.")
 RecordOption = typer.Option(None, "--record", metavar="DIR", help="Write every reply down there; resumes from it.")
-ThreadsOption = typer.Option(1, "--threads", min=1, max=256, help="Threads of the local model.")
+ThreadsOption = typer.Option(1, "--threads", min=1, max=256, metavar="N", help="Threads of the local model.")
 
 
 @dataclass(frozen=True, slots=True)

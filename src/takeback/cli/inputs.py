@@ -14,7 +14,7 @@ from takeback.state import Level, State
 
 CandidateFile = typer.Argument(..., metavar="FILE", help="A candidate as JSON.", show_default=False)
 StateOption = typer.Option(None, "--state", metavar="FILE", help="The nominal state; a built-in agent if left out.")
-LanguageOption = typer.Option("L1", "--language", help="The recovery language: L0 or L1.")
+LanguageOption = typer.Option("L1", "--language", metavar="NAME", help="The recovery language: L0 or L1.")
 
 
 def read_level(name: str) -> Level:

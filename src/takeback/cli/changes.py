@@ -1,0 +1,63 @@
+"""Changes on the terminal: unified diffs in colour, or with `--stat` how much came and went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from takeback.cli.output import cells, out
+from takeback.harness.log import change_json
+from takeback.present.diffs import Stat, differences, stat_of, unified
+from takeback.undo import SlotChange, Write
+
+STYLES: Final = {
+    "address": "bold",
+    "hunk": "cyan",
+    "context": "",
+    "removed": "red",
+    "added": "green",
+    "note": "yellow",
+}
+BAR: Final = 40
+
+
+def show_changes(changes: Iterable[SlotChange | Write], *, stat: bool = False) -> None:
+    """Print changes."""
+    found = differences(changes)
+    if stat:
+        show_stat(stat_of(found))
+        return
+    for difference in found:
+        for role, text in unified(difference):
+            out.print(text, style=STYLES[role])
+
+
+def show_stat(stats: tuple[Stat, ...]) -> None:
+    """Print how much came and went at each address, and in all."""
+    widest = max((cells(stat.address) for stat in stats), default=0)
+    most = max((stat.added + stat.removed for stat in stats), default=0)
+    digits = len(str(most))
+    for stat in stats:
+        plus, minus = _bar(stat, most)
+        lines = f"{stat.added + stat.removed:>{digits}}"
+        pad = " " * (widest - cells(stat.address))
+        out.print(f" {stat.address}{pad} | {lines} ", ("+" * plus, "green"), ("-" * minus, "red"))
+    added, removed = sum(stat.added for stat in stats), sum(stat.removed for stat in stats)
+    places = "1 address" if len(stats) == 1 else f"{len(stats)} addresses"
+    out.print(f" {places} changed, {added} lines added, {removed} removed")
+
+
+def _bar(stat: Stat, most: int) -> tuple[int, int]:
+    if most <= BAR:
+        return stat.added, stat.removed
+    return tuple(-(-count * BAR // most) for count in (stat.added, stat.removed))  # type: ignore[return-value]
+
+
+def changes_json(changes: Iterable[SlotChange | Write]) -> list[dict[str, Any]]:
+    """Changes as JSON, each with how many lines came and went."""
+    return [change_json(change) for change in changes]
+
+
+def stats_json(changes: Iterable[SlotChange | Write]) -> list[dict[str, Any]]:
+    """How many lines came and went at each address."""
+    return [stat._asdict() for stat in stat_of(differences(changes))]
