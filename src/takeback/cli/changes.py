@@ -43,18 +43,18 @@ def show_stat(stats: tuple[Stat, ...]) -> None:
         pad = " " * (widest - cells(stat.address))
         out.print(f" {stat.address}{pad} | {lines} ", ("+" * plus, "green"), ("-" * minus, "red"))
     added, removed = sum(stat.added for stat in stats), sum(stat.removed for stat in stats)
-    places = "1 address" if len(stats) == 1 else f"{len(stats)} addresses"
-    out.print(f" {places} changed, {added} lines added, {removed} removed")
+    places, lines = f"address{'' if len(stats) == 1 else 'es'}", f"line{'' if added == 1 else 's'}"
+    out.print(f" {len(stats)} {places} changed, {added} {lines} added, {removed} removed")
 
 
 def _bar(stat: Stat, most: int) -> tuple[int, int]:
     if most <= BAR:
         return stat.added, stat.removed
-    return tuple(-(-count * BAR // most) for count in (stat.added, stat.removed))  # type: ignore[return-value]
+    return -(-stat.added * BAR // most), -(-stat.removed * BAR // most)
 
 
 def changes_json(changes: Iterable[SlotChange | Write]) -> list[dict[str, Any]]:
-    """Changes as JSON, each with how many lines came and went."""
+    """Changes as JSON."""
     return [change_json(change) for change in changes]
 
 

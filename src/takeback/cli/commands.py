@@ -64,8 +64,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
 COMMANDS: Final = {name: listed for section in SECTIONS.values() for name, listed in section.items()}
 
 
-class Command(TyperCommand):
-    """A command whose help ends with its example, on a line that can be copied."""
+class _Helpful:
+    """Help that ends with examples, on lines that can be copied."""
+
+    help: str | None
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the description without its example."""
@@ -75,6 +77,24 @@ class Command(TyperCommand):
             formatter.write_paragraph()
             with formatter.indentation():
                 formatter.write_text(" ".join(paragraph.split()))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What to write, without typer's braces around what is required."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]  # type: ignore[misc]
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples."""
+        del ctx
+        _, _, example = (self.help or "").partition("Example:")
+        lines = example.split("`")[1::2]
+        if lines:
+            with formatter.section("Example" if len(lines) == 1 else "Examples"):
+                for line in lines:
+                    formatter.write(f"{'':>{formatter.current_indent}}{' '.join(line.split())}\n")
+
+
+class Command(_Helpful, TyperCommand):
+    """One command."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, each with one sentence."""
@@ -92,15 +112,15 @@ class Command(TyperCommand):
                 with formatter.section(title):
                     formatter.write_dl(found)
 
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples."""
+
+class Group(_Helpful, TyperGroup):
+    """Commands below a name."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each command with its first sentence, whole."""
         del ctx
-        _, _, example = (self.help or "").partition("Example:")
-        lines = example.split("`")[1::2]
-        if lines:
-            with formatter.section("Example" if len(lines) == 1 else "Examples"):
-                for line in lines:
-                    formatter.write(f"{'':>{formatter.current_indent}}{' '.join(line.split())}\n")
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, first_sentence(found.help)) for name, found in self.commands.items()])
 
 
 class Commands(TyperGroup):
@@ -126,6 +146,13 @@ class Commands(TyperGroup):
                 formatter.write_dl([(name, listed.summary) for name, listed in section.items()])
 
 
+def first_sentence(text: str | None) -> str:
+    """What a command's help begins with."""
+    told = " ".join((text or "").split("\n\n")[0].split()).replace("`", "")
+    sentence, stop, _ = told.partition(". ")
+    return f"{sentence}." if stop else told
+
+
 def load(module: str) -> dict[str, Any]:
     """The commands of one module, by name."""
     found = typer.Typer(rich_markup_mode=None)
@@ -139,6 +166,7 @@ def _dress(group: typer.Typer) -> None:
     for command in group.registered_commands:
         command.cls = Command
     for inner in group.registered_groups:
+        inner.cls = Group
         if inner.typer_instance is not None:
             _dress(inner.typer_instance)
 

@@ -34,5 +34,8 @@ def read_state(path: Path | None) -> State:
         return nominal_state()
     raw: Any = load_json(path)
     if isinstance(raw, dict) and isinstance(raw.get("counterexample"), dict):
-        raw = raw["counterexample"]["state"]
+        example = raw["counterexample"]
+        if "state" not in example:
+            raise InputError(f"{path}: counterexample", found="no state", expected="the state of a verdict's")
+        return State.read(example["state"], f"{path}: counterexample.state")
     return State.read(raw, str(path))

@@ -17,7 +17,7 @@ from takeback.synthesize.models import LocalSettings, Secret, weights
 from takeback.synthesize.models.local import start_server
 from takeback.synthesize.models.weights import QWEN, SMOL, Weights
 
-Small = Annotated[bool, typer.Option("--small", help="The 98 MB model: proves the pipe, not the point.")]
+Small = Annotated[bool, typer.Option("--small", help="Take the 98 MB model: it tries the pipe, and solves nothing.")]
 
 
 def cache() -> Path:
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def fetch(small: Small = False, as_json: bool = JsonFlag) -> None:
-    """Download the weights, check them byte for byte, keep them in the cache.
+    """Download the weights, check them byte for byte, and keep them in the cache.
 
     Example: `takeback model fetch --small`
     """
@@ -69,13 +69,13 @@ def status(as_json: bool = JsonFlag) -> None:
 def serve(
     *,
     small: Small = False,
-    model_path: Annotated[Path | None, typer.Option(help="Any GGUF file instead.")] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free one.")] = 0,
-    threads: Annotated[int, typer.Option(min=1, max=256)] = 1,
-    context: Annotated[int, typer.Option(min=512, max=1_048_576, help="Tokens of context.")] = 4096,
+    model_path: Annotated[Path | None, typer.Option(metavar="FILE", help="Serve this GGUF file instead.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 picks a free one.")] = 0,
+    threads: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Threads of the model.")] = 1,
+    context: Annotated[int, typer.Option(min=512, max=1_048_576, metavar="N", help="Tokens of context.")] = 4096,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Serve a model on loopback until interrupted, to any OpenAI-compatible client that has the key.
+    """Serve a model on loopback until interrupted. Any OpenAI-compatible client that has the key can use it.
 
     The key is TAKEBACK_API_KEY where that is set; otherwise one is made, and said once.
 

@@ -266,4 +266,6 @@ def _message(fault: Exception) -> str:
         return str(usage())
     if isinstance(fault, TakebackError):
         return str(fault)
+    if isinstance(fault, OSError):
+        return f"fault: {fault}"
     return f"fault: {type(fault).__name__}: {fault}\n  This is a mistake in Takeback: please report it."

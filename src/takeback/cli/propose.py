@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
 def propose(
     task_id: str = typer.Option(..., "--task", metavar="ID", help="A task of the lab, such as nat_mw_001."),
     synthesizer: str = typer.Option(
-        "replay", "--synthesizer", metavar="NAME", help="A model: openai:MODEL, local or replay[:DIR]."
+        "replay", "--synthesizer", metavar="NAME", help="The model: openai:MODEL, local or replay[:DIR]."
     ),
     proposals: int = typer.Option(
         1, "--joint", min=1, max=64, metavar="N", help="How many proposals to choose the best from."

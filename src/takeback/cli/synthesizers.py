@@ -21,12 +21,9 @@ from takeback.synthesize.spec import MODEL_KINDS, Spec, parse_spec
 from takeback.verify import RULE_NAMES
 
 SYNTHESIZERS = "oracle, portfolio[:MODEL], replay[:DIR], openai:MODEL or local[:FILE.gguf]"
-SynthesizerOption = typer.Option(
-    "portfolio", "--synthesizer", metavar="NAME", help=f"Who looks for a recovery: {SYNTHESIZERS}."
-)
-OracleOption = typer.Option(
-    "oracle", "--synthesizer", metavar="NAME", help=f"Who looks for a recovery: {SYNTHESIZERS}."
-)
+_WHO = f"Who looks for a recovery: {SYNTHESIZERS}."
+SynthesizerOption = typer.Option("portfolio", "--synthesizer", metavar="NAME", help=_WHO)
+OracleOption = typer.Option("oracle", "--synthesizer", metavar="NAME", help=_WHO)
 FeedbackOption = typer.Option(
     "D1", "--feedback", metavar="MODE", help=f"What a failed turn is told: {', '.join(Mode)}."
 )

@@ -23,8 +23,10 @@ def register(app: typer.Typer) -> None:
 @_tasks.callback()
 def tasks(
     context: typer.Context,
-    set_name: str | None = typer.Option(None, "--set", help=f"One of {', '.join(SETS)}; all if left out."),
-    family: str | None = typer.Option(None, "--family", help=f"One of {', '.join(FAMILIES)}; all if left out."),
+    set_name: str | None = typer.Option(None, "--set", metavar="NAME", help=f"Only this set: {', '.join(SETS)}."),
+    family: str | None = typer.Option(
+        None, "--family", metavar="NAME", help=f"Only this family: {', '.join(FAMILIES)}."
+    ),
     as_json: bool = JsonFlag,
 ) -> None:
     """List and count the tasks of the lab.

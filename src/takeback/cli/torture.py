@@ -21,7 +21,7 @@ def torture(
     kills: int = typer.Option(500, "--kills", min=1, metavar="N", help="How many processes to kill."),
     seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the random changes and moments."),
     journal: str | None = typer.Option(
-        None, "--journal", metavar="URL", help="A PostgreSQL to keep the journal in, instead of SQLite."
+        None, "--journal", metavar="URL", help="Keep the journal in this PostgreSQL, instead of SQLite."
     ),
     as_json: bool = JsonFlag,
 ) -> None:
@@ -59,6 +59,8 @@ def torture(
             out.print(f"  {name:<24} {hits}")
         for text in found.violations[:5]:
             out.print(f"  ! {text}")
+    if result["missed"]:
+        err.print(f"not enough kills: {', '.join(result['missed'])} never reached, so nothing is known about them")
     finish(yes=not found.violations and not result["missed"])
 
 
