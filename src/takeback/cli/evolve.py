@@ -26,8 +26,6 @@ from takeback.errors import InputError
 from takeback.evolve import Evolution, Propose
 from takeback.evolve import evolve as run
 from takeback.harness import Harness
-from takeback.lab.experiments.natural import proposal_request
-from takeback.lab.tasks import Task, get
 from takeback.language import load_json
 from takeback.synthesize.attempt import Attempt, attempt_from, read_proposal
 from takeback.synthesize.loop import Settings
@@ -81,14 +79,17 @@ def proposer(task: str, found: Opened, sampling: Sampling = PAPER) -> tuple[Prop
             raise InputError(task, found=raw, expected="a candidate, or a mapping with a mutation")
         attempt = attempt_from(raw)
         return lambda _: attempt, path.name
+    from takeback.lab.experiments.natural import proposal_request  # noqa: PLC0415 - only for a task of the lab
+    from takeback.lab.tasks import get  # noqa: PLC0415 - likewise
+
     named = get(task)
-    return lambda _: _proposed(named, found, sampling), named.instruction
 
+    def propose(_: object) -> Attempt:
+        if found.model is None:
+            return attempt_from({"mutation": list(named.reference)})
+        return read_proposal(found.model.complete(proposal_request(named, found.model.name, sampling=sampling)))
 
-def _proposed(task: Task, found: Opened, sampling: Sampling) -> Attempt:
-    if found.model is None:
-        return attempt_from({"mutation": list(task.reference)})
-    return read_proposal(found.model.complete(proposal_request(task, found.model.name, sampling=sampling)))
+    return propose, named.instruction
 
 
 def _show(done: Evolution, name: str, harness: Harness) -> None:

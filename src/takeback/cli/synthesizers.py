@@ -14,7 +14,6 @@ import typer
 from takeback.cli.endpoint import open_model, recorded
 from takeback.diagnose import Mode
 from takeback.errors import InputError
-from takeback.lab.experiments.bank import shipped
 from takeback.synthesize.method import Method, method_of
 from takeback.synthesize.models import ChatModel, weights
 from takeback.synthesize.spec import MODEL_KINDS, Spec, parse_spec
@@ -64,11 +63,20 @@ def opened(text: str, record: Path | None = None, threads: int = 1, replay: Path
         environment=os.environ,
         home=Path.home(),
         cache=cache,
-        shipped=replay or shipped(),
+        shipped=replay or _shipped(behind),
         threads=threads,
     )
     with recorded(model, record) as kept:
         yield Opened(spec, kept, method_of(spec, kept))
+
+
+def _shipped(spec: Spec) -> Path:
+    """The recording that comes with the lab, where plain `replay` asks for it."""
+    if spec.kind != "replay" or spec.argument:
+        return Path()
+    from takeback.lab.experiments.bank import shipped  # noqa: PLC0415 - only plain `replay` needs the lab
+
+    return shipped()
 
 
 def read_rule(name: str) -> str:
