@@ -24,8 +24,8 @@ Made by `make docs` from the program itself; edit the commands' help or the docs
 
 Every command takes `--json` (one JSON object on stdout, talk on stderr) and `--help`. Exit codes: 0 for yes or done,
 1 for no (rejected, blocked, falls short), 2 for bad input or a fault, with a message that names the file, the place
-in it, what was found and what was expected; 130 if it was interrupted. Once a change is made the answer is 0, whatever
-becomes of the output.
+in it, what was found and what was expected; 130 if it was interrupted. Once a change is made the answer is 0,
+whatever becomes of the output.
 
 Nothing that is printed reaches the terminal raw: control and invisible characters are shown as escapes. Output longer
 than the terminal goes through `TAKEBACK_PAGER`, `PAGER` or `less`; into a pipe nothing is cut. `NO_COLOR` is heard.

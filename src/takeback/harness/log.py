@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from takeback.errors import InputError
 from takeback.harness.codec import writes_of
-from takeback.harness.harness import Harness
 from takeback.harness.ledger import CHANGES
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Link
 from takeback.state.slots import Slot, differing_slots, get_slot, put_slots, slot_of_key, slot_title
 from takeback.undo import GONE, SlotChange, Write
+
+if TYPE_CHECKING:
+    from takeback.harness.harness import Harness
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,10 @@ class Surface(ABC):
         """Return the address of a target in the surface's own form."""
         return Address(self.name, path)
 
+    def find(self, value: Any, path: Any) -> Any:
+        """Return what stands at a target in the surface's own form, ABSENT if nothing does."""
+        return self.get_slot(value, path if isinstance(path, tuple) else (path,))
+
     def covers(self, outer: str, inner: str) -> bool:
         """Tell whether the address key `outer` contains `inner`."""
         return outer == inner

@@ -50,6 +50,8 @@ def test_a_hint_names_a_command_that_is_there_with_options_it_has(where, hint):
         group = " ".join(words[:2])
         assert group in GROUPS or words[1] in {"COMMAND", "--help", "--version"}, f"{where}: no command in {hint!r}"
         return
-    known = {option for parameter in COMMANDS[title].params for option in (*parameter.opts, *parameter.secondary_opts)}
+    known = {
+        option for parameter in COMMANDS[title].params for option in (*parameter.opts, *parameter.secondary_opts)
+    }
     used = {word.split("=")[0] for word in words if re.fullmatch(r"--?[a-zA-Z][\w-]*(=.*)?", word)}
     assert used <= known | {"--help"}, f"{where}: {hint!r}"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from takeback.present.diffs import differences, stat_of, unified
 from takeback.present.matching import MAX_PAIRS, matches
 from takeback.state import ABSENT, State
+from takeback.state.slots import get_slot
 from takeback.undo import GONE, SlotChange
-from takeback.undo.slots import get_slot
 
 
 def shown(before, after, slot=("prompts", "system")):
