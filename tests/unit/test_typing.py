@@ -26,8 +26,9 @@ def checked(*files: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_readme_examples_and_public_api_pass_the_strict_type_checker(tmp_path):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert blocks
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    blocks = [block for page in pages for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)]
+    assert len(blocks) > 1
     files = [ROOT / "tests/typing/api.py", *sorted((ROOT / "examples").glob("*.py"))]
     for number, block in enumerate(blocks):
         files.append(tmp_path / f"readme_{number}.py")

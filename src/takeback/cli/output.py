@@ -1,8 +1,8 @@
 """The one way to the terminal: every line a command prints passes here, and so does every ending.
 
 Nothing that is printed is obeyed: control characters and invisible ones are escaped, there is no markup, and what an
-encoding cannot hold is escaped too. JSON goes out as one ASCII object. A pipe that closed is quiet; a device that
-cannot take more is an `OutputError`, unless the answer was settled before: then what was done stays done.
+encoding cannot hold is escaped too. JSON goes out as one ASCII object. A pipe that closed is quiet, and so is stderr.
+A device that cannot take the answer is an `OutputError`, unless the answer was settled: what was done stays done.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TextIO
 
 import typer
@@ -141,7 +141,7 @@ class Screen:
             os.close(nowhere)
         except (OSError, ValueError):
             self._muted = True
-        if not isinstance(fault, BrokenPipeError):
+        if not isinstance(fault, BrokenPipeError) and self._name == "stdout":
             raise OutputError(f"{self._name} cannot be written: {fault.strerror or fault}") from fault
 
     @contextmanager
@@ -241,8 +241,7 @@ def end(code: object, fault: Exception | None, *, as_json: bool) -> int:
         out.flush()
     except OutputError as lost:
         ended = _explained(lost, as_json=False)
-    with suppress(OutputError):
-        err.flush()
+    err.flush()
     return ended
 
 
@@ -255,8 +254,7 @@ def _explained(fault: Exception, *, as_json: bool) -> int:
     elif as_json and message and not _Ending.emitted:
         emit({"error": message})
     if message:
-        with suppress(OutputError):
-            err.print(f"takeback: {message}")
+        err.print(f"takeback: {message}")
     return code
 
 

@@ -68,11 +68,6 @@ class Pager:
         except OSError:
             self._closed = True
 
-    @property
-    def left(self) -> bool:
-        """Whether the reader has quit, so that nothing more needs to be found out."""
-        return self._closed
-
     def close(self) -> None:
         """Print what was held back, or wait until the reader is done."""
         self._closed = True

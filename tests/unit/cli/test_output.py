@@ -59,6 +59,13 @@ def test_what_only_tells_is_a_fault_if_it_cannot_tell(workspace):
         assert "Traceback" not in ended.err
 
 
+def test_talk_that_cannot_be_written_changes_nothing(workspace, change):
+    words = [*program("apply", change(config("a", 1)), "-C", workspace, "--json")]
+    ended = subprocess.run(words, env=environment(), stdout=subprocess.PIPE, stderr=full(), check=False, timeout=60)
+    assert (ended.returncode, json.loads(ended.stdout)["result"]) == (0, "applied")
+    assert run("verify", "nowhere.json", stdout=full()).code == 2
+
+
 def test_a_reader_that_went_away_is_quiet(workspace, change):
     read_end, write_end = os.pipe()
     os.close(read_end)
