@@ -335,7 +335,7 @@ def test_stat_counts_lines_and_two_entries_can_be_compared_either_way(workspace,
     applied(workspace, change(config("x", 2)))
     text = run("diff", one, "HEAD", "--stat", "-C", workspace)[1].splitlines()
     assert [line.split("|")[0].strip() for line in text[:-1]] == ['config["x"]', 'prompts["p"]']
-    assert text[-1] == " 2 addresses changed, 3 lines added, 4 removed"
+    assert text[-1] == " 2 addresses changed, 3 lines added, 2 removed"
     forth = run_json("diff", one, two, "-C", workspace)[1]
     back = run_json("diff", two, one, "-C", workspace)[1]
     assert forth["stat"] == [{"address": 'prompts["p"]', "added": 2, "removed": 1}]

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from takeback.cli.differences import show_difference
 from takeback.cli.output import cells, out
 from takeback.harness.log import change_json
-from takeback.present.diffs import Stat, differences, stat_of, unified
+from takeback.present.changes import differences
+from takeback.present.diffs import Stat, stat_of
 from takeback.undo import SlotChange, Write
 
-STYLES: Final = {
-    "address": "bold",
-    "hunk": "cyan",
-    "context": "",
-    "removed": "red",
-    "added": "green",
-    "note": "yellow",
-}
 BAR: Final = 40
 
 
@@ -28,8 +22,7 @@ def show_changes(changes: Iterable[SlotChange | Write], *, stat: bool = False) -
         show_stat(stat_of(found))
         return
     for difference in found:
-        for role, text in unified(difference):
-            out.print(text, style=STYLES[role])
+        show_difference(difference)
 
 
 def show_stat(stats: tuple[Stat, ...]) -> None:

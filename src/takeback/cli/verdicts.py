@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import json
 
+from takeback.cli.differences import show_difference
 from takeback.cli.output import out
+from takeback.present.contents import sheet_of
+from takeback.present.diffs import difference
 from takeback.state import State
 from takeback.verify import Code, Counterexample, Grade, Verdict
+from takeback.verify.trip import Residual
+
+ONE_LINE = 80
+OUTSIDE = " (outside the contract)"
 
 _COLOURS = {Grade.PROVED: "green", Grade.SAMPLED: "yellow", Grade.REFUTED: "red", Grade.DECLARED: "red"}
 _NEXT = {
@@ -62,10 +69,20 @@ def show_counterexample(example: Counterexample) -> None:
     if example.trip.failure:
         out.print(f"  recovery fails: {example.trip.failure}")
     for residual in example.trip.residuals:
-        out.print(f"  {residual}")
+        _show_residual(residual)
     if example.trip.uncovered:
         omitted = ", ".join(map(str, example.trip.uncovered))
         out.print(f"  the contract omits {omitted}")
+
+
+def _show_residual(residual: Residual) -> None:
+    """Print what recovery did not bring back; long contents as what differs between the expected and the found."""
+    both = residual.expected_there and residual.found_there
+    if not both or max(len(repr(residual.expected)), len(repr(residual.found))) <= ONE_LINE:
+        out.print(f"  {residual}")
+        return
+    out.print(f"  {residual.address}: expected (-) and found (+) differ{'' if residual.covered else OUTSIDE}")
+    show_difference(difference(str(residual.address), sheet_of(residual.expected), sheet_of(residual.found)), "    ")
 
 
 def _indented(state: State) -> str:

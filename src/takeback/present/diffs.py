@@ -1,7 +1,7 @@
 """Changes as unified diffs: hunks with line numbers and three lines of context, and how much came and went.
 
-Pure: from what a slot held before and after to values that a terminal or a page can draw. Nothing is cut off. Two
-lines that would look the same on a screen, but are not, are written with escapes.
+Pure: from two sheets of lines to values that a terminal or a page can draw. Nothing is cut off. Two lines that would
+look the same on a screen, but are not, are written with escapes.
 """
 
 from __future__ import annotations
@@ -9,21 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from takeback.harness.log import content_json, moved
-from takeback.present.contents import DEFAULT_MODE, Sheet, sheet_of
+from takeback.present.contents import DEFAULT_MODE, Sheet
 from takeback.present.matching import Match, matches
 from takeback.present.visible import looks, visible
-from takeback.state import ABSENT
-from takeback.state.slots import slot_title
-from takeback.undo import GONE, SlotChange, Write
 
 CONTEXT: Final = 3
 Mark = Literal[" ", "-", "+", "\\"]
 Role = Literal["address", "hunk", "context", "removed", "added", "note"]
 NO_NEWLINE: Final = "\\ No newline at the end"
-FORGOTTEN: Final = Sheet(("(forgotten)\n",), inline="(forgotten)")
 
 
 class Line(NamedTuple):
@@ -83,20 +78,14 @@ class Stat(NamedTuple):
     removed: int
 
 
-def differences(changes: Iterable[SlotChange | Write]) -> Iterator[Difference]:
-    """What happened, address by address; a whole directory is told file by file."""
-    for change in changes:
-        before, after = (content_json(change.slot, side) for side in (change.before, change.after))
-        if _is_directory(before) or _is_directory(after):
-            yield from _in_directory(change.slot, before, after)
-            continue
-        file = change.slot[0] == "files"
-        one, two = (
-            None if side is ABSENT else FORGOTTEN if side is GONE else sheet_of(plain, file=file)
-            for side, plain in ((change.before, before), (change.after, after))
-        )
-        notes = ("moved within its chain",) if moved(change) else ()
-        yield _difference(slot_title(change.slot), one, two, notes)
+def difference(address: str, before: Sheet | None, after: Sheet | None, *notes: str) -> Difference:
+    """What happened at one address."""
+    if before is not None and after is not None and before.mode != after.mode:
+        notes = (*notes, f"mode {before.mode} -> {after.mode}")
+    elif before is None and after is not None and after.mode not in {"", DEFAULT_MODE}:
+        notes = (*notes, f"mode {after.mode}")
+    hunks = tuple(_hunks(before.lines if before else (), after.lines if after else ()))
+    return Difference(address, before, after, hunks, notes)
 
 
 def stat_of(found: Iterable[Difference]) -> tuple[Stat, ...]:
@@ -145,15 +134,6 @@ def _hunk_lines(hunk: Hunk) -> Iterator[tuple[Role, str]]:
 
 def _looks(line: Line) -> tuple[str, bool]:
     return looks(line.text.removesuffix("\n")), line.text.endswith("\n")
-
-
-def _difference(address: str, before: Sheet | None, after: Sheet | None, notes: tuple[str, ...]) -> Difference:
-    if before is not None and after is not None and before.mode != after.mode:
-        notes = (*notes, f"mode {before.mode} -> {after.mode}")
-    elif before is None and after is not None and after.mode not in {"", DEFAULT_MODE}:
-        notes = (*notes, f"mode {after.mode}")
-    hunks = tuple(_hunks(before.lines if before else (), after.lines if after else ()))
-    return Difference(address, before, after, hunks, notes)
 
 
 class _Stretch(NamedTuple):
@@ -210,27 +190,3 @@ def _hunk(stretches: list[_Stretch], old: tuple[str, ...], new: tuple[str, ...])
 
 def _span(start: int, count: int) -> str:
     return str(start) if count == 1 else f"{start},{count}"
-
-
-def _is_directory(content: Any) -> bool:
-    return isinstance(content, dict) and isinstance(content.get("directory"), dict)
-
-
-def _in_directory(slot: tuple[str, ...], before: Any, after: Any) -> Iterator[Difference]:
-    one, two = dict(_files(slot, before)), dict(_files(slot, after))
-    for path in sorted(one | two):
-        old, new = (sheet_of(side[path], file=True) if path in side else None for side in (one, two))
-        found = _difference(slot_title(path), old, new, ())
-        if found.hunks or found.notes:
-            yield found
-    for word, content in (("removed", before), ("added", after)):
-        if _is_directory(content) and not content["directory"]:
-            yield Difference(slot_title(slot), None, None, notes=(f"empty directory {word}",))
-
-
-def _files(slot: tuple[str, ...], content: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if _is_directory(content):
-        for name, inner in content["directory"].items():
-            yield from _files((*slot, name), inner)
-    elif content is not None:
-        yield slot, content

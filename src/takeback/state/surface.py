@@ -219,6 +219,15 @@ class Surface(ABC):
         rest = "".join(f" {name}" for name in path[1:])
         return f"{self.address(path[0])}{rest}"
 
+    def parts_shown(self, path: Path, content: Any) -> Iterator[tuple[Path, Any]]:
+        """Yield the slots and contents that a content is shown by: itself, or for a directory its files."""
+        yield path, content
+
+    def text(self, content: Any) -> tuple[bytes, str] | None:
+        """Return the bytes that a content is, and a file's mode; None for a value, which is shown as JSON."""
+        del content
+        return None
+
     def placed(self, fresh: Any, known: Any) -> Any:
         """Return a value that was read anew with the places of what `known` has, where the surface has places."""
         del known

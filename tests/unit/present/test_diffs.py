@@ -8,7 +8,8 @@ from base64 import b64encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from takeback.present.diffs import differences, stat_of, unified
+from takeback.present.changes import differences
+from takeback.present.diffs import stat_of, unified
 from takeback.present.matching import MAX_PAIRS, matches
 from takeback.state import ABSENT, State
 from takeback.state.slots import get_slot
@@ -99,12 +100,30 @@ def test_a_directory_is_told_file_by_file():
     assert [one.address for one in found] == ['files["d/e/y"]', 'files["d/x"]']
 
 
+def test_an_empty_directory_and_a_setting_called_directory_are_what_they_are():
+    state = State.read({"files": {"d": {"directory": True}}, "config": {"k": {"directory": {"x": 1}}}})
+    for slot, told in ((("files", "d"), '{"directory": {}}'), (("config", "k"), '{"directory": {"x": 1}}')):
+        (line,) = shown(ABSENT, get_slot(state, slot), slot)
+        assert line.endswith(f" = {told}")
+
+
 def test_a_value_with_structure_is_told_by_its_lines():
-    before = {"handler": "h", "options": {"a": 1, "b": [1, 2]}}
+    before = {"handler": "h", "options": {f"option number {n}": n for n in range(5)}, "why": "two\nlines\n"}
     state = State.read({"config": {"k": before}})
-    after = State.read({"config": {"k": {**before, "options": {"a": 1, "b": [1, 3]}}}})
+    after = State.read({"config": {"k": {**before, "options": {**before["options"], "option number 3": 30}}}})
     lines = shown(get_slot(state, ("config", "k")), get_slot(after, ("config", "k")), ("config", "k"))
-    assert [line for line in lines if line[0] in "-+"][2:] == ["-      2", "+      3"]
+    assert [line for line in lines if line[0] in "-+"][2:] == [
+        '-    "option number 3": 3,',
+        '+    "option number 3": 30,',
+    ]
+    added = shown(ABSENT, get_slot(state, ("config", "k")), ("config", "k"))
+    assert added[-5:] == ['+  "why": """', "+    two", "+    lines", '+  """', "+}"]
+
+
+def test_a_small_value_stays_on_one_line():
+    record = get_slot(State.read({"tools": {"k": {"id": "t"}}}), ("tools", "k"))
+    (line,) = shown(ABSENT, record, ("tools", "k"))
+    assert line == '+ tools["k"] = {"description": "", "id": "t", "implementation": "", "parameters": {}}'
 
 
 def test_what_was_forgotten_is_said():
