@@ -103,7 +103,16 @@ _HOMES = {
     "takeback.state": ("Kind", "Level", "State", "Surface", "diff", "register"),
     "takeback.synthesize.oracle": ("oracle",),
     "takeback.undo": ("Blocked", "Gone", "Plan"),
-    "takeback.verify": ("Admitted", "Counterexample", "Grade", "Verdict", "objection", "prove", "round_trip", "verify"),
+    "takeback.verify": (
+        "Admitted",
+        "Counterexample",
+        "Grade",
+        "Verdict",
+        "objection",
+        "prove",
+        "round_trip",
+        "verify",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

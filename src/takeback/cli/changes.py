@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from takeback.cli.differences import show_difference
@@ -10,14 +10,16 @@ from takeback.cli.output import cells, out
 from takeback.harness.log import change_json
 from takeback.present.changes import differences
 from takeback.present.diffs import Stat, stat_of
+from takeback.state import State
 from takeback.undo import SlotChange, Write
 
 BAR: Final = 40
+Before = Callable[[], State] | None
 
 
-def show_changes(changes: Iterable[SlotChange | Write], *, stat: bool = False) -> None:
-    """Print changes."""
-    found = differences(changes)
+def show_changes(changes: Iterable[SlotChange | Write], before: Before = None, *, stat: bool = False) -> None:
+    """Print changes; `before` works out the state ahead of them."""
+    found = differences(changes, before)
     if stat:
         show_stat(stat_of(found))
         return
@@ -51,6 +53,6 @@ def changes_json(changes: Iterable[SlotChange | Write]) -> list[dict[str, Any]]:
     return [change_json(change) for change in changes]
 
 
-def stats_json(changes: Iterable[SlotChange | Write]) -> list[dict[str, Any]]:
+def stats_json(changes: Iterable[SlotChange | Write], before: Before = None) -> list[dict[str, Any]]:
     """How many lines came and went at each address."""
-    return [stat._asdict() for stat in stat_of(differences(changes))]
+    return [stat._asdict() for stat in stat_of(differences(changes, before))]

@@ -20,7 +20,7 @@ from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import SHORT, opened
 from takeback.harness import Applied, Harness, Refused, Undone
 from takeback.harness.founding import init_workspace
-from takeback.harness.log import changes_of, log
+from takeback.harness.log import changes_of, log, state_before
 from takeback.harness.workspace import open_workspace
 from takeback.journal.failpoint import armed
 from takeback.language import read_candidate, read_program
@@ -136,7 +136,7 @@ def _story(root: Path) -> dict[str, Any]:
     with opened(root, None) as harness:
         finished = harness.recovered.entry
         if finished is not None:
-            show_changes(changes_of(harness, finished))
+            show_changes(changes_of(harness, finished), lambda: state_before(harness, finished))
         status = harness.status()
         _step(8, "The log says what was done, on what evidence, and what became of it.")
         show_heading()

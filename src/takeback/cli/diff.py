@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import typer
@@ -10,8 +11,9 @@ from takeback.cli.changes import changes_json, show_changes, stats_json
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.harness import Harness
-from takeback.harness.log import changes_between, changes_of, state_after
+from takeback.harness.log import changes_between, changes_of, state_after, state_before
 from takeback.harness.requests import named_entry
+from takeback.state import State
 from takeback.undo import SlotChange, Write
 
 
@@ -40,20 +42,24 @@ def diff(
     Example: `takeback diff 3f2a91 --dir agent`, `takeback diff 3f2a91 HEAD --stat`
     """
     with opened(directory, journal) as harness:
-        changes = _changes(harness, entry, other)
-    if as_json:
-        emit({"changes": changes_json(changes), "stat": stats_json(changes)})
-        return
-    with out.paged(allowed=not no_pager):
-        if changes or stat:
-            show_changes(changes, stat=stat)
+        changes, before = _changes(harness, entry, other)
+        if as_json:
+            emit({"changes": changes_json(changes), "stat": stats_json(changes, before)})
+            return
+        with out.paged(allowed=not no_pager):
+            if changes or stat:
+                show_changes(changes, before, stat=stat)
 
 
-def _changes(harness: Harness, entry: str | None, other: str | None) -> tuple[SlotChange | Write, ...]:
+def _changes(
+    harness: Harness, entry: str | None, other: str | None
+) -> tuple[tuple[SlotChange | Write, ...], Callable[[], State]]:
+    """What is asked for, and how to work out the state ahead of it."""
     if entry is None:
-        return harness.status().drift
+        return harness.status().drift, lambda: harness.state
     record = named_entry(harness.ledger, entry)
     if other is not None:
-        last = named_entry(harness.ledger, other)
-        return changes_between(state_after(harness, record), state_after(harness, last))
-    return () if record.kind == "genesis" else changes_of(harness, record)
+        first, last = (state_after(harness, one) for one in (record, named_entry(harness.ledger, other)))
+        return changes_between(first, last), lambda: first
+    changes = () if record.kind == "genesis" else changes_of(harness, record)
+    return changes, lambda: state_before(harness, record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,7 @@ from takeback.cli.output import JsonFlag, emit, err, out
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, opened
 from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.log import EntryView, changes_of, log
+from takeback.harness.log import EntryView, Rewind, changes_of, log
 from takeback.present.entries import summary
 from takeback.state import SURFACES
 from takeback.verify import Grade
@@ -79,6 +80,7 @@ def show_entries(
             emit({"head": harness.ledger.head, "entries": found})
             return
         limit = number if number is not None else ON_A_TERMINAL if out.is_terminal and wanted == Filter() else 0
+        past = Rewind(harness)
         with out.paged(allowed=not no_pager):
             if not template:
                 show_heading()
@@ -89,7 +91,8 @@ def show_entries(
                 else:
                     show_line(entry, what)
                 if (patch or stat) and entry.kind != "genesis":
-                    show_changes(changes_of(harness, harness.journal.get(entry.seq)), stat=stat)
+                    record = harness.journal.get(entry.seq)
+                    show_changes(changes_of(harness, record), partial(past.before, record), stat=stat)
                     out.print()
         _tell_of_more(entries, given=number)
 

@@ -15,7 +15,7 @@ from takeback.cli.output import emit, err, out, settle
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import SHORT
 from takeback.harness import Adopted, Applied, Harness, Refused, Stale, Undone, Why
-from takeback.harness.log import changes_of
+from takeback.harness.log import changes_of, state_before
 from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan
 
@@ -99,14 +99,14 @@ def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name
         case Adopted():
             verb = "put back what was left" if outcome.entry.kind == "salvage" else "adopted"
             out.print(f"{verb}: entry {outcome.entry.id[:SHORT]}")
-            show_changes(outcome.changes, stat=stat)
+            show_changes(outcome.changes, lambda: state_before(harness, outcome.entry), stat=stat)
         case Undone():
             done = _toggled(outcome.plan, harness, "took back", "brought back")
             out.print(f"done: {done}; entry {outcome.entry.id[:SHORT]}")
-            show_changes(outcome.plan.changes, stat=stat)
+            show_changes(outcome.plan.changes, lambda: state_before(harness, outcome.entry), stat=stat)
         case Plan():
             out.print(f"would {_toggled(outcome, harness, 'take back', 'bring back')}:")
-            show_changes(outcome.changes, stat=stat)
+            show_changes(outcome.changes, lambda: harness.state, stat=stat)
             out.print(f"token {outcome.token}")
         case Blocked():
             _show_blocked(outcome, harness, stat=stat)
@@ -115,24 +115,23 @@ def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name
                 out.print(f"the witness is gone: what {slot_title(slot)} should get was forgotten")
             if outcome.left:
                 out.print("what could still be put back, with --salvage, as a change of its own:")
-                show_changes(outcome.left, stat=stat)
+                show_changes(outcome.left, lambda: harness.state, stat=stat)
         case Stale():
             out.print(f"stale: the plan is now {outcome.plan.token}, not {outcome.given}; nothing was changed")
-            show_changes(outcome.plan.changes, stat=stat)
+            show_changes(outcome.plan.changes, lambda: harness.state, stat=stat)
         case Refused():
-            show_refused(outcome, name, stat=stat)
+            _show_refused(outcome, harness, name, stat=stat)
         case _:
             assert_never(outcome)
 
 
-def show_refused(refused: Refused, name: str = "", *, stat: bool = False) -> None:
-    """Print why nothing was changed."""
+def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) -> None:
     if refused.why is Why.VERDICT and refused.verdict is not None:
         show_verdict(refused.verdict, name)
         return
     out.print(f"refused: {refused.message}")
     if refused.why is Why.DRIFT:
-        show_changes(refused.drift, stat=stat)
+        show_changes(refused.drift, lambda: harness.state, stat=stat)
         out.print("next: 'takeback adopt' records this as an entry", style="cyan")
 
 
@@ -141,7 +140,7 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
     if applied.forced:
         err.print("forced: this change is not admitted, and its entry says so permanently", style="red")
     out.print(f"applied: entry {applied.entry.id[:SHORT]} ({applied.verdict.grade.value}{forced})")
-    show_changes(changes_of(harness, applied.entry), stat=stat)
+    show_changes(changes_of(harness, applied.entry), lambda: state_before(harness, applied.entry), stat=stat)
     for number, why in sorted(applied.ties.items()):
         tied = _named(number, harness)
         out.print(f"note: {tied} can now be taken back only together with this ({why} without it)")
@@ -154,7 +153,7 @@ def _show_blocked(blocked: Blocked, harness: Harness, *, stat: bool) -> None:
     if isinstance(blocked.together, Plan):
         verb = "take back" if blocked.off else "bring back"
         out.print(f"with --cascade, {verb} {_names(blocked.entries, harness)} as well:")
-        show_changes(blocked.together.changes, stat=stat)
+        show_changes(blocked.together.changes, lambda: harness.state, stat=stat)
 
 
 def _plan_json(plan: Plan, harness: Harness) -> dict[str, Any]:

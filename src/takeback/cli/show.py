@@ -11,7 +11,7 @@ from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.entries import names_in
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import DirOption, EntryArgument, JournalOption, NoPagerFlag, StatFlag, opened
-from takeback.harness.log import changes_of, fate_of, view
+from takeback.harness.log import changes_of, fate_of, state_before, view
 from takeback.harness.requests import named_entry
 from takeback.present.entries import summary
 
@@ -38,18 +38,18 @@ def show(
         seen = view(harness, record, fate_of(harness, record))
         changes = () if record.kind == "genesis" else changes_of(harness, record)
         what = summary(seen, names_in(harness))
-    candidate, evidence = record.payload.get("candidate"), record.payload.get("evidence")
-    if as_json:
-        details = {"what": what, "candidate": candidate, "evidence": evidence, "changes": changes_json(changes)}
-        emit({**seen.to_json(), **details, "prev": record.prev})
-        return
-    with out.paged(allowed=not no_pager):
-        out.print(f"entry {seen.id}", style="bold")
-        out.print(f"{seen.kind} #{seen.seq}, {seen.status}, {seen.at}{f', by {seen.by}' if seen.by else ''}")
-        if seen.grade:
-            out.print(f"evidence: {seen.grade}{', FORCED although not admitted' if seen.forced else ''}")
-        out.print(seen.note or what)
-        show_changes(changes, stat=stat)
-        if candidate is not None:
-            out.print("candidate:")
-            out.print(json.dumps(candidate, ensure_ascii=False, indent=2))
+        candidate, evidence = record.payload.get("candidate"), record.payload.get("evidence")
+        if as_json:
+            details = {"what": what, "candidate": candidate, "evidence": evidence, "changes": changes_json(changes)}
+            emit({**seen.to_json(), **details, "prev": record.prev})
+            return
+        with out.paged(allowed=not no_pager):
+            out.print(f"entry {seen.id}", style="bold")
+            out.print(f"{seen.kind} #{seen.seq}, {seen.status}, {seen.at}{f', by {seen.by}' if seen.by else ''}")
+            if seen.grade:
+                out.print(f"evidence: {seen.grade}{', FORCED although not admitted' if seen.forced else ''}")
+            out.print(seen.note or what)
+            show_changes(changes, lambda: state_before(harness, record), stat=stat)
+            if candidate is not None:
+                out.print("candidate:")
+                out.print(json.dumps(candidate, ensure_ascii=False, indent=2))

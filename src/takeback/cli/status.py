@@ -10,6 +10,7 @@ from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.workspaces import SHORT, DirOption, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.harness.results import Status
+from takeback.state import State
 
 
 def register(app: typer.Typer) -> None:
@@ -32,11 +33,12 @@ def status(
     """
     with opened(directory, journal) as harness:
         found = harness.status()
+        state = harness.state
     if as_json:
         emit(_json(found))
     else:
         with out.paged(allowed=not no_pager):
-            _show(found, stat=stat)
+            _show(found, state, stat=stat)
     finish(yes=found.clean)
 
 
@@ -54,11 +56,11 @@ def _json(found: Status) -> dict[str, object]:
     }
 
 
-def _show(found: Status, *, stat: bool) -> None:
+def _show(found: Status, state: State, *, stat: bool) -> None:
     aborted = f", {found.aborted} given up" if found.aborted else ""
     out.print(f"{found.entries} live, {found.undone} undone{aborted}, head {found.head[:SHORT]}")
     if found.drift:
         out.print("changed behind Takeback's back ('takeback adopt' records it as an entry):")
-        show_changes(found.drift, stat=stat)
+        show_changes(found.drift, lambda: state, stat=stat)
     for problem in (*found.problems, *found.leftovers):
         out.print(f"! {problem}", style="yellow")

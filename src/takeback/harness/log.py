@@ -13,6 +13,7 @@ from takeback.journal import ENTRY_KINDS, Record
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Link
 from takeback.state.slots import Slot, differing_slots, get_slot, put_slots, slot_of_key, slot_title
+from takeback.state.values import thaw
 from takeback.undo import GONE, SlotChange, Write
 
 if TYPE_CHECKING:
@@ -105,24 +106,52 @@ def changes_of(harness: Harness, record: Record) -> tuple[Write, ...]:
     return writes_of(harness.journal, record)
 
 
+class Rewind:
+    """States of the past, worked out from the present: each later entry is taken back once, newest first."""
+
+    def __init__(self, harness: Harness) -> None:
+        self._harness = harness
+        self._state = harness.state
+        self._settled = False
+        last = harness.ledger.last
+        self._left = (record for record in harness.journal.records(reverse=True) if record.seq <= last)
+        self._next = next(self._left, None)
+
+    def after(self, entry: Record) -> State:
+        """How things were right after an entry; it must not be newer than those asked about before."""
+        return self._back_to(entry.seq + 1)
+
+    def before(self, entry: Record) -> State:
+        """How things were right before an entry."""
+        return self._back_to(entry.seq)
+
+    def _back_to(self, seq: int) -> State:
+        while self._next is not None and self._next.seq >= seq:
+            record, self._next = self._next, next(self._left, None)
+            if record.kind in ENTRY_KINDS and self._settled:
+                self._take_back(record)
+            self._settled = record.kind == "commit"
+        return self._state
+
+    def _take_back(self, record: Record) -> None:
+        writes = changes_of(self._harness, record)
+        if any(write.before is GONE for write in writes):
+            raise InputError(
+                "entry",
+                found=f"{record.id[:12]}, of which contents were forgotten",
+                expected="entries from which the state can still be worked out",
+            )
+        self._state = put_slots(self._state, [(write.slot, write.before) for write in reversed(writes)])
+
+
 def state_after(harness: Harness, entry: Record) -> State:
-    """How things were right after an entry: every later record is taken back, newest first."""
-    state = harness.state
-    settled = False
-    for record in harness.journal.records(reverse=True):
-        if record.seq <= entry.seq:
-            break
-        if record.kind in ENTRY_KINDS and settled:
-            writes = changes_of(harness, record)
-            if any(write.before is GONE for write in writes):
-                raise InputError(
-                    "entry",
-                    found=f"{entry.id[:12]}, and later contents that were forgotten",
-                    expected="an entry whose state can still be worked out",
-                )
-            state = put_slots(state, [(write.slot, write.before) for write in reversed(writes)])
-        settled = record.kind == "commit"
-    return state
+    """How things were right after an entry."""
+    return Rewind(harness).after(entry)
+
+
+def state_before(harness: Harness, entry: Record) -> State:
+    """How things were right before an entry."""
+    return Rewind(harness).before(entry)
 
 
 def changes_between(before: State, after: State) -> tuple[SlotChange, ...]:
@@ -137,8 +166,7 @@ def content_json(slot: Slot, content: Any) -> Any:
         return None
     if content is GONE:
         return "(forgotten)"
-    plain = SURFACES[slot[0]].slot_to_json(content)
-    return plain["record"] if _placed(content) else plain
+    return thaw(content.record) if isinstance(content, Link) else SURFACES[slot[0]].describe(content)
 
 
 def _placed(content: Any) -> bool:

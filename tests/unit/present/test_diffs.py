@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
 from base64 import b64encode
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from takeback.errors import InputError
+from takeback.harness.log import changes_between
 from takeback.present.changes import differences
 from takeback.present.diffs import stat_of, unified
 from takeback.present.matching import MAX_PAIRS, matches
-from takeback.state import ABSENT, State
+from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import get_slot
 from takeback.undo import GONE, SlotChange
 
@@ -102,7 +105,7 @@ def test_a_directory_is_told_file_by_file():
 
 def test_an_empty_directory_and_a_setting_called_directory_are_what_they_are():
     state = State.read({"files": {"d": {"directory": True}}, "config": {"k": {"directory": {"x": 1}}}})
-    for slot, told in ((("files", "d"), '{"directory": {}}'), (("config", "k"), '{"directory": {"x": 1}}')):
+    for slot, told in ((("files", "d"), '{"directory": true}'), (("config", "k"), '{"directory": {"x": 1}}')):
         (line,) = shown(ABSENT, get_slot(state, slot), slot)
         assert line.endswith(f" = {told}")
 
@@ -124,6 +127,31 @@ def test_a_small_value_stays_on_one_line():
     record = get_slot(State.read({"tools": {"k": {"id": "t"}}}), ("tools", "k"))
     (line,) = shown(ABSENT, record, ("tools", "k"))
     assert line == '+ tools["k"] = {"description": "", "id": "t", "implementation": "", "parameters": {}}'
+
+
+def test_changed_lines_are_told_within_their_text_where_the_state_before_is_known():
+    plain = {"prompts": {"p": FORTY}, "files": {"d/x": {"content": FORTY}}}
+    before, after = State.read(plain), State.read(json.loads(json.dumps(plain).replace("line 33", "another")))
+    grown = State.of({name: SURFACES[name].placed(after.part(name), before.part(name)) for name in SURFACES})
+    changes = changes_between(before, grown)
+    assert {len(change.slot) for change in changes} == {3, 4}, "the changes are not of parts"
+    found = list(differences(changes, lambda: before))
+    assert [one.address for one in found] == ['prompts["p"]', 'files["d/x"]']
+    for one in found:
+        lines = [text for _, text in unified(one)]
+        assert lines[2:3] + lines[6:8] == ["@@ -30,7 +30,7 @@", "-line 33", "+another"]
+
+
+def test_changed_lines_are_told_alone_where_the_text_can_no_longer_be_worked_out():
+    def lost() -> State:
+        raise InputError("entry", found="contents that were forgotten", expected="others")
+
+    before = State.read({"prompts": {"p": FORTY}})
+    after = State.read({"prompts": {"p": FORTY.replace("line 33", "another")}})
+    surface = SURFACES["prompts"]
+    grown = before.replace("prompts", surface.placed(after.part("prompts"), before.part("prompts")))
+    (found,) = differences(changes_between(before, grown), lost)
+    assert [text.split(" = ")[1] for _, text in unified(found)] == ['"line 33\\n"', '"another\\n"']
 
 
 def test_what_was_forgotten_is_said():
