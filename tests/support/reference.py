@@ -35,6 +35,13 @@ EXITS = {
     "takeback prove": "0 proved, 1 refuted or rejected, 2 the candidate cannot be read.",
     "takeback oracle": "0 a recovery was built, 1 the language has none, 2 the candidate cannot be read.",
 }
+SHOWN = "0 shown, also if there is nothing to show, 2 bad input or a fault."
+EXITS |= {f"takeback {name}": SHOWN for name in ("diff", "log", "show", "schema", "states", "tasks", "tasks show")}
+EXITS |= {
+    "takeback status": "0 nothing needs attention, 1 something does, 2 bad input or a fault.",
+    "takeback doctor": "0 everything is good, 1 something is bad, 2 bad input or a fault.",
+    "takeback undo": "0 done or planned, 1 blocked, stale or refused, 2 bad input or a fault.",
+}
 DONE = "0 yes or done, 1 no, 2 bad input or a fault."
 API_HEAD = """## Python
 

@@ -26,7 +26,7 @@ from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, opene
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.log import EntryView, Rewind, changes_of, log
-from takeback.present.entries import summary
+from takeback.present.entries import Named, summary
 from takeback.state import SURFACES
 from takeback.verify import Grade
 
@@ -76,7 +76,7 @@ def show_entries(
         named = names_in(harness)
         entries = wanted.admitted(log(harness), named)
         if as_json:
-            found = [_json(harness, entry, patch=patch) for entry in islice(entries, number or None)]
+            found = [_json(harness, entry, named, patch=patch) for entry in islice(entries, number or None)]
             emit({"head": harness.ledger.head, "entries": found})
             return
         limit = number if number is not None else ON_A_TERMINAL if out.is_terminal and wanted == Filter() else 0
@@ -102,9 +102,11 @@ def _tell_of_more(entries: Iterator[EntryView], *, given: int | None) -> None:
         err.print("older entries: 'takeback log -n 0' lists all of them", style="dim")
 
 
-def _json(harness: Harness, entry: EntryView, *, patch: bool) -> dict[str, object]:
-    changes = changes_of(harness, harness.journal.get(entry.seq)) if patch and entry.kind != "genesis" else None
-    return {**entry.to_json(), **({} if changes is None else {"changes": changes_json(changes)})}
+def _json(harness: Harness, entry: EntryView, named: Named, *, patch: bool) -> dict[str, object]:
+    told = {**entry.to_json(), "what": summary(entry, named)}
+    if patch and entry.kind != "genesis":
+        told["changes"] = changes_json(changes_of(harness, harness.journal.get(entry.seq)))
+    return told
 
 
 def _known_surface(name: str) -> str:

@@ -236,6 +236,8 @@ def end(code: object, fault: Exception | None, *, as_json: bool) -> int:
     try:
         if fault is not None:
             ended = _explained(fault, as_json=as_json)
+        elif ended == INTERRUPTED and _Ending.settled is not None:
+            ended = _Ending.settled
         elif ended == INTERRUPTED:
             err.print(f"takeback: interrupted; {RESUME}")
         out.flush()
@@ -253,7 +255,9 @@ def _explained(fault: Exception, *, as_json: bool) -> int:
         message = f"what was done stays done, but could not be shown in full: {message}"
     elif as_json and message and not _Ending.emitted:
         emit({"error": message})
-    if message:
+    if message.startswith("Usage:"):
+        err.print(message)
+    elif message:
         err.print(f"takeback: {message}")
     return code
 
