@@ -352,13 +352,13 @@ def test_stat_counts_lines_and_two_entries_can_be_compared_either_way(workspace,
 
 def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspace, change):
     one = applied(workspace, change(config("x", 1)), "-m", "a longer timeout")
-    applied(workspace, change(op("set_prompt", "p", value="text")))
+    applied(workspace, change(op("set_prompt", "p", value="text")), "--by", "planner")
     run("undo", one, "-C", workspace)
     run("redo", "-C", workspace)
     lines = run("log", "-C", workspace)[1].splitlines()
     assert lines[1].endswith("brought back #3 (a longer timeout)")
     assert lines[2].endswith("took back #3 (a longer timeout)")
-    assert lines[3].endswith('prompts["p"]')
+    assert lines[3].endswith('prompts["p"] (by planner)')
     assert lines[4].endswith('a longer timeout: config["x"]')
 
     def kinds(*options):
@@ -368,6 +368,7 @@ def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspa
     assert kinds("LONGER") == ["redo", "undo", "apply"]
     assert kinds("--grade", "proved") == ["apply", "apply"]
     assert kinds("--grade", "forced") == kinds("--by", "nobody") == []
+    assert kinds("--by", "planner") == ["apply"]
     assert kinds("--since", "1h") == kinds()
     assert kinds("--since", "2999-01-01") == []
     assert kinds("-n", "2") == ["redo", "undo"]

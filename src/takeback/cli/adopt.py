@@ -8,7 +8,7 @@ import typer
 
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, out
-from takeback.cli.workspaces import DirOption, JournalOption, NoteOption, StatFlag, opened
+from takeback.cli.workspaces import ByOption, DirOption, JournalOption, NoteOption, StatFlag, opened
 
 
 def register(app: typer.Typer) -> None:
@@ -20,6 +20,7 @@ def adopt(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     note: str = NoteOption,
+    by: str = ByOption,
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
@@ -28,7 +29,7 @@ def adopt(
     Example: `takeback adopt --dir agent -m "tuned by hand"`
     """
     with opened(directory, journal) as harness:
-        adopted = harness.adopt(note)
+        adopted = harness.adopt(note, by=by)
         if adopted is not None:
             conclude(adopted, harness, as_json=as_json, stat=stat)
     if as_json:

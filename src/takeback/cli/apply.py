@@ -9,7 +9,7 @@ import typer
 from takeback.cli.inputs import CandidateFile
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag
-from takeback.cli.workspaces import DirOption, JournalOption, NoteOption, StatFlag, opened
+from takeback.cli.workspaces import ByOption, DirOption, JournalOption, NoteOption, StatFlag, opened
 from takeback.language import load_json, read_candidate
 
 
@@ -29,6 +29,7 @@ def apply(
         False, "--no-ties", help="Refuse if an earlier entry could then not be undone alone."
     ),
     note: str = NoteOption,
+    by: str = ByOption,
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
@@ -38,5 +39,5 @@ def apply(
     """
     candidate = read_candidate(load_json(file), str(file))
     with opened(directory, journal) as harness:
-        result = harness.apply(candidate, force=force, note=note, allow_ties=not no_ties)
+        result = harness.apply(candidate, force=force, note=note, by=by, allow_ties=not no_ties)
         conclude(result, harness, as_json=as_json, stat=stat, name=str(file))

@@ -222,12 +222,8 @@ def wants_json(argv: Sequence[str]) -> bool:
 
 
 def begin() -> None:
-    """Start a run: what an encoding cannot hold is escaped, also where a library prints."""
+    """Start a run: nothing is settled yet, nothing told."""
     _Ending.settled, _Ending.emitted = None, False
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
 
 
 def end(code: object, fault: Exception | None, *, as_json: bool) -> int:

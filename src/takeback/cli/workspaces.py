@@ -25,6 +25,9 @@ EntriesArgument = typer.Argument(
     None, metavar="ENTRY", help="Entries: beginnings of their ids, #NUMBERs, or HEAD.", show_default=False
 )
 NoteOption = typer.Option("", "--note", "-m", metavar="TEXT", help="Say why, for the log.")
+ByOption = typer.Option(
+    "", "--by", envvar="TAKEBACK_BY", metavar="WHO", help="Say who makes the change, for the log."
+)
 StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
 NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, also on a terminal.")
 

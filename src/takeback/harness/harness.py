@@ -123,6 +123,7 @@ class Harness:
         *,
         force: bool = False,
         note: str = "",
+        by: str = "",
         allow_ties: bool = True,
         evidence: Verdict | None = None,
     ) -> Applied | Refused:
@@ -149,7 +150,7 @@ class Harness:
                 return Refused(Why.REAL, blocker, verdict)
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
-            about |= {"forced": forced, "note": note, "ties": sorted(ties)}
+            about |= {"forced": forced, "note": note, "ties": sorted(ties), **_made_by(by)}
             draft = change_draft("apply", recorded.writes, about)
             entry = self._make(draft, recorded.writes, recorded.state)
             return Applied(entry, verdict, forced, ties)
@@ -175,14 +176,14 @@ class Harness:
         """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601)."""
         return self._toggle("restore", lambda ledger: restore_request(ledger, name_of(to)), token, cascade=False)
 
-    def adopt(self, note: str = "") -> Adopted | None:
+    def adopt(self, note: str = "", *, by: str = "") -> Adopted | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
         with self._entered() as drift:
             if not drift:
                 return None
             actual = self.binding.read(self.state)
             writes = writes_between(self.state, actual)
-            entry = self._ledger.record(change_draft("adopt", writes, {"note": note}), writes)
+            entry = self._ledger.record(change_draft("adopt", writes, {"note": note, **_made_by(by)}), writes)
             self._note()
             return Adopted(entry, drift)
 
@@ -331,6 +332,10 @@ class Harness:
         if record.kind not in CHANGES:
             raise InputError("entry", found=f"{name}, a {record.kind}", expected="a change")
         return record
+
+
+def _made_by(who: str) -> dict[str, Any]:
+    return {"by": who} if who else {}
 
 
 def _drifted(drift: tuple[SlotChange, ...], verdict: Verdict | None = None) -> Refused:

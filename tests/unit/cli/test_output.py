@@ -10,9 +10,9 @@ import sys
 import pytest
 from rich.table import Table
 from tests.support.changes import candidate, config, tool
-from tests.support.terminal import Terminal, environment, program, raw_characters, run, run_on_terminal, streams
+from tests.support.terminal import environment, program, raw_characters, run, run_on_terminal, streams
 
-from takeback.cli import main, output
+from takeback.cli import main
 from takeback.cli.output import out
 
 
@@ -99,6 +99,12 @@ def test_an_encoding_that_cannot_hold_a_name_gets_escapes(workspace, change, enc
         assert (ended.returncode, ended.stderr) == (0, b"")
         text = ended.stdout.decode(encoding)
         assert (note if encoding == "utf-8" and "--json" not in line else "\\u6f22") in text
+
+
+def test_help_can_be_read_in_any_encoding():
+    for line in (("--help",), ("undo", "--help"), ("lab", "stability", "--help")):
+        ended = run(*line, PYTHONIOENCODING="ascii")
+        assert (ended.code, ended.err) == (0, "")
 
 
 def test_a_file_name_outside_utf8_is_named_with_escapes(tmp_path):
@@ -235,11 +241,3 @@ def test_a_terminal_cuts_what_was_done_to_its_width_and_a_pipe_cuts_nothing(work
         for line in run_on_terminal(("log", "-C", workspace), {"NO_COLOR": "1"}, columns).out.splitlines():
             assert len(line) <= columns
     assert note in run("log", "-C", workspace).out
-
-
-def test_begin_leaves_streams_alone_that_cannot_be_set():
-    with streams(terminal=True) as (shown, _):
-        output.begin()
-        out.print("fine")
-    assert shown.getvalue() == "fine\n"
-    assert Terminal().isatty()
