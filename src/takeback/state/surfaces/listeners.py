@@ -29,7 +29,6 @@ from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.surface import Change, Component, Edit, Inverse, Path, Surface
 from takeback.state.values import text, thaw
 
-
 MAX_LENGTH = 1_000_000
 
 
