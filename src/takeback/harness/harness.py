@@ -6,14 +6,16 @@ announce in the journal, change the real things, settle in the journal. Undo, re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, TakebackError
 from takeback.harness.binding import Binding
 from takeback.harness.codec import change_draft, toggle_draft, writes_of
 from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.log import EntryView, log
+from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
@@ -30,7 +32,7 @@ from takeback.harness.results import (
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.store import MISSING_HINT, missing
-from takeback.language import Candidate
+from takeback.language import Candidate, read_candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write, plan_toggle, relied_on
@@ -102,16 +104,35 @@ class Harness:
         self.binding.close()
         self.journal.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Harness({self.journal.location}, head {self._ledger.head[:10]})"
+
+    def log(self) -> Iterator[EntryView]:
+        """Entries, newest first: what was done, on what evidence, and what became of it."""
+        return log(self)
+
     def apply(
         self,
-        candidate: Candidate,
+        candidate: Candidate | Mapping[str, Any],
         *,
         force: bool = False,
         note: str = "",
+        by: str = "",
         allow_ties: bool = True,
         evidence: Verdict | None = None,
     ) -> Applied | Refused:
-        """Make a change, if it is admitted; with `force` also if not. `evidence` is a verdict already at hand."""
+        """Make a change, if it is admitted; with `force` also if not. `evidence` is a verdict already at hand.
+
+        A candidate may be given as the JSON it is written in.
+        """
+        if isinstance(candidate, Mapping):
+            candidate = read_candidate(dict(candidate))
         verdict = self._verifier(candidate) if evidence is None else evidence
         if not verdict.admitted and not force:
             return Refused(Why.VERDICT, "the candidate is not admitted", verdict)
@@ -130,7 +151,7 @@ class Harness:
                 return Refused(Why.REAL, blocker, verdict)
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
-            about |= {"forced": forced, "note": note, "ties": sorted(ties)}
+            about |= {"forced": forced, "note": note, "ties": sorted(ties), **_made_by(by)}
             draft = change_draft("apply", writes, about)
             entry = self._make(draft, writes, recorded.state)
             return Applied(entry, verdict, forced, ties)
@@ -140,40 +161,40 @@ class Harness:
         with self._entered() as drift:
             return _drifted(drift) if drift else self._planned(request(self._ledger), cascade=cascade)
 
-    def plan_undo(self, *names: str, cascade: bool = False) -> PlanOutcome:
+    def plan_undo(self, *entries: EntryLike, cascade: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self.plan(lambda ledger: undo_request(ledger, names), cascade=cascade)
+        return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade)
 
-    def undo(self, *names: str, token: str | None = None, cascade: bool = False) -> UndoOutcome:
+    def undo(self, *entries: EntryLike, token: str | None = None, cascade: bool = False) -> UndoOutcome:
         """Take entries back; taking back an undo brings back what it took."""
-        return self._toggle("undo", lambda ledger: undo_request(ledger, names), token, cascade=cascade)
+        return self._toggle("undo", lambda ledger: undo_request(ledger, names_of(entries)), token, cascade=cascade)
 
-    def redo(self, *names: str, token: str | None = None, cascade: bool = False) -> UndoOutcome:
+    def redo(self, *entries: EntryLike, token: str | None = None, cascade: bool = False) -> UndoOutcome:
         """Bring back entries that were taken back; without names, those of the last undo in force."""
-        return self._toggle("redo", lambda ledger: redo_request(ledger, names), token, cascade=cascade)
+        return self._toggle("redo", lambda ledger: redo_request(ledger, names_of(entries)), token, cascade=cascade)
 
-    def restore(self, to: str, *, token: str | None = None) -> UndoOutcome:
+    def restore(self, to: EntryLike, *, token: str | None = None) -> UndoOutcome:
         """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601)."""
-        return self._toggle("restore", lambda ledger: restore_request(ledger, to), token, cascade=False)
+        return self._toggle("restore", lambda ledger: restore_request(ledger, name_of(to)), token, cascade=False)
 
-    def adopt(self, note: str = "") -> Adopted | None:
+    def adopt(self, note: str = "", *, by: str = "") -> Adopted | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
         with self._entered() as drift:
             if not drift:
                 return None
             actual = self.binding.read(self.state)
             writes = self._ledger.history.grounded(writes_between(self.state, actual))
-            entry = self._ledger.record(change_draft("adopt", writes, {"note": note}), writes)
+            entry = self._ledger.record(change_draft("adopt", writes, {"note": note, **_made_by(by)}), writes)
             self._note()
             return Adopted(entry, drift)
 
-    def salvage(self, *names: str) -> Adopted | UndoOutcome:
+    def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
 
         Where nothing is gone this is an undo.
         """
         with self._entered():
-            outcome = self.undo(*names)
+            outcome = self.undo(*entries)
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
             left = tuple(Write(change.slot, change.before, change.after) for change in outcome.left)
@@ -182,13 +203,15 @@ class Harness:
             blocker = self.binding.prepare(self.state, after)
             if blocker is not None:
                 return Refused(Why.REAL, blocker)
-            draft = change_draft("salvage", writes, {"note": f"what was left of undoing {', '.join(names)}"})
+            draft = change_draft(
+                "salvage", writes, {"note": f"what was left of undoing {', '.join(names_of(entries))}"}
+            )
             return Adopted(self._make(draft, writes, after), outcome.left)
 
-    def forget(self, *names: str) -> Record:
+    def forget(self, *entries: EntryLike) -> Record:
         """Delete the contents that entries captured, for good. They stay in the log; some undos end with it."""
         with self._entered():
-            request = [self._change(name) for name in names]
+            request = [self._change(name) for name in names_of(entries)]
             self._ledger.checkpoint()
             record = self.journal.forget({entry.seq: tuple(entry.attachments) for entry in request})
             self._ledger = Ledger(self.journal)
@@ -311,6 +334,10 @@ class Harness:
         if record.kind not in CHANGES:
             raise InputError("entry", found=f"{name}, a {record.kind}", expected="a change")
         return record
+
+
+def _made_by(who: str) -> dict[str, Any]:
+    return {"by": who} if who else {}
 
 
 def _drifted(drift: tuple[SlotChange, ...], verdict: Verdict | None = None) -> Refused:
