@@ -77,7 +77,7 @@ def move_file(value: PMap, op: Operation) -> tuple[PMap, None]:
         raise OperationFailed(f"there is no file {op.target!r}")
     if tree.get(value, op.value) is not ABSENT:
         raise OperationFailed(f"{'/'.join(op.value)!r} is there already")
-    return tree.put(tree.drop(value, op.path), op.value, there), None
+    return tree.put(tree.drop(value, op.path), op.value, there.whole()), None
 
 
 _READS = ("ancestors are directories", "the path is a directory", "mode, to keep it")
