@@ -32,6 +32,7 @@ ORDER = (
     "undo",
     "harness",
     "adapters",
+    "present",
     "evolve",
     "lab",
     "bench",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.opening import SHORT, DirOption, JournalOption, opened, refused_json, show_refused
-from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.harness import Refused
+from takeback.cli.outcomes import conclude
+from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.workspaces import DirOption, JournalOption, NoteOption, opened
 
 
 def register(app: typer.Typer) -> None:
@@ -17,32 +17,25 @@ def register(app: typer.Typer) -> None:
 
 
 def discard(
-    paths: list[str] = typer.Argument(None, metavar="PATH...", help="Files, relative to the workspace. All if none."),
+    paths: list[str] = typer.Argument(
+        None, metavar="PATH", help="Files or folders, relative to the workspace; all if none.", show_default=False
+    ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
-    note: str = typer.Option("", "--note", help="A word on why."),
+    note: str = NoteOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Put files back that were changed behind Takeback's back, also files that cannot be read any more.
+    """Put files back that were changed behind Takeback's back. Also those that cannot be read any more.
 
-    What was in them is kept with the entry: undoing that brings it back. Example: `takeback discard config.toml`
+    What was in them is kept with the entry: undoing it brings that back.
+
+    Example: `takeback discard config.toml`
     """
     with opened(directory, journal) as harness:
         outcome = harness.discard(paths or (), note)
-    if isinstance(outcome, Refused):
-        emit(refused_json(outcome)) if as_json else show_refused(outcome)
-        finish(yes=False)
-    elif as_json:
-        emit(
-            {
-                "result": "discarded" if outcome else "nothing to discard",
-                "entry": outcome.entry.id if outcome else None,
-                "paths": list(outcome.paths) if outcome else [],
-            }
-        )
-    elif outcome is None:
-        out.print("nothing to discard: the files are what the journal says")
+        if outcome is not None:
+            conclude(outcome, harness, as_json=as_json)
+    if as_json:
+        emit({"result": "nothing", "entry": None, "paths": []})
     else:
-        out.print(f"put back: entry {outcome.entry.id[:SHORT]}, undoing it brings back what was there")
-        for path in outcome.paths:
-            out.print(f"  {path}", markup=False)
+        out.print("nothing to discard: the files are what the journal says")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.opening import SHORT, DirOption, EntriesArgument, JournalOption, opened
 from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.workspaces import SHORT, DirOption, EntriesArgument, JournalOption, opened
 from takeback.errors import InputError
 from takeback.harness.requests import named_entry
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import typer
-from rich.markup import escape
 
 from takeback.adapters import open_workspace
 from takeback.adapters.doctor import examine_workspace
-from takeback.cli.opening import SHORT, DirOption, JournalOption
 from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.workspaces import SHORT, DirOption, JournalOption
 
 
 def register(app: typer.Typer) -> None:
@@ -24,10 +24,9 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
 
     Example: `takeback recover --dir agent`
     """
-    harness = open_workspace(directory, journal=journal, hold=False)
-    told = harness.recovered
-    swept = (*told.swept, *harness.recover().swept)
-    harness.close()
+    with closing(open_workspace(directory, journal=journal, hold=False)) as harness:
+        told = harness.recovered
+        swept = (*told.swept, *harness.recover().swept)
     if as_json:
         emit(
             {
@@ -45,18 +44,18 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
         done = "gave up" if told.given_up else "finished"
         out.print(f"{done} entry {told.entry.id[:SHORT]} ({told.entry.kind})")
     for path in told.kept:
-        out.print(f"  left alone: {path}, which someone else changed meanwhile", markup=False)
+        out.print(f"  left alone: {path}, which someone else changed meanwhile")
     for path in swept:
-        out.print(f"  removed temporary file {path}", markup=False)
+        out.print(f"  removed temporary file {path}")
 
 
 def doctor(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
-    deep: bool = typer.Option(False, "--deep", help="Also run every live entry's recovery and compare."),
+    deep: bool = typer.Option(False, "--deep", help="Run every live entry's recovery and compare with its undo."),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Check manifest, hash chain, replay, state against journal, and leftovers. 1 if anything is bad.
+    """Check everything: manifest, journal, files, leftovers. Exit code 1 if anything is bad.
 
     Example: `takeback doctor --dir agent`
     """
@@ -66,6 +65,6 @@ def doctor(
         emit({"good": all(f.good for f in findings), "findings": plain})
     else:
         for finding in findings:
-            mark = "[green]ok [/]" if finding.good else "[red]BAD[/]"
-            out.print(f"{mark} {finding.check}: {escape(finding.detail)}")
+            mark = ("ok ", "green") if finding.good else ("BAD", "red")
+            out.print(mark, f" {finding.check}: {finding.detail}")
     finish(yes=all(finding.good for finding in findings))

@@ -6,9 +6,9 @@ announce in the journal, change the real things, settle in the journal. Undo, re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError
 from takeback.harness.adapter import Adapter, Unsayable
@@ -17,6 +17,8 @@ from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine, Look
 from takeback.harness.images import FileChange, KeptImage, with_images
 from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.log import EntryView, log
+from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.recorded import exact, last_known
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
@@ -34,7 +36,7 @@ from takeback.harness.results import (
 )
 from takeback.harness.two_roads import compare_roads, unadmitted
 from takeback.journal import Record, Store
-from takeback.language import Candidate
+from takeback.language import Candidate, read_candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle, relied_on
@@ -87,26 +89,49 @@ class Harness:
         self.adapter.close()
         self.journal.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Harness({self.journal.location}, head {self.ledger.head[:10]})"
+
+    def log(self) -> Iterator[EntryView]:
+        """Entries, newest first: what was done, on what evidence, and what became of it."""
+        return log(self)
+
     def apply(
         self,
-        candidate: Candidate,
+        candidate: Candidate | Mapping[str, Any],
         *,
         force: bool = False,
         note: str = "",
+        by: str = "",
         allow_ties: bool = True,
         evidence: Verdict | None = None,
     ) -> Applied | Refused:
-        """Make a change, if it is admitted; with `force` also if not. `evidence` is a verdict already at hand."""
-        unstored = {op.kind.surface for op in candidate.mutation} - self.adapter.surfaces
+        """Make a change, if it is admitted; with `force` also if not. `evidence` is a verdict already at hand.
+
+        A candidate may be given as the JSON it is written in.
+        """
+        if isinstance(candidate, Mapping):
+            candidate = read_candidate(dict(candidate))
+        change = candidate
+        unstored = {op.kind.surface for op in change.mutation} - self.adapter.surfaces
         if unstored:
             names = ", ".join(sorted(unstored))
             return Refused(Why.UNSTORED, f"this harness ({self.adapter.name}) does not store {names}")
-        verdict = self._verifier(candidate) if evidence is None else evidence
+        verdict = self._verifier(change) if evidence is None else evidence
         if not verdict.admitted and not force:
             return Refused(Why.VERDICT, "the candidate is not admitted", verdict)
-        return self._again(lambda: self._apply(candidate, verdict, note, allow_ties=allow_ties))
+        said = {"note": note, **_made_by(by)}
+        return self._again(lambda: self._apply(change, verdict, said, allow_ties=allow_ties))
 
-    def _apply(self, candidate: Candidate, verdict: Verdict, note: str, *, allow_ties: bool) -> Applied | Refused:
+    def _apply(
+        self, candidate: Candidate, verdict: Verdict, said: dict[str, str], *, allow_ties: bool
+    ) -> Applied | Refused:
         with self._engine.entered() as look:
             if look.drift or look.broken:
                 return _not_now(look, verdict)
@@ -122,7 +147,7 @@ class Harness:
                 return Refused(changes.why, changes.message, verdict)
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
-            about |= {"forced": forced, "note": note, "ties": sorted(ties)}
+            about |= {"forced": forced, "ties": sorted(ties), **said}
             draft = change_draft("apply", writes, about)
             entry = self._engine.make(draft, writes, recorded.state, changes)
             return Applied(entry, verdict, forced, ties)
@@ -134,26 +159,27 @@ class Harness:
                 return _not_now(look)
             return self._planned(request(self.ledger), cascade=cascade)
 
-    def plan_undo(self, *names: str, cascade: bool = False) -> PlanOutcome:
+    def plan_undo(self, *entries: EntryLike, cascade: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self.plan(lambda ledger: undo_request(ledger, names), cascade=cascade)
+        return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade)
 
-    def undo(self, *names: str, token: str | None = None, cascade: bool = False) -> UndoOutcome:
+    def undo(self, *entries: EntryLike, token: str | None = None, cascade: bool = False) -> UndoOutcome:
         """Take entries back; taking back an undo brings back what it took, taking back a discard what was there."""
+        names = names_of(entries)
         discarded = self._discarded(names)
         if discarded is not None:
             return self._again(lambda: put_back(self._engine, discarded))
         return self._toggle("undo", lambda ledger: undo_request(ledger, names), token, cascade=cascade)
 
-    def redo(self, *names: str, token: str | None = None, cascade: bool = False) -> UndoOutcome:
+    def redo(self, *entries: EntryLike, token: str | None = None, cascade: bool = False) -> UndoOutcome:
         """Bring back entries that were taken back; without names, those of the last undo in force."""
-        return self._toggle("redo", lambda ledger: redo_request(ledger, names), token, cascade=cascade)
+        return self._toggle("redo", lambda ledger: redo_request(ledger, names_of(entries)), token, cascade=cascade)
 
-    def restore(self, to: str, *, token: str | None = None) -> UndoOutcome:
+    def restore(self, to: EntryLike, *, token: str | None = None) -> UndoOutcome:
         """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601)."""
-        return self._toggle("restore", lambda ledger: restore_request(ledger, to), token, cascade=False)
+        return self._toggle("restore", lambda ledger: restore_request(ledger, name_of(to)), token, cascade=False)
 
-    def adopt(self, note: str = "") -> Adopted | Refused | None:
+    def adopt(self, note: str = "", *, by: str = "") -> Adopted | Refused | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
         with self._engine.entered() as look:
             if look.broken:
@@ -161,7 +187,9 @@ class Harness:
             if not look.drift:
                 return None
             writes = self.ledger.history.grounded(writes_between(self.state, look.actual))
-            draft = with_images(change_draft("adopt", writes, {"note": note}), self._adopted_images(look.actual))
+            draft = with_images(
+                change_draft("adopt", writes, {"note": note, **_made_by(by)}), self._adopted_images(look.actual)
+            )
             entry = self.ledger.record(draft, writes)
             self._engine.note()
             return Adopted(entry, look.drift)
@@ -182,12 +210,13 @@ class Harness:
         """
         return self._again(lambda: discard(self._engine, paths, note))
 
-    def salvage(self, *names: str) -> Adopted | UndoOutcome:
+    def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
 
         Where nothing is gone this is an undo.
         """
         with self._engine.entered():
+            names = names_of(entries)
             outcome = self.undo(*names)
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
@@ -200,10 +229,10 @@ class Harness:
             draft = change_draft("salvage", writes, {"note": f"what was left of undoing {', '.join(names)}"})
             return Adopted(self._engine.make(draft, writes, after, changes), outcome.left)
 
-    def forget(self, *names: str) -> Record:
+    def forget(self, *entries: EntryLike) -> Record:
         """Delete the contents that entries captured, permanently. They stay in the log; some undos end with it."""
         with self._engine.entered():
-            request = [self._change(name) for name in names]
+            request = [self._change(name) for name in names_of(entries)]
             self.ledger.checkpoint()
             record = self.journal.forget({entry.seq: tuple(entry.attachments) for entry in request})
             self._engine.ledger = Ledger(self.journal)
@@ -311,6 +340,10 @@ class Harness:
         if record.kind not in CHANGES:
             raise InputError("entry", found=f"{name}, a {record.kind}", expected="a change")
         return record
+
+
+def _made_by(who: str) -> dict[str, str]:
+    return {"by": who} if who else {}
 
 
 def _not_now(look: Look, verdict: Verdict | None = None) -> Refused:

@@ -18,6 +18,8 @@ from takeback.journal import ENTRY_KINDS, Record, resolve
 
 TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
+OVERLONG = re.compile(r"#\d{19,}")
+"""A number that no journal can reach."""
 TOGGLES = frozenset({"undo", "redo", "restore"})
 
 
@@ -37,6 +39,8 @@ def named_entry(ledger: Ledger, name: str) -> Record:
         if head is None:
             raise InputError("entry", found=name, expected="an entry; the journal has none")
         return head
+    if OVERLONG.fullmatch(name):
+        raise InputError("entry", found=name, expected="the number of an entry, as in 'takeback log'")
     record = resolve(ledger.store, name)
     if record.kind not in ENTRY_KINDS:
         raise InputError("entry", found=f"{name}, a {record.kind} record", expected="an entry of 'takeback log'")

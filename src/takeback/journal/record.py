@@ -79,6 +79,9 @@ class Record:
         """The index keys this record is found under."""
         return touches_of(self.payload)
 
+    def __repr__(self) -> str:
+        return f"Record(#{self.seq} {self.kind} {self.digest[:10]})"
+
 
 def touches_of(payload: Mapping[str, Json]) -> tuple[str, ...]:
     """The index keys a payload names, each once, in order."""

@@ -217,9 +217,9 @@ class History:
             for other in self.holders(slot[0], claim):
                 if other != slot and surface.claim(self.content(other, view, until)) == claim:
                     return f"{claim} is held by {other[-1]!r}"
-        if not surface.nested or write.after is ABSENT:
+        if not surface.nested or (write.after is ABSENT and not write.strict):
             return None
-        if len(slot) > 2:  # noqa: PLR2004 - surface and one name: nothing is above it
+        if len(slot) > 2 and write.after is not ABSENT:  # noqa: PLR2004 - surface and one name: nothing is above it
             above = self.leaf_above(slot, view, until)
             if above is not None:
                 return f"{'/'.join(above[1:])!r} is not a {'directory' if surface.strict else 'mapping'}"

@@ -54,6 +54,9 @@ class Plan(NamedTuple):
         effects = [[list(c.slot), _plain(c.slot, c.before), _plain(c.slot, c.after)] for c in changes]
         return sha256(encode([list(self.off), list(self.on), effects], ascii_only=True))[:24]
 
+    def __repr__(self) -> str:
+        return f"Plan(off={list(self.off)}, on={list(self.on)}, changes: {len(self.changes)}, token {self.token})"
+
 
 @dataclass(frozen=True, slots=True)
 class Blocked:

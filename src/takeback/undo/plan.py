@@ -85,7 +85,7 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
         if newest is None:
             return None
         if newest[0] != entry:
-            if surface.nested and len(slot) > 2:  # noqa: PLR2004 - containers above it may depend on the entry
+            if surface.strict or (surface.nested and len(slot) > 2):  # noqa: PLR2004 - others may depend on the entry
                 return None
             kept.append(Kept(slot, newest[0]))
             continue

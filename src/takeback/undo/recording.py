@@ -12,7 +12,7 @@ from takeback.language import Program
 from takeback.runtime import forward
 from takeback.runtime.interpreter import Receipt
 from takeback.runtime.interpreter import Write as Traced
-from takeback.state import ABSENT, SURFACES, State
+from takeback.state import SURFACES, State
 from takeback.state.parts import is_part
 from takeback.state.slots import differing_slots, get_slot, slots_written
 from takeback.undo.index import Write
@@ -42,8 +42,7 @@ def run_recorded(mutation: Program, state: State) -> Recorded:
         for path in slots_written(op, then.part(surface), now.part(surface)):
             slot = (surface, *path)
             content = get_slot(now, slot)
-            plain = content is not ABSENT and not is_part(slot[-1])
-            writes.append(Write(slot, get_slot(then, slot), content, strict and plain))
+            writes.append(Write(slot, get_slot(then, slot), content, strict and not is_part(slot[-1])))
     return Recorded(now, Receipt(tuple(traced)), tuple(writes))
 
 

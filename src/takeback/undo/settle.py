@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from itertools import chain, combinations, islice
 from typing import Final
 
-from takeback.state import SURFACES
+from takeback.state import ABSENT, SURFACES
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
 from takeback.undo.history import END, History, View, When, grounded_on
@@ -109,7 +109,7 @@ def _causes(history: History, version: Version, view: View) -> Iterator[int]:
         for holder in history.holders(slot[0], claim) - {slot}:
             yield from (other.entry for other in history.index.at(holder) if other[:2] < until)
     if surface.nested:
-        above = history.leaf_above(slot, view, until)
+        above = None if version.write.after is ABSENT else history.leaf_above(slot, view, until)
         reach = slot if above is None else above
         for depth in range(2, len(reach) + 1):
             yield from (other.entry for other in history.index.at(reach[:depth]) if other[:2] < until)

@@ -218,6 +218,10 @@ class Listeners(Surface):
         del kind
         return name_of(raw, where)
 
+    def find(self, value: PMap, path: str) -> Any:
+        """Return the callbacks of an event."""
+        return value.get(path, NO_LINKS) or ABSENT
+
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
         """Take a callback's record when adding, its id when capturing or removing."""
         del target

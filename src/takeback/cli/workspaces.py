@@ -1,0 +1,48 @@
+"""What the everyday commands share: options that name a workspace and its entries, and opening one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from takeback.adapters import open_workspace
+from takeback.cli.output import err
+from takeback.harness import Harness
+
+SHORT = 10
+
+DirOption = typer.Option(Path(), "--dir", "-C", metavar="DIR", help="The workspace.", show_default="here")
+JournalOption = typer.Option(
+    None, "--journal", envvar="TAKEBACK_JOURNAL", metavar="PATH|URL", help="Use this journal, not the manifest's."
+)
+EntryArgument = typer.Argument(
+    ..., metavar="ENTRY", help="An entry: the beginning of its id, #NUMBER, or HEAD.", show_default=False
+)
+EntriesArgument = typer.Argument(
+    None, metavar="ENTRY", help="Entries: beginnings of their ids, #NUMBERs, or HEAD.", show_default=False
+)
+NoteOption = typer.Option("", "--note", "-m", metavar="TEXT", help="Say why, for the log.")
+ByOption = typer.Option(
+    "", "--by", envvar="TAKEBACK_BY", metavar="WHO", help="Say who makes the change, for the log."
+)
+StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
+NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, also on a terminal.")
+
+
+@contextmanager
+def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Iterator[Harness]:
+    """The workspace, opened; what recovery had to finish is told."""
+    harness = open_workspace(directory, journal=journal, hold=hold)
+    try:
+        told = harness.recovered
+        if told.fault:
+            err.print(f"a change that a killed process left under way could not be finished: {told.fault}")
+        elif told.entry is not None:
+            done = "gave up" if told.given_up else "finished"
+            err.print(f"{done} entry {told.entry.id[:SHORT]}, which a killed process had left under way")
+        yield harness
+    finally:
+        harness.close()
