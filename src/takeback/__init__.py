@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from takeback.adapters import init_workspace, open_memory, open_workspace
     from takeback.errors import InputError, TakebackError
     from takeback.evolve import evolve
     from takeback.harness import (
@@ -26,10 +27,9 @@ if TYPE_CHECKING:
         Status,
         Undone,
         Why,
-        open_memory,
     )
-    from takeback.harness.founding import init_workspace
-    from takeback.harness.workspace import open_workspace
+    from takeback.harness.adapter import Adapter
+    from takeback.harness.results import Discarded
     from takeback.journal import Record
     from takeback.language import Candidate, candidate_schema, gate, read_candidate
     from takeback.state import Kind, Level, State, Surface, diff, register
@@ -40,12 +40,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adapter",
     "Admitted",
     "Adopted",
     "Applied",
     "Blocked",
     "Candidate",
     "Counterexample",
+    "Discarded",
     "Gone",
     "Grade",
     "Harness",
@@ -94,10 +96,10 @@ _HOMES = {
         "Status",
         "Undone",
         "Why",
-        "open_memory",
     ),
-    "takeback.harness.founding": ("init_workspace",),
-    "takeback.harness.workspace": ("open_workspace",),
+    "takeback.adapters": ("init_workspace", "open_memory", "open_workspace"),
+    "takeback.harness.adapter": ("Adapter",),
+    "takeback.harness.results": ("Discarded",),
     "takeback.journal": ("Record",),
     "takeback.language": ("Candidate", "candidate_schema", "gate", "read_candidate"),
     "takeback.state": ("Kind", "Level", "State", "Surface", "diff", "register"),

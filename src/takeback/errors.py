@@ -122,6 +122,18 @@ class HarnessError(TakebackError):
     """The real things behind a harness could not be read or changed; `str` says which and why."""
 
 
+class ChangedMeanwhile(HarnessError):  # noqa: N818  (says what happened)
+    """A file is not what it was when it was read: someone else changed it. It was left as it is."""
+
+
+class LostLock(HarnessError):  # noqa: N818  (says what happened)
+    """This process no longer holds the journal's lock in the middle of a change, and did nothing more."""
+
+
+class CannotSplice(TakebackError):  # noqa: N818  (says what cannot be done)
+    """A document cannot be edited in place as asked; it is never written anew instead."""
+
+
 # models -----------------------------------------------------------------------------------------------
 
 

@@ -31,6 +31,7 @@ ORDER = (
     "journal",
     "undo",
     "harness",
+    "adapters",
     "present",
     "evolve",
     "lab",

@@ -14,6 +14,7 @@ from takeback import (
     Blocked,
     Candidate,
     Counterexample,
+    Discarded,
     Gone,
     Grade,
     Harness,
@@ -69,7 +70,7 @@ def applying(harness: Harness, candidate: Candidate) -> None:
     match result:
         case Applied():
             assert_type(result.entry, Record)
-            assert_type(harness.undo(result), Undone | Blocked | Gone | Stale | Refused)
+            assert_type(harness.undo(result), Undone | Discarded | Blocked | Gone | Stale | Refused)
         case Refused():
             assert_type(result.why, Why)
         case _:
@@ -85,6 +86,8 @@ def undoing(harness: Harness, applied: Applied) -> str:
             return outcome.entry.id
         case Blocked():
             return ", ".join(why for _, why in outcome.reasons)
+        case Discarded():
+            return ", ".join(outcome.paths)
         case Gone() | Stale() | Refused():
             return "no"
         case _:
@@ -101,7 +104,7 @@ def planning(harness: Harness, applied: Applied) -> None:
 
 def reading(harness: Harness) -> None:
     assert_type(harness.log(), Iterator[EntryView])
-    assert_type(harness.adopt("by hand"), Adopted | None)
+    assert_type(harness.adopt("by hand"), Adopted | Refused | None)
     timeout: int = harness.state["config", "agent.timeout"]
     present: bool = ("config", "agent.timeout") in harness.state
     changed = [change.address for change in diff(harness.state, State())]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.support.changes import candidate, config, mutation, tool
 
+from takeback.adapters import open_memory
 from takeback.evolve import evolve, propose_mutation
-from takeback.harness import Applied, Refused, Why, open_memory
+from takeback.harness import Applied, Refused, Why
 from takeback.state import State
 from takeback.synthesize.attempt import Attempt, attempt_from
 from takeback.synthesize.method import method_of
@@ -72,7 +73,7 @@ def test_what_nobody_can_repair_changes_nothing(harness):
 
 
 def test_drift_is_refused_by_the_loop_too(harness):
-    harness.binding.edit(State.read({}))
+    harness.adapter.edit(State.read({}))
     done = evolve(harness, propose_mutation(mutation(config("a", 1))), ORACLE)
     assert isinstance(done.result, Refused)
     assert done.result.why is Why.DRIFT

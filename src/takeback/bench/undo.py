@@ -18,8 +18,9 @@ from statistics import median
 from time import perf_counter
 from typing import Any, Final
 
+from takeback.adapters import open_memory
 from takeback.bench.timing import best_us, call
-from takeback.harness import Applied, Harness, Undone, open_memory
+from takeback.harness import Applied, Harness, Undone
 from takeback.lab.snapshots.method import packed
 from takeback.lab.snapshots.own import keep
 from takeback.lab.snapshots.plain import ScopedSnapshot

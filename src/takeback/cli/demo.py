@@ -12,6 +12,7 @@ from typing import Any
 
 import typer
 
+from takeback.adapters import init_workspace, open_workspace
 from takeback.cli.changes import show_changes
 from takeback.cli.entries import names_in, show_heading, show_line
 from takeback.cli.outcomes import show_outcome
@@ -19,9 +20,7 @@ from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import SHORT, opened
 from takeback.harness import Applied, Harness, Refused, Undone
-from takeback.harness.founding import init_workspace
 from takeback.harness.log import changes_of, log, state_before
-from takeback.harness.workspace import open_workspace
 from takeback.journal.failpoint import armed
 from takeback.language import read_candidate, read_program
 from takeback.present.entries import summary

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
+from takeback.adapters import init_workspace
 from takeback.cli.inputs import read_state
 from takeback.cli.output import JsonFlag, emit, out, settle
 from takeback.cli.workspaces import JournalOption, opened
-from takeback.harness.founding import init_workspace
 
 
 def register(app: typer.Typer) -> None:

@@ -15,17 +15,19 @@ from takeback.cli.output import emit, err, out, settle
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import SHORT
 from takeback.harness import Adopted, Applied, Harness, Refused, Stale, Undone, Why
+from takeback.harness.adapter import Broken
 from takeback.harness.log import changes_of, state_before
+from takeback.harness.results import Discarded
 from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan
 
-Outcome = Applied | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused
+Outcome = Applied | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
 
 
 def exit_code(outcome: Outcome) -> int:
     """0 for done or can be done, 1 for no."""
     match outcome:
-        case Applied() | Adopted() | Undone() | Plan():
+        case Applied() | Adopted() | Undone() | Plan() | Discarded():
             return 0
         case Blocked() | Gone() | Stale() | Refused():
             return 1
@@ -36,7 +38,7 @@ def exit_code(outcome: Outcome) -> int:
 def conclude(outcome: Outcome, harness: Harness, *, as_json: bool, stat: bool = False, name: str = "") -> NoReturn:
     """Tell an outcome and end the command. What was done is settled before anything is told about it."""
     code = exit_code(outcome)
-    if isinstance(outcome, Applied | Adopted | Undone):
+    if isinstance(outcome, Applied | Adopted | Undone | Discarded):
         settle(code)
     if as_json:
         emit(outcome_json(outcome, harness))
@@ -85,10 +87,18 @@ def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
                 "message": outcome.message,
                 "verdict": outcome.verdict.to_json() if outcome.verdict else None,
                 "drift": changes_json(outcome.drift),
+                "broken": [broken_json(fault) for fault in outcome.broken],
                 "ties": _ties_json(outcome.ties),
             }
+        case Discarded():
+            return {"result": "discarded", "entry": outcome.entry.id, "paths": list(outcome.paths)}
         case _:
             assert_never(outcome)
+
+
+def broken_json(fault: Broken) -> dict[str, str]:
+    """A file that cannot be read, as JSON."""
+    return {"path": fault.path, "where": fault.where, "message": fault.message}
 
 
 def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name: str = "") -> None:
@@ -111,16 +121,14 @@ def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name
         case Blocked():
             _show_blocked(outcome, harness, stat=stat)
         case Gone():
-            for slot in outcome.slots:
-                out.print(f"the witness is gone: what {slot_title(slot)} should get was forgotten")
-            if outcome.left:
-                out.print("what could still be put back, with --salvage, as a change of its own:")
-                show_changes(outcome.left, lambda: harness.state, stat=stat)
+            _show_gone(outcome, harness, stat=stat)
         case Stale():
             out.print(f"stale: the plan is now {outcome.plan.token}, not {outcome.given}; nothing was changed")
             show_changes(outcome.plan.changes, lambda: harness.state, stat=stat)
         case Refused():
             _show_refused(outcome, harness, name, stat=stat)
+        case Discarded():
+            _show_discarded(outcome)
         case _:
             assert_never(outcome)
 
@@ -132,7 +140,21 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
     out.print(f"refused: {refused.message}")
     if refused.why is Why.DRIFT:
         show_changes(refused.drift, lambda: harness.state, stat=stat)
-        out.print("next: 'takeback adopt' records this as an entry", style="cyan")
+        out.print("next: 'takeback adopt' records this as an entry, 'takeback discard' puts it back", style="cyan")
+
+
+def _show_discarded(discarded: Discarded) -> None:
+    out.print(f"put back: entry {discarded.entry.id[:SHORT]}, undoing it brings back what was there")
+    for path in discarded.paths:
+        out.print(f"  {path}")
+
+
+def _show_gone(gone: Gone, harness: Harness, *, stat: bool) -> None:
+    for slot in gone.slots:
+        out.print(f"the witness is gone: what {slot_title(slot)} should get was forgotten")
+    if gone.left:
+        out.print("what could still be put back, with --salvage, as a change of its own:")
+        show_changes(gone.left, lambda: harness.state, stat=stat)
 
 
 def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:

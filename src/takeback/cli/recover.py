@@ -7,11 +7,10 @@ from pathlib import Path
 
 import typer
 
+from takeback.adapters import open_workspace
+from takeback.adapters.doctor import examine_workspace
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.workspaces import SHORT, DirOption, JournalOption
-from takeback.harness.doctor import examine_workspace
-from takeback.harness.workspace import open_workspace
-from takeback.state.slots import slot_title
 
 
 def register(app: typer.Typer) -> None:
@@ -27,32 +26,40 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
     """
     with closing(open_workspace(directory, journal=journal, hold=False)) as harness:
         told = harness.recovered
+        swept = (*told.swept, *harness.recover().swept)
     if as_json:
         emit(
             {
                 "entry": told.entry.id if told.entry else None,
                 "kind": told.entry.kind if told.entry else None,
-                "kept": [slot_title(slot) for slot in told.kept],
-                "swept": list(told.swept),
+                "given_up": told.given_up,
+                "kept": list(told.kept),
+                "swept": list(swept),
             }
         )
         return
     if told.entry is None:
         out.print("nothing was under way")
     else:
-        out.print(f"finished entry {told.entry.id[:SHORT]} ({told.entry.kind})")
-    for slot in told.kept:
-        out.print(f"  left alone: {slot_title(slot)}, which someone else changed meanwhile")
-    for path in told.swept:
+        done = "gave up" if told.given_up else "finished"
+        out.print(f"{done} entry {told.entry.id[:SHORT]} ({told.entry.kind})")
+    for path in told.kept:
+        out.print(f"  left alone: {path}, which someone else changed meanwhile")
+    for path in swept:
         out.print(f"  removed temporary file {path}")
 
 
-def doctor(directory: Path = DirOption, journal: str | None = JournalOption, as_json: bool = JsonFlag) -> None:
+def doctor(
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    deep: bool = typer.Option(False, "--deep", help="Also run every live entry's recovery and compare."),
+    as_json: bool = JsonFlag,
+) -> None:
     """Check everything: manifest, journal, files, leftovers. Exit code 1 if anything is bad.
 
     Example: `takeback doctor --dir agent`
     """
-    findings = examine_workspace(directory, journal)
+    findings = examine_workspace(directory, journal, deep=deep)
     if as_json:
         plain = [{"check": f.check, "good": f.good, "detail": f.detail} for f in findings]
         emit({"good": all(f.good for f in findings), "findings": plain})

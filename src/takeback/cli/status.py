@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from takeback.cli.changes import changes_json, show_changes
+from takeback.cli.outcomes import broken_json
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.workspaces import SHORT, DirOption, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.harness.results import Status
@@ -53,6 +54,7 @@ def _json(found: Status) -> dict[str, object]:
         "drift": changes_json(found.drift),
         "leftovers": list(found.leftovers),
         "problems": list(found.problems),
+        "broken": [broken_json(fault) for fault in found.broken],
     }
 
 
@@ -62,5 +64,7 @@ def _show(found: Status, state: State, *, stat: bool) -> None:
     if found.drift:
         out.print("changed behind Takeback's back ('takeback adopt' records it as an entry):")
         show_changes(found.drift, lambda: state, stat=stat)
+    for fault in found.broken:
+        out.print(f"! {fault} ('takeback discard {fault.path}' puts it back)", style="yellow")
     for problem in (*found.problems, *found.leftovers):
         out.print(f"! {problem}", style="yellow")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import typer
 
+from takeback.adapters import open_workspace
 from takeback.cli.output import err
 from takeback.harness import Harness
-from takeback.harness.workspace import open_workspace
 
 SHORT = 10
 

@@ -1,18 +1,20 @@
 """Live harnesses: a state bound to real things, changed atomically, with changes made elsewhere noticed."""
 
+from takeback.harness.adapter import Adapter, Unsayable
 from takeback.harness.harness import Harness
-from takeback.harness.memory import open_memory
-from takeback.harness.results import Adopted, Applied, Recovered, Refused, Stale, Status, Undone, Why
+from takeback.harness.results import Adopted, Applied, Discarded, Recovered, Refused, Stale, Status, Undone, Why
 
 __all__ = [
+    "Adapter",
     "Adopted",
     "Applied",
+    "Discarded",
     "Harness",
     "Recovered",
     "Refused",
     "Stale",
     "Status",
     "Undone",
+    "Unsayable",
     "Why",
-    "open_memory",
 ]

@@ -1,23 +1,17 @@
-"""Examines a workspace from the outside in: manifest, journal, state against journal, leftovers.
-
-Every check is a finding, good or bad, so that a person sees what was looked at. Nothing is repaired here, except
-that opening a workspace whose journal is whole finishes what a killed process left.
-"""
+"""Examines an open harness: replay, drift, broken files, leftovers, and with `deep` every live entry's recovery."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
 
-from takeback.errors import TakebackError
+from takeback.errors import HarnessError
 from takeback.harness.harness import Harness
-from takeback.harness.manifest import MANIFEST, read_manifest
-from takeback.harness.workspace import demand_workspace, open_workspace
-from takeback.journal import examine
+from takeback.harness.ledger import CHANGES
+from takeback.harness.two_roads import Roads, compare_roads
 from takeback.state.slots import slot_title
+from takeback.undo import Plan, plan_toggle
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,36 +23,9 @@ class Finding:
     detail: str
 
 
-def examine_workspace(path: str | PathLike[str], journal: str | None = None) -> tuple[Finding, ...]:
-    """Look at everything; what cannot be looked at because something before it is bad is left out."""
-    root = Path(path)
-    demand_workspace(root)
-    try:
-        manifest = read_manifest((root / MANIFEST).read_text(errors="replace"), str(root / MANIFEST))
-    except (TakebackError, OSError) as fault:
-        return (Finding("manifest", good=False, detail=str(fault)),)
-    found = [Finding("manifest", good=True, detail=f"workspace {manifest.workspace.id[:12]}")]
-    where = journal or manifest.workspace.journal
-    try:
-        report = examine(where if "://" in where else root / where)
-    except TakebackError as fault:
-        return (*found, Finding("chain", good=False, detail=fault.message))
-    if not report.whole:
-        found += [Finding("chain", good=False, detail=fault.problem) for fault in report.faults]
-        readable = f"{report.records} records can be read, the first {report.intact} of them form a whole chain"
-        return (*found, Finding("chain", good=False, detail=readable))
-    found.append(Finding("chain", good=True, detail=f"{report.records} records, head {(report.head or '')[:12]}"))
-    try:
-        with closing(open_workspace(root, journal=journal, hold=False)) as harness:
-            return (*found, *_opened(harness))
-    except TakebackError as fault:
-        return (*found, Finding("open", good=False, detail=fault.message))
-
-
-def _opened(harness: Harness) -> Iterator[Finding]:
-    told = harness.recovered
-    finished = "nothing was under way" if told.entry is None else f"finished entry {told.entry.id[:12]}"
-    yield Finding("recovery", good=True, detail=f"{finished}; {len(told.swept)} temporary files removed")
+def examine_harness(harness: Harness, *, deep: bool = False) -> Iterator[Finding]:
+    """Look at an open harness."""
+    yield _recovery(harness)
     replayed = harness.ledger.replayed() == harness.state
     yield Finding(
         "replay",
@@ -68,9 +35,11 @@ def _opened(harness: Harness) -> Iterator[Finding]:
         else "the records do not add up to the state of the last checkpoint",
     )
     status = harness.status()
+    for fault in status.broken:
+        yield Finding("files", good=False, detail=f"{fault} ('takeback discard {fault.path}' puts it back)")
     for change in status.drift:
         yield Finding("drift", good=False, detail=f"{slot_title(change.slot)} was changed behind Takeback's back")
-    if not status.drift:
+    if not status.drift and not status.broken:
         yield Finding("drift", good=True, detail="the files are what the journal says")
     for path in status.leftovers:
         yield Finding("leftovers", good=False, detail=path)
@@ -78,3 +47,38 @@ def _opened(harness: Harness) -> Iterator[Finding]:
         yield Finding("leftovers", good=True, detail="none")
     for problem in status.problems:
         yield Finding("problems", good=False, detail=problem)
+    if deep:
+        yield from _recoveries(harness)
+
+
+def _recovery(harness: Harness) -> Finding:
+    told = harness.recovered
+    if told.fault:
+        return Finding("recovery", good=False, detail=told.fault)
+    if told.entry is None:
+        return Finding("recovery", good=True, detail="nothing was under way")
+    done = "gave up" if told.given_up else "finished"
+    return Finding("recovery", good=True, detail=f"{done} entry {told.entry.id[:12]}")
+
+
+def _recoveries(harness: Harness) -> Iterator[Finding]:
+    """Run the recovery of every live entry on the model, and compare with what undo would do."""
+    ledger = harness.ledger
+    came_to: Counter[Roads] = Counter()
+    bad = False
+    for record in ledger.entries():
+        if record.kind not in CHANGES or record.seq in ledger.history.undone:
+            continue
+        plan = plan_toggle(ledger.history, harness.state, frozenset({record.seq}), frozenset())
+        try:
+            came_to[compare_roads(ledger, harness.state, plan) if isinstance(plan, Plan) else Roads.OVERLAID] += 1
+        except HarnessError as fault:
+            bad = True
+            yield Finding("recoveries", good=False, detail=fault.message)
+    if not bad:
+        yield Finding(
+            "recoveries",
+            good=True,
+            detail=f"{came_to[Roads.AGREE]} run and compared, {came_to[Roads.OVERLAID]} overlaid by other entries, "
+            f"{came_to[Roads.ALONE]} without an admitted recovery",
+        )

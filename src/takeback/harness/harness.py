@@ -6,20 +6,25 @@ announce in the journal, change the real things, settle in the journal. Undo, re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self, TypeVar
 
-from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, TakebackError
-from takeback.harness.binding import Binding
-from takeback.harness.codec import change_draft, toggle_draft, writes_of
+from takeback.errors import ChangedMeanwhile, HarnessError, InputError
+from takeback.harness.adapter import Adapter, Unsayable
+from takeback.harness.codec import change_draft, toggle_draft
+from takeback.harness.discarding import discard, put_back
+from takeback.harness.engine import LOCK_SECONDS, Engine, Look
+from takeback.harness.images import FileChange, KeptImage, with_images
 from takeback.harness.ledger import CHANGES, Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
+from takeback.harness.recorded import exact, last_known
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
     Applied,
+    Discarded,
     PlanOutcome,
     Recovered,
     Refused,
@@ -29,19 +34,19 @@ from takeback.harness.results import (
     UndoOutcome,
     Why,
 )
-from takeback.journal import Draft, Record, Store
-from takeback.journal.failpoint import failpoint
-from takeback.journal.store import MISSING_HINT, missing
+from takeback.harness.two_roads import compare_roads, unadmitted
+from takeback.journal import Record, Store
 from takeback.language import Candidate, read_candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
-from takeback.undo import Blocked, Gone, Plan, SlotChange, Write, plan_toggle, relied_on
-from takeback.undo.merge import bring_forward
+from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle, relied_on
 from takeback.undo.recording import run_recorded, writes_between
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
-LOCK_SECONDS = 60.0
+Result = TypeVar("Result")
+ATTEMPTS = 5
+"""How often a change is tried anew because someone else wrote to its files while it was being made."""
 
 
 class Harness:
@@ -54,7 +59,7 @@ class Harness:
 
     def __init__(
         self,
-        binding: Binding,
+        adapter: Adapter,
         journal: Store,
         *,
         verifier: Verifier = verify,
@@ -62,46 +67,26 @@ class Harness:
         about: dict[str, Any] | None = None,
         begin: bool = True,
     ) -> None:
-        self.binding = binding
+        self.adapter = adapter
         self.journal = journal
         self._verifier = verifier
         with journal.lock(LOCK_SECONDS):
-            self._ledger = Ledger(journal)
-            self._ledger.demand_identity((about or {}).get("identity", self._ledger.identity))
-            self._demand_whole_journal()
-            if not self._ledger.begun:
-                if not begin:
-                    raise JournalError(missing(journal.location), hint=MISSING_HINT)
-                self._ledger.begin(binding.read(State()) if start is None else start, about or {})
-                self._note()
-            self.recovered = self._finish()
-
-    def _demand_whole_journal(self) -> None:
-        """A journal that ends before what was noted of it is not the journal: it was cut, or is an old copy."""
-        noted = self.binding.noted()
-        if noted is None:
-            return
-        seq, digest = noted
-        if seq > self._ledger.last or self.journal.get(seq).digest != digest:
-            raise JournalCorruptError(
-                f"the journal {self.journal.location} ends at record {self._ledger.last}, but record {seq} "
-                f"({digest[:12]}) was written: it was cut short, or is an old copy; nothing was changed",
-                seq=seq,
-            )
+            self._engine = Engine(adapter, journal)
+            self.recovered = self._engine.open(start, about or {}, begin=begin)
 
     @property
     def state(self) -> State:
         """The state the journal says the harness is in, as of the last look."""
-        return self._ledger.state
+        return self._engine.ledger.state
 
     @property
     def ledger(self) -> Ledger:
         """The journal as this harness reads it."""
-        return self._ledger
+        return self._engine.ledger
 
     def close(self) -> None:
         """Let go of the real things and of the journal."""
-        self.binding.close()
+        self.adapter.close()
         self.journal.close()
 
     def __enter__(self) -> Self:
@@ -111,7 +96,7 @@ class Harness:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Harness({self.journal.location}, head {self._ledger.head[:10]})"
+        return f"Harness({self.journal.location}, head {self.ledger.head[:10]})"
 
     def log(self) -> Iterator[EntryView]:
         """Entries, newest first: what was done, on what evidence, and what became of it."""
@@ -133,41 +118,58 @@ class Harness:
         """
         if isinstance(candidate, Mapping):
             candidate = read_candidate(dict(candidate))
+        change = candidate
+        unstored = {op.kind.surface for op in candidate.mutation} - self.adapter.surfaces
+        if unstored:
+            names = ", ".join(sorted(unstored))
+            return Refused(Why.UNSTORED, f"this harness ({self.adapter.name}) does not store {names}")
         verdict = self._verifier(candidate) if evidence is None else evidence
         if not verdict.admitted and not force:
             return Refused(Why.VERDICT, "the candidate is not admitted", verdict)
-        with self._entered() as drift:
-            if drift:
-                return _drifted(drift, verdict)
+        about = {"note": note, **_made_by(by)}
+        return self._again(lambda: self._apply(change, verdict, about, allow_ties=allow_ties))
+
+    def _apply(
+        self, candidate: Candidate, verdict: Verdict, said: dict[str, Any], *, allow_ties: bool
+    ) -> Applied | Refused:
+        with self._engine.entered() as look:
+            if look.drift or look.broken:
+                return _not_now(look, verdict)
             recorded = run_recorded(candidate.mutation, self.state)
             if not recorded.receipt.succeeded:
                 return Refused(Why.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", verdict)
-            writes = self._ledger.history.grounded(recorded.writes)
-            ties = relied_on(self._ledger.history, writes)
+            writes = self.ledger.history.grounded(recorded.writes)
+            ties = relied_on(self.ledger.history, writes)
             if ties and not allow_ties:
                 return Refused(Why.TIED, "earlier entries could be taken back only with this one", verdict, ties=ties)
-            blocker = self.binding.prepare(self.state, recorded.state)
-            if blocker is not None:
-                return Refused(Why.REAL, blocker, verdict)
+            changes = self._ready(recorded.state)
+            if isinstance(changes, Refused):
+                return Refused(changes.why, changes.message, verdict)
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
-            about |= {"forced": forced, "note": note, "ties": sorted(ties), **_made_by(by)}
+            about |= {"forced": forced, "ties": sorted(ties), **said}
             draft = change_draft("apply", writes, about)
-            entry = self._make(draft, writes, recorded.state)
+            entry = self._engine.make(draft, writes, recorded.state, changes)
             return Applied(entry, verdict, forced, ties)
 
     def plan(self, request: Callable[[Ledger], Request], *, cascade: bool = False) -> PlanOutcome:
         """What a request would do, without doing it."""
-        with self._entered() as drift:
-            return _drifted(drift) if drift else self._planned(request(self._ledger), cascade=cascade)
+        with self._engine.entered() as look:
+            if look.drift or look.broken:
+                return _not_now(look)
+            return self._planned(request(self.ledger), cascade=cascade)
 
     def plan_undo(self, *entries: EntryLike, cascade: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
         return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade)
 
     def undo(self, *entries: EntryLike, token: str | None = None, cascade: bool = False) -> UndoOutcome:
-        """Take entries back; taking back an undo brings back what it took."""
-        return self._toggle("undo", lambda ledger: undo_request(ledger, names_of(entries)), token, cascade=cascade)
+        """Take entries back; taking back an undo brings back what it took, taking back a discard what was there."""
+        names = names_of(entries)
+        discarded = self._discarded(names)
+        if discarded is not None:
+            return self._again(lambda: put_back(self._engine, discarded))
+        return self._toggle("undo", lambda ledger: undo_request(ledger, names), token, cascade=cascade)
 
     def redo(self, *entries: EntryLike, token: str | None = None, cascade: bool = False) -> UndoOutcome:
         """Bring back entries that were taken back; without names, those of the last undo in force."""
@@ -177,169 +179,177 @@ class Harness:
         """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601)."""
         return self._toggle("restore", lambda ledger: restore_request(ledger, name_of(to)), token, cascade=False)
 
-    def adopt(self, note: str = "", *, by: str = "") -> Adopted | None:
+    def adopt(self, note: str = "", *, by: str = "") -> Adopted | Refused | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
-        with self._entered() as drift:
-            if not drift:
+        with self._engine.entered() as look:
+            if look.broken:
+                return _not_now(look)
+            if not look.drift:
                 return None
-            actual = self.binding.read(self.state)
-            writes = self._ledger.history.grounded(writes_between(self.state, actual))
-            entry = self._ledger.record(change_draft("adopt", writes, {"note": note, **_made_by(by)}), writes)
-            self._note()
-            return Adopted(entry, drift)
+            writes = self.ledger.history.grounded(writes_between(self.state, look.actual))
+            draft = change_draft("adopt", writes, {"note": note, **_made_by(by)})
+            draft = with_images(draft, self._adopted_images(look.actual))
+            entry = self.ledger.record(draft, writes)
+            self._engine.note()
+            return Adopted(entry, look.drift)
+
+    def _adopted_images(self, actual: State) -> list[KeptImage]:
+        adapter = self._engine.files
+        if adapter is None:
+            return []
+        return [
+            KeptImage(path, last_known(adapter, self.ledger, path, self.state), adapter.image(path))
+            for path in adapter.touched(self.state, actual)
+        ]
+
+    def discard(self, paths: Sequence[str] = (), note: str = "") -> Discarded | Refused | None:
+        """Put files back as the journal knows them, all that are not so or those named; None if there are none.
+
+        What was in them is kept with the entry, and comes back when that is undone; also where it cannot be read.
+        """
+        return self._again(lambda: discard(self._engine, paths, note))
 
     def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
 
         Where nothing is gone this is an undo.
         """
-        with self._entered():
+        with self._engine.entered():
             outcome = self.undo(*entries)
+            names = names_of(entries)
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
             left = tuple(Write(change.slot, change.before, change.after) for change in outcome.left)
-            writes = self._ledger.history.grounded(left)
+            writes = self.ledger.history.grounded(left)
             after = put_slots(self.state, [(write.slot, write.after) for write in writes])
-            blocker = self.binding.prepare(self.state, after)
-            if blocker is not None:
-                return Refused(Why.REAL, blocker)
-            draft = change_draft(
-                "salvage", writes, {"note": f"what was left of undoing {', '.join(names_of(entries))}"}
-            )
-            return Adopted(self._make(draft, writes, after), outcome.left)
+            changes = self._ready(after)
+            if isinstance(changes, Refused):
+                return changes
+            draft = change_draft("salvage", writes, {"note": f"what was left of undoing {', '.join(names)}"})
+            return Adopted(self._engine.make(draft, writes, after, changes), outcome.left)
 
     def forget(self, *entries: EntryLike) -> Record:
-        """Delete the contents that entries captured, for good. They stay in the log; some undos end with it."""
-        with self._entered():
+        """Delete the contents that entries captured, permanently. They stay in the log; some undos end with it."""
+        with self._engine.entered():
             request = [self._change(name) for name in names_of(entries)]
-            self._ledger.checkpoint()
+            self.ledger.checkpoint()
             record = self.journal.forget({entry.seq: tuple(entry.attachments) for entry in request})
-            self._ledger = Ledger(self.journal)
+            self._engine.ledger = Ledger(self.journal)
             return record
 
     def recover(self) -> Recovered:
         """Finish what a killed process left; called at every start, and harmless at any time."""
         with self.journal.lock(LOCK_SECONDS):
-            self._ledger.refresh()
-            return self._finish()
+            self.ledger.refresh()
+            told = self._engine.finish()
+            return replace(told, swept=self._engine.sweep())
 
     def status(self) -> Status:
         """How things stand; changes nothing but what recovery must finish."""
-        with self._entered() as drift:
-            live, undone, aborted = self._ledger.tally()
+        with self._engine.entered(reading=True) as look:
+            live, undone, aborted = self.ledger.tally()
+            held = () if self._engine.resources is None else self._engine.resources.problems()
+            left = () if self._engine.leftovers is None else self._engine.leftovers.leftovers()
+            unfinished = (look.unfinished,) if look.unfinished else ()
             return Status(
-                self._ledger.head,
+                self.ledger.head,
                 live,
                 undone,
-                self._ledger.pending,
-                drift,
-                self.binding.leftovers(),
-                self.binding.problems(),
+                self.ledger.pending,
+                look.drift,
+                left,
+                (*unfinished, *look.strange, *held),
                 aborted,
+                look.broken,
             )
 
-    @contextmanager
-    def _entered(self) -> Iterator[tuple[SlotChange, ...]]:
-        """Hold the lock, up to date and with nothing unfinished; yields the drift."""
-        with self.journal.lock(LOCK_SECONDS):
-            self._ledger.refresh()
-            if self._ledger.pending is not None:
-                self._finish()
-            actual = self.binding.read(self.state)
-            drift = () if actual is self.state else writes_between(self.state, actual)
-            yield tuple(SlotChange(write.slot, write.before, write.after) for write in drift)
-
     def _planned(self, request: Request, *, cascade: bool) -> PlanOutcome:
-        outcome = plan_toggle(self._ledger.history, self.state, request.off, request.on)
+        outcome = plan_toggle(self.ledger.history, self.state, request.off, request.on)
         if isinstance(outcome, Blocked) and cascade and outcome.together is not None:
-            return outcome.together
+            outcome = outcome.together
+        if isinstance(outcome, Plan):
+            return outcome._replace(unadmitted=unadmitted(self.ledger, (*outcome.off, *outcome.on)))
         return outcome
 
     def _toggle(
         self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool
     ) -> UndoOutcome:
-        with self._entered() as drift:
-            if drift:
-                return _drifted(drift)
-            request = ask(self._ledger)
+        return self._again(lambda: self._toggled(kind, ask, token, cascade=cascade))
+
+    def _toggled(
+        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool
+    ) -> UndoOutcome:
+        with self._engine.entered() as look:
+            if look.drift or look.broken:
+                return _not_now(look)
+            request = ask(self.ledger)
             plan = self._planned(request, cascade=cascade)
             if not isinstance(plan, Plan):
                 return plan
             if token is not None and token != plan.token:
                 return Stale(token, plan)
-            blocker = self.binding.prepare(self.state, plan.state)
-            if blocker is not None:
-                return Refused(Why.REAL, blocker)
-            about: dict[str, Any] = {"asked": list(request.asked)}
-            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about)
+            if self._engine.files is not None:
+                compare_roads(self.ledger, self.state, plan)
+            changes = self._ready(plan.state, plan.off, plan.on)
+            if isinstance(changes, Refused):
+                return changes
+            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, {"asked": list(request.asked)})
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
-            return Undone(self._make(draft, writes, plan.state), plan)
+            return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 
-    def _make(self, draft: Draft, writes: Sequence[Write], after: State) -> Record:
-        """Announce, change the real things, settle."""
-        if not self.binding.durable:
-            entry = self._ledger.record(draft, writes)
-            self.binding.write(self.state, after)
-        else:
-            before = self.state
-            entry = self._ledger.announce(draft)
-            failpoint("change.announced")
+    def _ready(self, after: State, off: Iterable[int] = (), on: Iterable[int] = ()) -> Sequence[FileChange] | Refused:
+        """The changes of files that a change of the state needs, and what it must hold taken; or why not."""
+        changes = self._engine.rendered(after)
+        adapter = self._engine.files
+        if isinstance(changes, Unsayable) and adapter is not None and (off or on):
+            known = [
+                exact(adapter, self.ledger, FileChange(path, adapter.image(path), None), after, off, on)
+                for path in adapter.touched(self.state, after)
+            ]
+            if all(adapter.means(change.path, change.after, after) for change in known):
+                changes = tuple(known)
+        if isinstance(changes, Unsayable):
+            return Refused(Why.UNSAYABLE, f"{changes.reason}; nothing was changed")
+        if adapter is not None and (off or on):
+            changes = tuple(exact(adapter, self.ledger, change, after, off, on) for change in changes)
+        blocker = self._engine.prepare(after)
+        return changes if blocker is None else Refused(Why.REAL, blocker)
+
+    @staticmethod
+    def _again(make: Callable[[], Result]) -> Result:
+        """Make a change, trying anew where someone wrote to its files meanwhile: a look then tells what they did."""
+        for left in reversed(range(ATTEMPTS)):
             try:
-                self.binding.write(before, after)
-            except TakebackError as fault:
-                self._give_up(before, after, fault)
-            failpoint("change.written")
-            self._ledger.commit(writes)
-            failpoint("change.settled")
-        if self._ledger.checkpoint_due():
-            self._ledger.checkpoint()
-        self._note()
-        return entry
+                return make()
+            except ChangedMeanwhile as fault:
+                if not left:
+                    raise HarnessError(f"{fault.message}, again and again; nothing was changed") from fault
+        raise AssertionError("a loop that ends by returning or raising")
 
-    def _note(self) -> None:
-        self.binding.note(self._ledger.last, self._ledger.head)
-
-    def _give_up(self, before: State, after: State, fault: TakebackError) -> None:
-        """Put back what was already changed and say so; if that fails too, recovery will finish the change."""
-        try:
-            actual = self.binding.read(before)
-            self.binding.write(actual, bring_forward(actual, after, before)[0])
-            self._ledger.abort(str(fault))
-        except TakebackError as second:
-            raise HarnessError(
-                f"{fault.message}; putting things back failed as well ({second.message})",
-                hint="the change is announced in the journal: 'takeback recover' finishes it once that is mended",
-            ) from fault
-        raise HarnessError(f"{fault.message}; nothing was changed") from fault
-
-    def _finish(self) -> Recovered:
-        """Roll an announced change forward, leaving alone what someone else changed since."""
-        record = self._ledger.pending
-        swept = self.binding.sweep()
-        if record is None:
-            return Recovered(None, swept=swept)
-        failpoint("recovery.begun")
-        writes = writes_of(self.journal, record)
-        new = self._ledger.after(record)
-        actual = self.binding.read(self.state)
-        target, kept = bring_forward(actual, self.state, new)
-        self.binding.write(actual, target)
-        failpoint("recovery.written")
-        self._ledger.commit(writes)
-        self._note()
-        return Recovered(record, kept, swept)
+    def _discarded(self, names: Sequence[str]) -> Record | None:
+        """The discard that is meant, if one is."""
+        if len(names) != 1:
+            return None
+        self.ledger.refresh()
+        record = named_entry(self.ledger, names[0])
+        return record if record.kind == "discard" else None
 
     def _change(self, name: str) -> Record:
-        record = named_entry(self._ledger, name)
+        record = named_entry(self.ledger, name)
         if record.kind not in CHANGES:
             raise InputError("entry", found=f"{name}, a {record.kind}", expected="a change")
         return record
 
 
 def _made_by(who: str) -> dict[str, Any]:
+    """Who made an entry, where that was said."""
     return {"by": who} if who else {}
 
 
-def _drifted(drift: tuple[SlotChange, ...], verdict: Verdict | None = None) -> Refused:
-    message = f"{len(drift)} thing(s) were changed behind Takeback's back; adopt that first, or put it back"
-    return Refused(Why.DRIFT, message, verdict, drift)
+def _not_now(look: Look, verdict: Verdict | None = None) -> Refused:
+    """Why nothing can be changed while files are broken or were changed by someone else."""
+    if look.broken:
+        message = f"{look.broken[0]}; mend it, or put it back with 'takeback discard {look.broken[0].path}'"
+        return Refused(Why.BROKEN, message, verdict, look.drift, broken=look.broken)
+    message = f"{len(look.drift)} thing(s) were changed behind Takeback's back; adopt that first, or put it back"
+    return Refused(Why.DRIFT, message, verdict, look.drift)

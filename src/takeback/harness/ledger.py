@@ -13,6 +13,7 @@ from typing import Any
 
 from takeback.errors import HarnessError, JournalCorruptError, JournalError
 from takeback.harness.codec import StoredIndex, writes_of
+from takeback.harness.images import KeptImage, with_images
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Store
 from takeback.journal.encoding import encode
 from takeback.state import State
@@ -43,9 +44,9 @@ class Ledger:
         self._start_at_checkpoint(before)
         self.refresh()
 
-    def begin(self, state: State, about: dict[str, Any]) -> None:
+    def begin(self, state: State, about: dict[str, Any], images: Sequence[KeptImage] = ()) -> None:
         """Write the first entry, with the whole state; only in an empty journal."""
-        genesis = Draft("genesis", about, {"state": dump_state(state)})
+        genesis = with_images(Draft("genesis", about, {"state": dump_state(state)}), images)
         self.store.append([genesis, Draft("commit", {"entry": 1})], expect=ROOT)
         self.refresh()
 
@@ -212,6 +213,11 @@ class Ledger:
                 counts[fate if fate == "abort" else "undone" if record.seq in self.history.undone else "live"] += 1
             fate = record.kind
         return counts["live"], counts["undone"], counts["abort"]
+
+    def aborted(self, record: Record) -> bool:
+        """Whether a change was announced and given up."""
+        following = next(iter(self.store.records(record.seq + 1)), None)
+        return following is not None and following.kind == "abort"
 
     def entries(self, *, reverse: bool = True) -> Iterator[Record]:
         """Records that announce changes."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from takeback.harness.adapter import Broken
 from takeback.journal import Record
-from takeback.state.slots import Slot
 from takeback.undo import Blocked, Gone, Plan, SlotChange
 from takeback.verify import Verdict
 
@@ -38,6 +38,12 @@ class Why(StrEnum):
     """Something outside Takeback stands in the way, such as a port that is taken."""
     DRIFT = "drift"
     """Someone changed things behind Takeback's back; adopt that first, or put it back."""
+    BROKEN = "broken"
+    """A file cannot be read as what it should be; mend it, or put it back with `discard`."""
+    UNSTORED = "unstored"
+    """The harness's adapter does not store a surface that the change is about."""
+    UNSAYABLE = "unsayable"
+    """It cannot be written in a file without writing the file anew."""
     TIED = "tied"
     """It would tie earlier entries to itself, and the caller asked for none of that."""
 
@@ -51,6 +57,7 @@ class Refused:
     verdict: Verdict | None = None
     drift: tuple[SlotChange, ...] = ()
     ties: Mapping[int, str] = field(default_factory=dict)
+    broken: tuple[Broken, ...] = ()
 
     def __repr__(self) -> str:
         return f"Refused({self.why.value}: {self.message})"
@@ -94,11 +101,23 @@ class Recovered:
     """What opening had to finish after a crash."""
 
     entry: Record | None
-    """The change that was under way, now finished; None if there was none."""
-    kept: tuple[Slot, ...] = ()
-    """Slots that someone else changed in the meantime: left alone, and shown as drift."""
+    """The change that was under way, now finished or given up; None if there was none."""
+    kept: tuple[str, ...] = ()
+    """Files that someone else changed in the meantime: left alone, and shown as drift."""
     swept: tuple[str, ...] = ()
     """Temporary files removed."""
+    given_up: bool = False
+    """Whether nothing of the change was there, so that it was given up."""
+    fault: str = ""
+    """Why it could not be finished; empty if it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """Files were put back as the journal knows them; undoing the entry brings back what was in them."""
+
+    entry: Record
+    paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +136,14 @@ class Status:
     """Real things that could not be had, such as sockets."""
     aborted: int = 0
     """Changes that were announced and given up; nothing of them is left."""
+    broken: tuple[Broken, ...] = ()
+    """Files that cannot be read."""
 
     @property
     def clean(self) -> bool:
         """Whether there is nothing to see to."""
-        return not (self.pending or self.drift or self.leftovers or self.problems)
+        return not (self.pending or self.drift or self.leftovers or self.problems or self.broken)
 
 
-UndoOutcome = Undone | Blocked | Gone | Stale | Refused
+UndoOutcome = Undone | Discarded | Blocked | Gone | Stale | Refused
 PlanOutcome = Plan | Blocked | Gone | Refused

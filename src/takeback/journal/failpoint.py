@@ -22,6 +22,8 @@ BOUNDARIES: dict[str, str] = {
     "file.temp.written": "the temporary file is written and synced",
     "file.renamed": "the new file is in place, its directory is not synced",
     "file.removed": "a file is gone, its directory is not synced",
+    "file.settled": "a file that was replaced and kept until the commit is let go",
+    "rollback.step": "a write has failed, what was written before it is being put back",
     "directory.created": "a directory was made for a file that is not there yet",
     "directory.removed": "a directory was removed with the last file in it",
 }

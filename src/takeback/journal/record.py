@@ -18,7 +18,7 @@ from takeback.journal.encoding import Json, decode, encode, sha256
 ROOT: Final = "0" * 64
 """What the first record names as its predecessor."""
 
-ENTRY_KINDS: Final = frozenset({"genesis", "apply", "adopt", "salvage", "undo", "redo", "restore"})
+ENTRY_KINDS: Final = frozenset({"genesis", "apply", "adopt", "salvage", "undo", "redo", "restore", "discard"})
 """Records that announce a change of the harness; each is settled by a later `commit` or `abort`."""
 
 KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint"}

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from takeback.harness import Adopted, Applied, Refused, open_memory
+from takeback.adapters import open_memory
+from takeback.harness import Adopted, Applied, Refused
 from takeback.lab.naive import NaiveEntry, Plain, Step, begin, replay
 from takeback.lab.naive_parts import Written
 from takeback.lab.random_changes import named_slots, random_base, random_op, random_text
@@ -127,7 +128,7 @@ class World:
         actual = placed_state(put_slots(self.state, [(slot, after)]), self.state)
         if actual == self.state:
             return None
-        self.harness.binding.edit(actual)
+        self.harness.adapter.edit(actual)
         done: Adopted | Refused | None = self.harness.adopt()
         if isinstance(done, Adopted):
             data = replay(self.start, self.live())[0]

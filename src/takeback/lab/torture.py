@@ -18,10 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from takeback.adapters import init_workspace, open_workspace
 from takeback.errors import TakebackError
 from takeback.harness import Applied, Harness, Undone
-from takeback.harness.founding import init_workspace
-from takeback.harness.workspace import open_workspace
 from takeback.journal.failpoint import BOUNDARIES, armed
 from takeback.lab.naive import replay
 from takeback.lab.torture_check import leftovers, naive_history, naive_state, snapshot

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from takeback.adapters.directory import TEMPORARY
 from takeback.harness import Harness
-from takeback.harness.directory import TEMPORARY
 from takeback.journal import Record
 from takeback.journal.encoding import encode
 from takeback.lab.naive import NaiveEntry, Plain, Step, begin, finish

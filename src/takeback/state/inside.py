@@ -73,7 +73,8 @@ def put_part(content: Any, name: str, part: Any) -> Any:
     parts = parts_of(content)
     if parts is None:
         raise OperationFailed("what was edited inside is no longer a text or a list")
-    return with_parts(content, parts.drop(name[1:]) if part is ABSENT else parts.put(part))
+    changed = parts.drop(name[1:]) if part is ABSENT else parts.put(part)
+    return with_parts(content, changed.reserve((name[1:],)))
 
 
 def reserve(content: Any, names: Sequence[str]) -> Any:

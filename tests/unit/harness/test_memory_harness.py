@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from tests.support.changes import candidate, config, middleware, prompt, tool
 
+from takeback.adapters import open_memory
 from takeback.errors import InputError, UnknownEntryError
-from takeback.harness import Adopted, Applied, Refused, Stale, Undone, Why, open_memory
+from takeback.harness import Adopted, Applied, Refused, Stale, Undone, Why
 from takeback.harness.requests import restore_request
 from takeback.language import read_candidate
 from takeback.state import State
@@ -144,7 +145,7 @@ def test_a_plans_token_binds():
 
 def test_drift_is_refused_shown_and_adopted_as_an_entry():
     harness = open_memory(State.read({"config": {"a": 1}}))
-    harness.binding.edit(State.read({"config": {"a": 1, "by_hand": 1}}))
+    harness.adapter.edit(State.read({"config": {"a": 1, "by_hand": 1}}))
     refused = harness.apply(candidate(config("b", 1)))
     assert (refused.why, [change.slot for change in refused.drift]) == (Why.DRIFT, [("config", "by_hand")])
     adopted = harness.adopt("tuned")

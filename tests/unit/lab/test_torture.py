@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from takeback.adapters.directory import Directory
 from takeback.harness import Harness
-from takeback.harness.directory import Directory
 from takeback.lab.torture import torture
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
+from tests.support.ninth import Alarms
 from tests.support.running import op
 
 from takeback.counterfactual import nominal_state, suites
@@ -12,7 +11,6 @@ from takeback.errors import InputError
 from takeback.language import candidate_schema, gate, read_candidate, read_program
 from takeback.runtime import witness_to_json
 from takeback.state import KINDS, SURFACES, Level, Stage, State, diff, register, unregister
-from takeback.state.keyed_surface import KeyedSurface, keyed_kinds
 from takeback.synthesize import invert, oracle
 from takeback.verify import Grade, prove, round_trip, verify_json, verify_sampled
 
@@ -20,35 +18,6 @@ CAPTURE = op("capture_alarm", "night", witness_key="w")
 SET = op("set_alarm", "night", value=7)
 RESTORE = op("restore_alarm", "night", witness_key="w")
 GOOD = {"mutation": [SET], "witness": [CAPTURE], "recovery": [RESTORE], "contract": ['alarms["night"]']}
-
-
-class Alarms(KeyedSurface):
-    """Name → hour."""
-
-    name = "alarms"
-    kinds = keyed_kinds(
-        "alarms",
-        Level.L0,
-        capture_name="capture_alarm",
-        forward="set_alarm",
-        restore_name="restore_alarm",
-        remove="cancel_alarm",
-        schema={"type": "integer", "minimum": 0, "maximum": 23},
-    )
-
-    def content(self, key: str, raw: object, where: str) -> int:
-        if type(raw) is not int or not 0 <= raw <= 23:
-            raise InputError(where, found=raw, expected="an hour from 0 to 23")
-        return raw
-
-    def sample(self, key: str, rng: random.Random) -> int:
-        return rng.randrange(1, 23)
-
-    def extreme(self, key: str, rng: random.Random) -> int:
-        return rng.choice((0, 23))
-
-    def generic(self, key: str, salt: str) -> str:
-        return f"{salt}-{key}"
 
 
 @pytest.fixture(autouse=True)

@@ -8,14 +8,13 @@ import sys
 
 import pytest
 
-from takeback.harness import open_memory
-from takeback.harness.founding import init_workspace
-from takeback.harness.workspace import open_workspace
+from takeback.adapters import init_workspace, open_memory, open_workspace
 
 WORKER = """
 import sys
-from takeback.harness import Applied, open_memory
-from takeback.harness.workspace import open_workspace
+from takeback.adapters import open_memory
+from takeback.harness import Applied
+from takeback.adapters import open_workspace
 from takeback.language import read_program
 from takeback.state import Stage
 from takeback.synthesize import invert

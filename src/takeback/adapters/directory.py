@@ -1,0 +1,390 @@
+"""Files inside one directory, which nothing can lead out of.
+
+Every component of a path is opened relative to its parent's descriptor without following links, so that a link
+swapped in at any moment is refused, not followed. A file that was read is not read again while its size, times and
+inode stay the same, unless it was changed so shortly before it was read that a later change could look alike.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from takeback.errors import HarnessError, UnsafePathError
+from takeback.harness.images import DirectoryImage, FileImage, Image
+from takeback.journal.failpoint import failpoint
+
+TEMPORARY = re.compile(r"\.takeback-tmp-([0-9a-z]{12})-[0-9a-f]{16}")
+MAX_NAME = 255
+MAX_PATH = 4000
+MAX_DEPTH = 100
+SETTLED = 2_000_000_000
+"""How long before it was read, in nanoseconds, a file must have been changed for its times to be trusted."""
+DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+ROOT_USER = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing met on a walk: a `file`, a `directory`, something `other` (a link, a device) or `unreadable`."""
+
+    path: str
+    kind: str
+    image: FileImage | None = None
+    reason: str = ""
+    """Why it is unreadable, or left alone."""
+
+
+class Signature(NamedTuple):
+    """What tells, without reading it, that a file is the one that was read."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+    mode: int
+
+
+class Seen(NamedTuple):
+    """A file that was read, and when."""
+
+    signature: Signature
+    at: int
+    image: FileImage
+
+
+def signature(status: os.stat_result) -> Signature:
+    """The signature of a file."""
+    return Signature(
+        status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode
+    )
+
+
+def split_path(path: str) -> tuple[str, ...]:
+    """The components of a relative path, or `UnsafePathError` saying what is wrong with it."""
+    reason = None
+    parts = tuple(path.split("/"))
+    if not path or path.startswith("/"):
+        reason = "it must be relative and not empty"
+    elif "\0" in path:
+        reason = "it contains a NUL character"
+    elif any(part in {"", ".", ".."} for part in parts):
+        reason = "it has an empty, '.' or '..' component"
+    elif len(os.fsencode(path)) > MAX_PATH or any(len(os.fsencode(part)) > MAX_NAME for part in parts):
+        reason = f"it is too long (at most {MAX_NAME} bytes a name, {MAX_PATH} in all)"
+    elif any(TEMPORARY.fullmatch(part) for part in parts):
+        reason = "names beginning with .takeback-tmp- are Takeback's own"
+    if reason:
+        shown = path if len(path) <= MAX_NAME else path[:40] + "…"
+        raise UnsafePathError(f"path {shown!r} is refused: {reason}")
+    return parts
+
+
+class Directory:
+    """One directory, held open. `tag` is part of the name of every temporary file made here."""
+
+    def __init__(self, root: str | os.PathLike[str], *, tag: str = "") -> None:
+        self.root = Path(root)
+        self.tag = (tag + "0" * 12)[:12]
+        self._seen: dict[str, Seen] = {}
+        self.met: list[str] = []
+        """Temporaries under the tag that walks have come across."""
+        try:
+            self._fd = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise HarnessError(f"cannot open the directory {self.root}: {error.strerror}") from error
+
+    @property
+    def descriptor(self) -> int:
+        """The directory's own descriptor."""
+        return self._fd
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        os.close(self._fd)
+
+    def read(self, path: str) -> FileImage | None:
+        """The file at `path`; None if nothing is there."""
+        found = self.look(path)
+        if isinstance(found, DirectoryImage):
+            raise UnsafePathError(f"{self.root / path} is not a regular file")
+        return found
+
+    def look(self, path: str) -> Image | None:
+        """The file or directory at `path`; None if nothing is there. Anything else is refused."""
+        parts = split_path(path)
+        with self.faults("read", path), self.parent(parts) as parent:
+            return None if parent is None else self._image(parent, parts[-1], path)
+
+    def _image(self, parent: int, name: str, path: str) -> Image | None:
+        try:
+            fd = os.open(name, READ_FLAGS, dir_fd=parent)
+        except FileNotFoundError:
+            return None
+        with _closing(fd):
+            status = os.fstat(fd)
+            if stat.S_ISDIR(status.st_mode):
+                return DirectoryImage(stat.S_IMODE(status.st_mode))
+            if not stat.S_ISREG(status.st_mode):
+                raise UnsafePathError(f"{self.root / path} is not a regular file")
+            known = self.known(path, signature(status))
+            return known or self._read(fd, path)
+
+    def known(self, path: str, now: Signature) -> FileImage | None:
+        """A file's image if it was read before and cannot have changed since."""
+        seen = self._seen.get(path)
+        if seen is None or seen.signature != now or seen.at - max(now.modified, now.changed) < SETTLED:
+            return None
+        return seen.image
+
+    def _read(self, fd: int, path: str) -> FileImage:
+        at = time.time_ns()
+        with open(fd, "rb", closefd=False) as file:
+            content = file.read()
+        status = os.fstat(fd)
+        seen = self._seen.get(path)
+        mode = stat.S_IMODE(status.st_mode)
+        if seen is not None and seen.image.mode == mode and seen.image.content == content:
+            image = seen.image
+        else:
+            image = FileImage(content, mode)
+        if len(content) == status.st_size:
+            self._seen[path] = Seen(signature(status), at, image)
+        return image
+
+    def walk(
+        self, path: str, *, wanted: Callable[[str], bool] = lambda _: True, deep: bool = True
+    ) -> Iterator[Found]:
+        """Everything below `path`, links not followed, temporaries left out; `wanted` files are read.
+
+        What cannot be read is told, not raised; with `deep` false, directories are not entered.
+        """
+        waiting = [path]
+        while waiting:
+            here = waiting.pop()
+            below: list[str] = []
+            for found in self._list(here, wanted):
+                yield found
+                if found.kind == "directory" and deep:
+                    below.append(found.path)
+            waiting += reversed(below)
+
+    def _list(self, here: str, wanted: Callable[[str], bool]) -> Iterator[Found]:
+        try:
+            parts = split_path(here)
+            with self.open(parts) as fd:
+                entries = [] if fd is None else sorted(os.scandir(fd), key=lambda entry: entry.name)
+                yield from self._entries(fd or 0, here, entries, wanted)
+        except UnsafePathError as fault:
+            yield Found(here, "unreadable", reason=fault.message)
+        except OSError as error:
+            yield Found(here, "unreadable", reason=error.strerror or str(error))
+
+    def own_temporaries(self, path: str) -> list[str]:
+        """Temporaries under this directory's tag directly in one directory; one that cannot be listed has none."""
+        try:
+            with self.open(split_path(path) if path else ()) as fd:
+                names = [] if fd is None else os.listdir(fd)
+        except (OSError, UnsafePathError):
+            return []
+        return [f"{path}/{name}" if path else name for name in names if self.is_own_temporary(name)]
+
+    def _entries(
+        self, fd: int, here: str, entries: list[os.DirEntry[str]], wanted: Callable[[str], bool]
+    ) -> Iterator[Found]:
+        for entry in entries:
+            path = f"{here}/{entry.name}"
+            if TEMPORARY.fullmatch(entry.name):
+                if self.is_own_temporary(entry.name):
+                    self.met.append(path)
+                continue
+            if not _writable(entry.name):
+                shown = f"{here}/{os.fsencode(entry.name).decode('utf-8', 'backslashreplace')}"
+                yield Found(shown, "other", reason="its name is not UTF-8; left alone")
+            elif entry.is_dir(follow_symlinks=False):
+                deep = path.count("/") > MAX_DEPTH or len(path.encode()) > MAX_PATH
+                kind, reason = ("other", "it lies too deep; left alone") if deep else ("directory", "")
+                yield Found(path, kind, reason=reason)
+            elif entry.is_file(follow_symlinks=False):
+                yield self._file(fd, entry, path, wanted)
+            else:
+                yield Found(path, "other", reason="it is neither a file nor a directory; left alone")
+
+    def _file(self, fd: int, entry: os.DirEntry[str], path: str, wanted: Callable[[str], bool]) -> Found:
+        if not wanted(path):
+            return Found(path, "file")
+        try:
+            known = self.known(path, signature(entry.stat(follow_symlinks=False)))
+            image = known or self._image(fd, entry.name, path)
+        except OSError as error:
+            return Found(path, "unreadable", reason=error.strerror or str(error))
+        if not isinstance(image, FileImage):
+            return Found(path, "unreadable", reason="it was changed just now")
+        return Found(path, "file", image)
+
+    def write(self, path: str, image: FileImage, *, sync: bool = True) -> None:
+        """Put a file of Takeback's own in place, whole or not at all.
+
+        Without `sync`, a failing machine may lose it, though never a killed process.
+        """
+        parts = split_path(path)
+        with self.faults("write", path), self.parent(parts) as parent:
+            if parent is None:
+                raise HarnessError(f"cannot write {self.root / path}: its directory is not there")
+            temporary = self.temporary(parent, image, like=self.status(parent, parts[-1]), sync=sync)
+            try:
+                os.rename(temporary, parts[-1], src_dir_fd=parent, dst_dir_fd=parent)
+            except BaseException:
+                self.discard(parent, temporary)
+                raise
+            failpoint("file.renamed")
+            if sync:
+                os.fsync(parent)
+
+    def temporary(self, parent: int, image: FileImage, *, like: os.stat_result | None, sync: bool = True) -> str:
+        """Write a temporary file with an image and the owner of another (or of the directory); its name."""
+        name = self.temporary_name()
+        fd = os.open(name, CREATE_FLAGS, 0o600, dir_fd=parent)
+        try:
+            failpoint("file.temp.created")
+            with os.fdopen(fd, "wb") as file:
+                file.write(image.content)
+                file.flush()
+                if os.geteuid() == ROOT_USER:
+                    owner = os.fstat(parent) if like is None else like
+                    os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
+                os.fchmod(file.fileno(), image.mode)
+                if sync:
+                    os.fsync(file.fileno())
+            failpoint("file.temp.written")
+        except BaseException:
+            self.discard(parent, name)
+            raise
+        return name
+
+    def temporary_name(self) -> str:
+        """A fresh name that only temporaries of this directory have."""
+        return f".takeback-tmp-{self.tag}-{secrets.token_hex(8)}"
+
+    def is_own_temporary(self, name: str) -> bool:
+        """Whether a name is that of a temporary made under this directory's tag."""
+        found = TEMPORARY.fullmatch(name)
+        return found is not None and found[1] == self.tag
+
+    @staticmethod
+    def discard(parent: int, name: str) -> None:
+        """Remove a temporary, if it is there."""
+        with suppress(OSError):
+            os.unlink(name, dir_fd=parent)
+
+    @staticmethod
+    def status(parent: int, name: str) -> os.stat_result | None:
+        """The status of what has a name, a link itself; None if nothing has it."""
+        try:
+            return os.stat(name, dir_fd=parent, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def demand_plain(self, path: str) -> None:
+        """Refuse a path below the directory on which a link stands, for what can only be opened by name."""
+        place = self.root
+        for part in Path(path).parts:
+            place /= part
+            if place.is_symlink():
+                raise UnsafePathError(f"{place} is a link, which is not followed")
+
+    def make(self, path: str, mode: int = 0o755) -> tuple[str, ...]:
+        """Make a directory and those above it; returns the ones that were missing."""
+        made: list[str] = []
+        parts = split_path(path)
+        with self.faults("make directory", path):
+            for depth in range(1, len(parts) + 1):
+                with self.parent(parts[:depth]) as parent:
+                    if parent is None:
+                        raise HarnessError(f"cannot make {self.root / path}: a directory vanished")
+                    if self.make_in(parent, parts[depth - 1], mode if depth == len(parts) else 0o755):
+                        made.append("/".join(parts[:depth]))
+        return tuple(made)
+
+    def make_in(self, parent: int, name: str, mode: int) -> bool:
+        """Make a directory; whether it was missing. A link, or a file, in its place is an error."""
+        try:
+            os.mkdir(name, 0o700, dir_fd=parent)
+        except FileExistsError:
+            with _closing(os.open(name, DIRECTORY_FLAGS, dir_fd=parent)):
+                return False
+        with _closing(os.open(name, DIRECTORY_FLAGS, dir_fd=parent)) as fd:
+            if os.geteuid() == ROOT_USER:
+                above = os.fstat(parent)
+                os.fchown(fd, above.st_uid, above.st_gid)
+            os.fchmod(fd, mode)
+        failpoint("directory.created")
+        os.fsync(parent)
+        return True
+
+    @contextmanager
+    def parent(self, parts: tuple[str, ...]) -> Iterator[int | None]:
+        """A descriptor of the directory that the last part lies in, None if there is none."""
+        with self.open(parts[:-1]) as fd:
+            yield fd
+
+    @contextmanager
+    def open(self, parts: tuple[str, ...]) -> Iterator[int | None]:
+        """A descriptor of the directory at `parts`, None if there is none."""
+        fd = os.dup(self._fd)
+        try:
+            for part in parts:
+                try:
+                    below = os.open(part, DIRECTORY_FLAGS, dir_fd=fd)
+                except FileNotFoundError:
+                    os.close(fd)
+                    fd = -1
+                    break
+                os.close(fd)
+                fd = below
+            yield fd if fd >= 0 else None
+        finally:
+            if fd >= 0:
+                os.close(fd)
+
+    @contextmanager
+    def faults(self, verb: str, path: str) -> Iterator[None]:
+        """Turn the system's errors into ours."""
+        try:
+            yield
+        except OSError as error:
+            place = self.root / path
+            if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+                raise UnsafePathError(
+                    f"cannot {verb} {place}: a part of the path is a link or a file, not a directory"
+                ) from error
+            raise HarnessError(f"cannot {verb} {place}: {error.strerror}") from error
+
+
+@contextmanager
+def _closing(fd: int) -> Iterator[int]:
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _writable(name: str) -> bool:
+    """Whether a name can be written down."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

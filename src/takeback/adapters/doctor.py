@@ -1,0 +1,56 @@
+"""Examines a workspace from the outside in: manifest, journal, state against journal, leftovers.
+
+Every check is a finding, good or bad, so that a person sees what was looked at. Nothing is repaired here, except
+that opening a workspace whose journal is whole finishes what a killed process left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from os import PathLike
+from pathlib import Path
+
+from takeback.adapters.manifest import MANIFEST, read_manifest
+from takeback.adapters.opening import demand_workspace, open_workspace
+from takeback.errors import TakebackError
+from takeback.harness.doctor import Finding, examine_harness
+from takeback.journal import examine
+
+
+def examine_workspace(
+    path: str | PathLike[str], journal: str | None = None, *, deep: bool = False
+) -> tuple[Finding, ...]:
+    """Look at everything; what cannot be looked at because something before it is bad is left out.
+
+    With `deep`, the recovery of every live entry is run on the model and compared with what undo would do.
+    """
+    return tuple(_findings(Path(path), journal, deep=deep))
+
+
+def _findings(root: Path, journal: str | None, *, deep: bool) -> Iterator[Finding]:
+    demand_workspace(root)
+    try:
+        manifest = read_manifest((root / MANIFEST).read_bytes(), str(root / MANIFEST))
+    except (TakebackError, OSError) as fault:
+        yield Finding("manifest", good=False, detail=str(fault))
+        return
+    kind = manifest.workspace.adapter
+    yield Finding("manifest", good=True, detail=f"{kind} {manifest.workspace.id[:12]}")
+    where = journal or manifest.workspace.journal
+    try:
+        report = examine(where if "://" in where else root / where)
+    except TakebackError as fault:
+        yield Finding("chain", good=False, detail=fault.message)
+        return
+    if not report.whole:
+        yield from (Finding("chain", good=False, detail=fault.problem) for fault in report.faults)
+        readable = f"{report.records} records can be read, the first {report.intact} of them form a whole chain"
+        yield Finding("chain", good=False, detail=readable)
+        return
+    yield Finding("chain", good=True, detail=f"{report.records} records, head {(report.head or '')[:12]}")
+    try:
+        with closing(open_workspace(root, journal=journal, hold=False)) as harness:
+            yield from examine_harness(harness, deep=deep)
+    except TakebackError as fault:
+        yield Finding("open", good=False, detail=fault.message)

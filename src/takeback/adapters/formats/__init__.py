@@ -1,0 +1,1 @@
+"""Formats of the files that adapters keep surfaces in."""

@@ -1,0 +1,267 @@
+"""A document: the text of a file, the values in it, and edits that leave every other byte as it is.
+
+`get`, `set`, `remove`, `insert` and `move` work on paths of keys and positions. An edit returns a new document and
+never writes one anew: what cannot be spliced is refused with `CannotSplice`. Every edit is read back and compared.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple, Self
+
+from takeback.canonical import encode
+from takeback.errors import CannotSplice, InputError
+
+Step = str | int
+Path = tuple[Step, ...]
+BOM = b"\xef\xbb\xbf"
+
+
+class Absent:
+    """Stands for nothing at a path; null is a value."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING = Absent()
+
+
+class Edit(NamedTuple):
+    """Bytes to put in place of a span."""
+
+    start: int
+    end: int
+    text: bytes
+
+
+class Document(ABC):
+    """One document, read. `where` names its file in messages."""
+
+    def __init__(self, data: bytes, where: str) -> None:
+        self.data = data
+        self.where = where
+
+    @property
+    @abstractmethod
+    def value(self) -> Any:
+        """The whole document as a plain JSON value."""
+
+    @abstractmethod
+    def _set(self, path: Path, value: Any) -> list[Edit]:
+        """Edits that put a value at a path, containers made on the way."""
+
+    @abstractmethod
+    def _remove(self, path: Path) -> list[Edit]:
+        """Edits that remove what stands at a path; the container stays."""
+
+    @abstractmethod
+    def _insert(self, path: Path, value: Any) -> list[Edit]:
+        """Edits that put a new item before position `path[-1]` of a list."""
+
+    @abstractmethod
+    def _move(self, path: Path, to: int) -> list[Edit]:
+        """Edits that take the item at a path to another position of its list."""
+
+    def get(self, path: Path) -> Any:
+        """The value at a path; MISSING if there is none."""
+        return look_up(self.value, path)
+
+    def set(self, path: Path, value: Any) -> Self:
+        """The document with a value at a path."""
+        return self._edited(self._set(path, value), path, changed(self.value, path, value))
+
+    def remove(self, path: Path) -> Self:
+        """The document without what stands at a path."""
+        return self._edited(self._remove(path), path, without(self.value, path))
+
+    def insert(self, path: Path, value: Any) -> Self:
+        """The document with a new item before position `path[-1]` of a list."""
+        return self._edited(self._insert(path, value), path, inserted(self.value, path, value))
+
+    def move(self, path: Path, to: int) -> Self:
+        """The document with one item of a list taken to another position of it."""
+        return self._edited(self._move(path, to), path, moved(self.value, path, to))
+
+    def _edited(self, edits: list[Edit], path: Path, expected: Any) -> Self:
+        try:
+            found = type(self)(spliced(self.data, edits), self.where)
+            value = found.value
+        except InputError as fault:
+            raise self.refusal(path, f"the edit would not be well formed ({fault.message})") from None
+        if not alike(value, expected):
+            raise self.refusal(path, "the edit would change something else")
+        return found
+
+    def refusal(self, path: Path, reason: str) -> CannotSplice:
+        """The error that says why an edit cannot be made in place."""
+        return CannotSplice(f"{shown(path)} cannot be edited in place: {reason}", where=self.where)
+
+
+def spliced(data: bytes, edits: Sequence[Edit]) -> bytes:
+    """The bytes with some spans replaced."""
+    parts: list[bytes] = []
+    at = 0
+    for edit in sorted(edits):
+        parts += [data[at : edit.start], edit.text]
+        at = edit.end
+    return b"".join((*parts, data[at:]))
+
+
+def transform(document: Document, value: Any, path: Path = ()) -> Document:
+    """The document with `value` at a path, by the smallest edits of mappings, lists and single values."""
+    present = document.get(path)
+    if alike(present, value):
+        return document
+    if isinstance(present, dict) and isinstance(value, dict):
+        for key in [key for key in present if key not in value]:
+            document = document.remove((*path, key))
+        for key, item in value.items():
+            document = transform(document, item, (*path, key))
+        return document
+    if isinstance(present, list) and isinstance(value, list):
+        try:
+            return _transform_list(document, present, value, path)
+        except CannotSplice:
+            return document.set(path, value)  # a list of tables, say, that gets other items: the list is what changes
+    return document.set(path, value)
+
+
+def patch(document: Document, before: Any, after: Any, path: Path = ()) -> Document:
+    """The document with only what differs between two values changed, however it spells the rest."""
+    if alike(before, after):
+        return document
+    if not isinstance(before, dict) or not isinstance(after, dict) or not isinstance(document.get(path), dict):
+        return transform(document, after, path)
+    for key in before:
+        if key not in after and document.get((*path, key)) is not MISSING:
+            document = document.remove((*path, key))
+    for key, item in after.items():
+        if key not in before:
+            document = transform(document, item, (*path, key))
+        else:
+            document = patch(document, before[key], item, (*path, key))
+    return document
+
+
+def _transform_list(document: Document, present: list[Any], value: list[Any], path: Path) -> Document:
+    old, new = ([encode(item) for item in items] for items in (present, value))
+    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for tag, one, end_one, two, end_two in reversed(steps):
+        if tag == "equal":
+            continue
+        both = min(end_one - one, end_two - two)
+        for at in reversed(range(one + both, end_one)):
+            document = document.remove((*path, at))
+        for at in range(two + both, end_two):
+            document = document.insert((*path, one + at - two), value[at])
+        for at in range(both):
+            document = transform(document, value[two + at], (*path, one + at))
+    return document
+
+
+def reorder(document: Document, path: Path, order: Sequence[int]) -> Document:
+    """The document with the items of a list in another order, moving as few of them as possible."""
+    stay = _longest_rising(order)
+    now = list(range(len(order)))
+    for movers in ([item for item in order if item not in stay], order):
+        for item in movers:
+            at, to = now.index(item), order.index(item)
+            if at != to:
+                document = document.move((*path, at), to)
+                now.insert(to, now.pop(at))
+    return document
+
+
+def _longest_rising(order: Sequence[int]) -> set[int]:
+    """The most items that can stay where they are: a longest rising run of numbers."""
+    tails: list[int] = []
+    before: dict[int, int | None] = {}
+    for item in order:
+        at = bisect_left(tails, item)
+        before[item] = tails[at - 1] if at else None
+        tails[at : at + 1] = [item]
+    found: set[int] = set()
+    last: int | None = tails[-1] if tails else None
+    while last is not None:
+        found.add(last)
+        last = before[last]
+    return found
+
+
+def look_up(value: Any, path: Path) -> Any:
+    """What stands at a path of a plain value."""
+    for step in path:
+        try:
+            usable = isinstance(value, dict) if isinstance(step, str) else isinstance(value, list) and step >= 0
+            value = value[step] if usable else MISSING
+        except (KeyError, IndexError):
+            return MISSING
+    return value
+
+
+def changed(value: Any, path: Path, new: Any) -> Any:
+    """A plain value with something else at a path, mappings made on the way."""
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    if isinstance(step, int):
+        return [changed(item, rest, new) if at == step else item for at, item in enumerate(value)]
+    present = value if isinstance(value, dict) else {}
+    return {**present, step: changed(present.get(step), rest, new)}
+
+
+def without(value: Any, path: Path) -> Any:
+    """A plain value without what stands at a path."""
+    step, rest = path[0], path[1:]
+    if rest:
+        return changed(value, (step,), without(value[step], rest))
+    if isinstance(step, int):
+        return [item for at, item in enumerate(value) if at != step]
+    return {key: item for key, item in value.items() if key != step}
+
+
+def inserted(value: Any, path: Path, new: Any) -> Any:
+    """A plain value with a new item in one of its lists."""
+    items = list(look_up(value, path[:-1]))
+    items.insert(int(path[-1]), new)
+    return changed(value, path[:-1], items)
+
+
+def moved(value: Any, path: Path, to: int) -> Any:
+    """A plain value with an item of one of its lists elsewhere in it."""
+    items = list(look_up(value, path[:-1]))
+    items.insert(to, items.pop(int(path[-1])))
+    return changed(value, path[:-1], items)
+
+
+def alike(one: Any, two: Any) -> bool:
+    """Whether two plain values are the same by type and content; the order of keys does not matter."""
+    if one is MISSING or two is MISSING:
+        return one is two
+    try:
+        return encode(one) == encode(two)
+    except (TypeError, ValueError):
+        return False
+
+
+def shown(path: Path) -> str:
+    """A path as people write it."""
+    return ".".join(str(step) for step in path) or "the document"
+
+
+def line_and_column(data: bytes, at: int) -> str:
+    """Where an offset stands, for people."""
+    start = data.rfind(b"\n", 0, at) + 1
+    column = len(data[start:at].decode("utf-8", "replace")) + 1
+    line = data.count(b"\n", 0, at) + 1
+    return f"line {line}, column {column}"
+
+
+def newline_of(data: bytes) -> bytes:
+    """The line ending that a text uses first."""
+    at = data.find(b"\n")
+    return b"\r\n" if at > 0 and data[at - 1 : at] == b"\r" else b"\n"

@@ -1,0 +1,127 @@
+"""Lines and blocks of a TOML text: where a new line or table goes, and what a removed one takes along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from takeback.adapters.formats.brackets import BLANKS
+from takeback.adapters.formats.document import BOM, Edit, newline_of
+from takeback.adapters.formats.toml_tree import Made, Pair, Section, Table, Tree, sections_of
+
+
+class Layout:
+    """One text and its tree."""
+
+    def __init__(self, data: bytes, tree: Tree) -> None:
+        self.data = data
+        self.tree = tree
+        self.newline = newline_of(data)
+        self.top = len(BOM) if data.startswith(BOM) else 0
+
+    @cached_property
+    def _order(self) -> dict[int, int]:
+        return {id(section): at for at, section in enumerate(self.tree.sections)}
+
+    @cached_property
+    def _comment_lines(self) -> set[int]:
+        """Where lines begin on which there is nothing but a comment."""
+        starts = ((self.line_start(start), start) for start, _ in self.tree.comments)
+        return {line for line, start in starts if not self.data[line:start].strip(BLANKS)}
+
+    def line_start(self, at: int) -> int:
+        """Where the line of an offset begins."""
+        return max(self.data.rfind(b"\n", 0, at) + 1, self.top)
+
+    def line_end(self, at: int) -> int:
+        """Behind the line of an offset, its line break included."""
+        found = self.data.find(b"\n", at)
+        return len(self.data) if found < 0 else found + 1
+
+    def indent(self, at: int) -> str:
+        """The blanks a line begins with."""
+        start = self.line_start(at)
+        return self.data[start:at].decode() if not self.data[start:at].strip(BLANKS) else ""
+
+    def block_start(self, section: Section) -> int:
+        """Where a table begins: at the comment lines directly above its header."""
+        at = max(section.start, self.top)
+        while at > self.top and self.line_start(at - 1) in self._comment_lines:
+            at = self.line_start(at - 1)
+        return at
+
+    def behind(self, table: Table) -> int:
+        """Where a new table inside `table` goes: behind what is in it, or at the end of the document."""
+        if table.made is Made.ROOT:
+            return len(self.data)
+        sections = sorted(sections_of(table), key=lambda section: section.start)
+        run = sections[:1]
+        for section in sections[1:]:
+            if self._order[id(section)] != self._order[id(run[-1])] + 1:
+                break
+            run.append(section)
+        return self.line_end(run[-1].last)
+
+    def line_behind(self, at: int, text: str, indent: str = "") -> Edit:
+        """A new line behind the one of an offset."""
+        end = self.line_end(at)
+        return Edit(end, end, self._whole(end, f"{indent}{text}".encode()))
+
+    def pair(self, section: Section, text: str) -> Edit:
+        """A new pair at the end of a section."""
+        if section.pairs:
+            start, end = section.pairs[-1].span
+            return self.line_behind(end, text, self.indent(start))
+        if section is not self.tree.sections[0]:
+            return self.line_behind(section.head, text)
+        if len(self.tree.sections) == 1:
+            return Edit(len(self.data), len(self.data), self._whole(len(self.data), text.encode()))
+        start = self.block_start(self.tree.sections[1])
+        return Edit(start, start, text.encode() + 2 * self.newline)
+
+    def block(self, at: int, lines: Sequence[str]) -> Edit:
+        """A table's lines put at the beginning of a line, with blank lines around them."""
+        body = self.newline.join(line.encode() for line in lines)
+        before, after = self.data[self.top : at], self.data[at:]
+        lead = b""
+        commented = self.line_start(max(at - 1, self.top)) in self._comment_lines
+        if before.strip() and not before.endswith((b"\n\n", b"\r\n\r\n")) and (self._spaced or commented):
+            lead = self.newline
+        tail = self.newline if after.strip() and not after.startswith((b"\n", b"\r\n")) and self._spaced else b""
+        if before and not before.endswith(b"\n"):
+            return Edit(at, at, self.newline + lead + body)
+        return Edit(at, at, lead + body + self.newline + tail)
+
+    @cached_property
+    def _spaced(self) -> bool:
+        """Whether blank lines stand between tables here."""
+        starts = [self.block_start(section) for section in self.tree.sections[1:]]
+        between = [self.data[self.top : start] for start in starts if self.data[self.top : start].strip()]
+        return not between or any(text.endswith((b"\n\n", b"\r\n\r\n")) for text in between)
+
+    def cut(self, sections: Iterable[Section], pairs: Iterable[Pair]) -> list[Edit]:
+        """Take sections and pairs out, with their lines; a section with the comment lines directly above it."""
+        edits = []
+        for section in sections:
+            end = self.line_end(section.last)
+            while self.data[end : end + 1] == b"\n" or self.data[end : end + 2] == b"\r\n":
+                end = self.line_end(end)
+            edits.append(Edit(self.block_start(section), end, b""))
+        lines = [Edit(self.line_start(pair.span[0]), self.line_end(pair.span[1]), b"") for pair in pairs]
+        return sorted((*edits, *lines))
+
+    def contiguous(self, sections: Sequence[Section]) -> bool:
+        """Whether no other table stands between some."""
+        places = [self._order[id(section)] for section in sections]
+        return places == list(range(places[0], places[0] + len(places)))
+
+    def text_of(self, sections: Sequence[Section]) -> list[str]:
+        """The lines of some tables that stand one behind the other."""
+        text = self.data[self.block_start(sections[0]) : self.line_end(sections[-1].last)].decode()
+        return text.removesuffix("\n").removesuffix("\r").split("\n" if self.newline == b"\n" else "\r\n")
+
+    def _whole(self, at: int, text: bytes) -> bytes:
+        """Text as a line of its own; at the end of a text without a line break there, that stays so."""
+        if at == len(self.data) and len(self.data) > self.top and not self.data.endswith(b"\n"):
+            return self.newline + text
+        return text + self.newline

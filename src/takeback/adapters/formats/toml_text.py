@@ -1,0 +1,278 @@
+"""TOML documents edited in place: pairs, inline tables, arrays, tables with headers, arrays of tables.
+
+A new key goes behind the last one of its table, a new table behind what is in the table above it. What is removed
+takes along the comment on its own line and, for a table with a header, the comment lines directly above it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+from takeback.adapters.formats.brackets import Bracketed, Style
+from takeback.adapters.formats.document import (
+    BOM,
+    Document,
+    Edit,
+    Path,
+    Step,
+    changed,
+    look_up,
+    newline_of,
+    spliced,
+    transform,
+    without,
+)
+from takeback.adapters.formats.toml_layout import Layout
+from takeback.adapters.formats.toml_tree import (
+    Made,
+    Pair,
+    Section,
+    Table,
+    Tables,
+    Tree,
+    Value,
+    dotted_pairs,
+    read_tree,
+    sections_of,
+)
+from takeback.adapters.formats.toml_values import ESCAPE, from_toml, is_table, key_text, load_toml, value_text
+from takeback.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """An inline table, or what dotted keys inside one make up."""
+
+    value: Value
+    prefix: tuple[str, ...] = ()
+
+    def pairs(self, key: str) -> list[Pair]:
+        """The pairs at and below a key."""
+        return [pair for pair in self.value.pairs if pair.keys[: len(self.prefix) + 1] == (*self.prefix, key)]
+
+    def child(self, key: str) -> Spot | None:
+        """What stands at a key."""
+        pairs = self.pairs(key)
+        if len(pairs) == 1 and len(pairs[0].keys) == len(self.prefix) + 1:
+            return as_spot(pairs[0].value)
+        return Inline(self.value, (*self.prefix, key)) if pairs else None
+
+
+Spot = Table | Tables | Value | Inline
+
+
+def as_spot(value: Value) -> Value | Inline:
+    """A value as it is navigated."""
+    return Inline(value) if value.inline else value
+
+
+class TomlDocument(Document):
+    """One TOML text."""
+
+    @cached_property
+    def value(self) -> Any:
+        """The whole document."""
+        try:
+            text = self.data.removeprefix(BOM).decode()
+        except UnicodeDecodeError as fault:
+            line = self.data.count(b"\n", 0, fault.start) + 1
+            raise InputError(
+                f"{self.where}, line {line}", found="bytes that are not UTF-8", expected="UTF-8 text"
+            ) from None
+        return {key: from_toml(item, f"{self.where}: {key}") for key, item in load_toml(text, self.where).items()}
+
+    @cached_property
+    def tree(self) -> Tree:
+        """Where everything stands."""
+        blank = b" " * len(BOM) if self.data.startswith(BOM) else b""
+        tree = read_tree(blank + self.data[len(blank) :])
+        if tree is None:
+            raise self.refusal((), "its layout is not understood")
+        return tree
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(self.data, self.tree)
+
+    def set(self, path: Path, value: Any) -> Self:
+        """The document with a value at a path; a table in the way is removed first."""
+        if self._escaped(path, changed(self.value, path, value)):
+            return self.set(path[:-1], {**self._mapping(path[:-1]), path[-1]: value})
+        spot = self._find(path)
+        if isinstance(spot, Value) or spot is None or (isinstance(spot, Inline) and not spot.prefix):
+            return super().set(path, value)
+        if path and is_table(value) and isinstance(spot, Table | Inline):
+            edited: Any = transform(self, value, path)
+            found: Self = edited
+            return found
+        if not path or isinstance(path[-1], int):
+            raise self.refusal(path, "a table cannot become something else here")
+        return self.remove(path).set(path, value)
+
+    def remove(self, path: Path) -> Self:
+        """The document without what stands at a path."""
+        if self._escaped(path, without(self.value, path)):
+            return self.set(path[:-1], without(self._mapping(path[:-1]), path[-1:]))
+        above = self._find(path[:-1])
+        if isinstance(above, Tables) and len(above.elements) == 1 and path[-1] == 0:
+            return self.set(path[:-1], [])
+        if not isinstance(above, Inline) or isinstance(path[-1], int):
+            return super().remove(path)
+        found = self
+        while isinstance(above, Inline) and (pairs := above.pairs(path[-1])):
+            pair, alone = pairs[-1], bool(above.prefix) and len(found._inside(above)) == 1
+            empty = f"{_keys_text(above.prefix)} = {{}}".encode()
+            at = above.value.pairs.index(pair)
+            edits = [Edit(*pair.span, empty)] if alone else found._bracketed(above.value).cut(at)
+            found = type(self)(spliced(found.data, edits), self.where)
+            above = found._find(path[:-1])  # noqa: SLF001 - of one class
+        return self._edited([Edit(0, len(self.data), found.data)], path, without(self.value, path))
+
+    def _escaped(self, path: Path, after: Any) -> bool:
+        """Whether what a path lies in is, or becomes, a mapping that only an escape can hold."""
+        around = (look_up(value, path[:-1]) for value in (self.value, after))
+        return len(path) > 1 and any(isinstance(one, dict) and set(one) == {ESCAPE} for one in around)
+
+    def _mapping(self, path: Path) -> dict[Step, Any]:
+        found = self.get(path)
+        return dict(found) if isinstance(found, dict) else {}
+
+    def _inside(self, inline: Inline) -> list[Pair]:
+        depth = len(inline.prefix)
+        return [pair for pair in inline.value.pairs if pair.keys[:depth] == inline.prefix]
+
+    def _find(self, path: Path) -> Spot | None:
+        spot: Spot | None = self.tree.root
+        for step in path:
+            match spot:
+                case Table() if isinstance(step, str):
+                    child = spot.children.get(step)
+                    spot = as_spot(child.value) if isinstance(child, Pair) else child
+                case Inline() if isinstance(step, str):
+                    spot = spot.child(step)
+                case Tables() if isinstance(step, int):
+                    spot = spot.elements[step] if 0 <= step < len(spot.elements) else None
+                case Value() if isinstance(step, int):
+                    spot = as_spot(spot.items[step]) if 0 <= step < len(spot.items) else None
+                case _:
+                    return None
+        return spot
+
+    def _set(self, path: Path, value: Any) -> list[Edit]:
+        if not path:
+            raise self.refusal(path, "it is always a table")
+        spot = self._find(path)
+        if isinstance(spot, Value | Inline):
+            span = spot.span if isinstance(spot, Value) else spot.value.span
+            return [Edit(*span, value_text(value).encode())]
+        key, above = path[-1], self._find(path[:-1])
+        if above is None:
+            return self._set(path[:-1], changed({}, (key,), value))
+        if isinstance(key, int) or not isinstance(above, Table | Inline):
+            raise self.refusal(path, "what it would lie in is not a table")
+        if isinstance(above, Inline):
+            text = f"{_keys_text((*above.prefix, key))} = {value_text(value)}".encode()
+            return self._bracketed(above.value).insert(len(above.value.pairs), lambda _: text)
+        return self._into_table(above, key, value, inline=any(isinstance(step, int) for step in path))
+
+    def _into_table(self, table: Table, key: str, value: Any, *, inline: bool) -> list[Edit]:
+        layout = self._layout
+        if table.made is Made.DOTTED:
+            text = f"{_keys_text((*table.dotted, key))} = {value_text(value)}"
+            last = max((pair for pair in dotted_pairs(table)), key=lambda pair: pair.span)
+            return [layout.line_behind(last.span[1], text, layout.indent(last.span[0]))]
+        if not inline and (is_table(value) or (table.made is Made.ROOT and _tables(value))):
+            return [layout.block(layout.behind(table), _section_lines((*table.path, key), value))]
+        if table.made is Made.BELOW or table.section is None:
+            first = min(sections_of(table), key=lambda section: section.start)
+            lines = [f"[{_keys_text(table.path)}]", f"{key_text(key)} = {value_text(value)}"]
+            return [layout.block(layout.block_start(first), lines)]
+        return [layout.pair(table.section, f"{key_text(key)} = {value_text(value)}")]
+
+    def _remove(self, path: Path) -> list[Edit]:
+        key, above = path[-1], self._find(path[:-1])
+        if isinstance(above, Value) and isinstance(key, int) and key < len(above.items):
+            return self._bracketed(above).cut(key)
+        if isinstance(above, Tables) and isinstance(key, int) and key < len(above.elements):
+            return self._layout.cut(sections_of(above.elements[key]), ())
+        if not isinstance(above, Table) or not isinstance(key, str) or key not in above.children:
+            raise self.refusal(path, "there is nothing")
+        child = above.children[key]
+        alone = len(above.children) == 1
+        pairs, sections = list(dotted_pairs(child)), list(sections_of(child))
+        if alone and above.made is Made.DOTTED and pairs:
+            empty = Edit(*pairs[0].span, f"{_keys_text(above.dotted)} = {{}}".encode())
+            return [empty, *self._layout.cut(sections, pairs[1:])]
+        edits = self._layout.cut(sections, pairs)
+        if alone and above.made is Made.BELOW:
+            header = f"[{_keys_text(above.path)}]".encode() + newline_of(self.data)
+            edits[0] = Edit(edits[0].start, edits[0].end, header)
+        return edits
+
+    def _insert(self, path: Path, value: Any) -> list[Edit]:
+        spot, at = self._find(path[:-1]), int(path[-1])
+        if isinstance(spot, Value) and not spot.inline and spot.listing is not None:
+            return self._bracketed(spot).insert(at, lambda _: value_text(value).encode())
+        if not isinstance(spot, Tables) or not is_table(value):
+            raise self.refusal(path, "it is not a list of such items")
+        lines = _element_lines(spot.path, value)
+        layout = self._layout
+        if at < len(spot.elements):
+            return [layout.block(layout.block_start(_first(spot.elements[at])), lines)]
+        last = max(sections_of(spot.elements[-1]), key=lambda section: section.start)
+        return [layout.block(layout.line_end(last.last), lines)]
+
+    def _move(self, path: Path, to: int) -> list[Edit]:
+        spot, at = self._find(path[:-1]), int(path[-1])
+        if isinstance(spot, Value) and not spot.inline and spot.listing is not None:
+            return self._bracketed(spot).move(at, to)
+        if not isinstance(spot, Tables):
+            raise self.refusal(path, "it is not an item of a list")
+        layout, blocks = self._layout, [sorted(sections_of(one), key=lambda s: s.start) for one in spot.elements]
+        if not layout.contiguous(blocks[at]):
+            raise self.refusal(path, "its tables are split by others")
+        cut = layout.cut(blocks[at], ())
+        text = layout.text_of(blocks[at])
+        where = layout.block_start(blocks[to][0]) if to < at else layout.line_end(blocks[to][-1].last)
+        return [*cut, layout.block(where, text)]
+
+    def _bracketed(self, value: Value) -> Bracketed:
+        if value.listing is None:
+            raise self.refusal((), "it is not a list")
+        pad = b" " if value.inline else b""
+        return Bracketed(self.data, value.listing, Style(newline_of(self.data), pad=pad))
+
+
+def _first(table: Table) -> Section:
+    return min(sections_of(table), key=lambda section: section.start)
+
+
+def _keys_text(keys: tuple[str, ...]) -> str:
+    return ".".join(key_text(key) for key in keys)
+
+
+def _tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(is_table(item) for item in value)
+
+
+def _section_lines(path: tuple[str, ...], value: Any) -> list[str]:
+    """The lines of new tables for a mapping, or for a list of mappings."""
+    if isinstance(value, list):
+        elements = [_element_lines(path, item) for item in value]
+        return [line for at, lines in enumerate(elements) for line in (*([""] if at else []), *lines)]
+    plain = {key: item for key, item in value.items() if not is_table(item)}
+    lines: list[str] = []
+    if plain or len(plain) == len(value):
+        lines.append(f"[{_keys_text(path)}]")
+        lines += [f"{key_text(key)} = {value_text(item)}" for key, item in plain.items()]
+    for key, item in value.items():
+        if key not in plain:
+            lines += [*([""] if lines else []), *_section_lines((*path, key), item)]
+    return lines
+
+
+def _element_lines(path: tuple[str, ...], value: dict[str, Any]) -> list[str]:
+    pairs = [f"{key_text(key)} = {value_text(item)}" for key, item in value.items()]
+    return [f"[[{_keys_text(path)}]]", *pairs]

@@ -1,0 +1,108 @@
+"""JSON values in TOML, exactly, and TOML's text for single values.
+
+TOML has no null. A value it cannot hold is written as a table with the one key `$json`, whose text is the value's
+JSON: `fallback = { "$json" = "null" }`. Types survive: `1`, `1.0` and `true` are three values in TOML too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import Any, Final
+
+from takeback.canonical import parse
+from takeback.errors import InputError
+
+ESCAPE: Final = "$json"
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+_SPECIAL = re.compile(r'["\\\x00-\x1f\x7f]')
+_PLACE = re.compile(r"(.*) \(at (line \d+, column \d+|end of document)\)")
+
+
+def to_toml(plain: Any) -> Any:
+    """A plain JSON value as TOML can hold it."""
+    if isinstance(plain, dict) and set(plain) != {ESCAPE}:
+        return {key: to_toml(item) for key, item in plain.items()}
+    if isinstance(plain, list):
+        return [to_toml(item) for item in plain]
+    if plain is None or isinstance(plain, dict):
+        return {ESCAPE: json.dumps(plain, ensure_ascii=True, allow_nan=False)}
+    return plain
+
+
+def from_toml(raw: Any, where: str) -> Any:
+    """The inverse of `to_toml`; a date or time, which JSON does not have, is named."""
+    if isinstance(raw, dict):
+        if set(raw) == {ESCAPE}:
+            if not isinstance(raw[ESCAPE], str):
+                raise InputError(f"{where}.{ESCAPE}", found=raw[ESCAPE], expected="a text of JSON")
+            return parse(raw[ESCAPE], f"{where}.{ESCAPE}")
+        return {key: from_toml(item, f"{where}.{key}") for key, item in raw.items()}
+    if isinstance(raw, list):
+        return [from_toml(item, f"{where}[{at}]") for at, item in enumerate(raw)]
+    if isinstance(raw, str | bool | int | float):
+        return raw
+    raise InputError(where, found=f"{raw} (a date or time)", expected="a JSON value; put it in quotes")
+
+
+def is_table(plain: Any) -> bool:
+    """Whether a value is a mapping that can have a table of its own."""
+    return isinstance(plain, dict) and set(plain) != {ESCAPE}
+
+
+def load_toml(text: str, where: str) -> dict[str, Any]:
+    """The plain contents of a TOML text, or `InputError` with line and column."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as fault:
+        found = _PLACE.fullmatch(str(fault))
+        message, place = (found[1], _place(found[2], text)) if found else (str(fault), "")
+        spot = f"{where}, {place}" if place else where
+        raise InputError(spot, found=f"malformed TOML ({message})", expected="valid TOML") from None
+    except RecursionError:
+        raise InputError(where, found="deeper nesting than can be read", expected="valid TOML") from None
+    except ValueError as fault:
+        raise InputError(where, found=f"a value that cannot be read ({fault})", expected="valid TOML") from None
+
+
+def _place(told: str, text: str) -> str:
+    if told != "end of document":
+        return told
+    return f"line {text.count(chr(10)) + 1}, column {len(text) - text.rfind(chr(10))}"
+
+
+def key_text(key: str) -> str:
+    """A key as it stands in a document."""
+    return key if _BARE.fullmatch(key) else string_text(key)
+
+
+def string_text(text: str) -> str:
+    """A basic string."""
+    return f'"{_SPECIAL.sub(lambda found: _SHORT.get(found[0], f"{chr(92)}u{ord(found[0]):04X}"), text)}"'
+
+
+def value_text(plain: Any) -> str:
+    """A value on one line, escapes included."""
+    raw = to_toml(plain)
+    return _text(raw)
+
+
+def _text(raw: Any) -> str:
+    match raw:
+        case bool():
+            return "true" if raw else "false"
+        case int():
+            return str(raw)
+        case float():
+            return repr(raw)
+        case str():
+            return string_text(raw)
+        case list():
+            return f"[{', '.join(_text(item) for item in raw)}]"
+        case dict():
+            pairs = ", ".join(f"{key_text(key)} = {_text(item)}" for key, item in raw.items())
+            return f"{{ {pairs} }}" if pairs else "{}"
+        case _:
+            raise InputError("a TOML value", found=raw, expected="a JSON value")

@@ -1,0 +1,86 @@
+"""The manifest of a workspace, `takeback.toml`: which adapter opens it, where each surface and the journal are.
+
+Checked when it is read; a mistake is named with the file, the place in it, what was found, what was expected. A place
+for a surface that is not installed is kept and told, not refused.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from takeback.adapters.directory import split_path
+from takeback.adapters.formats.toml_values import key_text, load_toml, value_text
+from takeback.errors import InputError, UnsafePathError
+
+MANIFEST: Final = "takeback.toml"
+PRIVATE: Final = ".takeback"
+VERSION: Final = 1
+
+
+class Workspace(BaseModel):
+    """Identity, adapter and journal of a workspace."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    version: int = VERSION
+    id: str
+    adapter: str = "workspace"
+    journal: str = f"{PRIVATE}/journal.db"
+
+
+class Manifest(BaseModel):
+    """A whole manifest; `surfaces` says where each lives, relative to the workspace."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    workspace: Workspace
+    surfaces: dict[str, str] = Field(default_factory=dict)
+
+
+def read_manifest(data: bytes, where: str) -> Manifest:
+    """The manifest in a file's bytes, or `InputError` naming the place of the mistake."""
+    try:
+        raw = load_toml(data.decode().removeprefix("\ufeff"), where)
+        manifest = Manifest.model_validate(raw)
+    except UnicodeDecodeError:
+        raise InputError(where, found="bytes that are not UTF-8", expected="UTF-8 text") from None
+    except ValidationError as fault:
+        first = fault.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        found = f"{first['input']!r}" if first["type"] != "missing" else "nothing"
+        expected = "no such key" if first["type"] == "extra_forbidden" else _expected(place, first["msg"])
+        raise InputError(f"{where}: {place}", found=found, expected=expected) from None
+    if manifest.workspace.version != VERSION:
+        raise InputError(f"{where}: workspace.version", found=manifest.workspace.version, expected=f"{VERSION}")
+    check_places(manifest.surfaces, where)
+    return manifest
+
+
+def write_manifest(manifest: Manifest) -> bytes:
+    """A fresh manifest with an explanation in it."""
+    lines = ["# A Takeback workspace. Paths are relative to this file."]
+    for name, part in (("workspace", manifest.workspace.model_dump()), ("surfaces", manifest.surfaces)):
+        lines += [f"[{name}]", *(f"{key_text(key)} = {value_text(value)}" for key, value in part.items()), ""]
+    return "\n".join(lines).encode()
+
+
+def _expected(place: str, message: str) -> str:
+    return "a text" if message.startswith("Input should be a valid string") else f"{place} ({message})"
+
+
+def check_places(surfaces: dict[str, str], where: str) -> None:
+    """Places are safe, and no two of them overlap."""
+    taken: dict[tuple[str, ...], str] = {(MANIFEST,): "the manifest", (PRIVATE,): "Takeback's own directory"}
+    for name, place in surfaces.items():
+        spot = f"{where}: surfaces.{name}"
+        try:
+            parts = split_path(place)
+        except UnsafePathError as fault:
+            raise InputError(spot, found=place, expected=f"a path inside the workspace ({fault.message})") from None
+        for other, owner in taken.items():
+            short = min(len(parts), len(other))
+            if parts[:short] == other[:short]:
+                raise InputError(spot, found=f"{place}, which is or contains {owner}", expected="a place of its own")
+        taken[parts] = f"surfaces.{name}"

@@ -1,0 +1,60 @@
+"""The simplest harness: a state in memory. Its journal may be durable all the same, and outlive the process."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from takeback.adapters.directory import Directory
+from takeback.adapters.manifest import Manifest
+from takeback.harness.adapter import Reading
+from takeback.harness.harness import Harness, Verifier
+from takeback.journal import open_journal
+from takeback.state import SURFACES, State
+from takeback.state.installed import install_surfaces
+from takeback.verify import verify
+
+
+class MemoryAdapter:
+    """A state in memory: what the journal says, unless someone has edited it."""
+
+    name = "memory"
+
+    def __init__(self) -> None:
+        self._edited: State | None = None
+
+    @property
+    def surfaces(self) -> frozenset[str]:
+        """All of them."""
+        return frozenset(SURFACES)
+
+    def edit(self, state: State) -> None:
+        """Change the state behind the harness's back."""
+        self._edited = state
+
+    def read(self, known: State) -> Reading:
+        """The state as it is."""
+        return Reading(known if self._edited is None else self._edited)
+
+    def write(self, before: State, after: State) -> None:
+        """Forget edits: the harness has taken them into account."""
+        del before, after
+        self._edited = None
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def open_adapter(directory: Directory, manifest: Manifest, *, hold: bool) -> MemoryAdapter:
+    """The adapter of a directory that holds nothing but a manifest and a journal."""
+    del manifest, hold
+    directory.close()
+    return MemoryAdapter()
+
+
+def open_memory(
+    state: State | None = None, *, journal: str | PathLike[str] = ":memory:", verifier: Verifier = verify
+) -> Harness:
+    """A harness over `state`, or over what a journal that was begun before says."""
+    install_surfaces()
+    store = open_journal(journal)
+    return Harness(MemoryAdapter(), store, verifier=verifier, start=State() if state is None else state)

@@ -1,0 +1,259 @@
+"""Puts files in place so that nobody's work is lost: nothing is overwritten that was not looked at.
+
+A new file is written aside, synced, and swapped with the old one in one step; what came out of the swap is looked
+at, and if it is not what was expected it is swapped back. It stays beside the new file until the change is settled,
+so that rolling back is renaming and needs no space. Where names cannot be swapped, a link takes the old file aside.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from takeback.adapters.directory import READ_FLAGS, Directory, split_path
+from takeback.adapters.exchange import swap, take_name
+from takeback.errors import ChangedMeanwhile, HarnessError, UnsafePathError
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, same_file
+from takeback.journal.failpoint import failpoint
+
+OLD = ".edited-meanwhile"
+"""Ending of the name under which an edit is kept that came too late to be noticed."""
+Traits = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What one change put in place and what it keeps of what was there."""
+
+    change: FileChange
+    aside: str | None = None
+    """The name that the file has which was replaced or removed."""
+    far: bool = False
+    """Whether it lies at the top, and not beside: its own directory may go with it."""
+    old: Traits | None = None
+    new: Traits | None = None
+
+
+class FilePlace:
+    """The files of one directory."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+
+    @property
+    def root(self) -> Path:
+        """The directory."""
+        return self._directory.root
+
+    def look(self, path: str) -> Image | None:
+        """What is at a path now."""
+        return self._directory.look(path)
+
+    def put(self, change: FileChange) -> Kept:
+        """Make one change, if the file still is what it was before."""
+        with self._at(change.path, "write") as (parent, name):
+            match change.before, change.after:
+                case _, DirectoryImage():
+                    return self._make_directory(parent, name, change)
+                case DirectoryImage(), None:
+                    return self._remove_directory(parent, name, change)
+                case _, FileImage():
+                    return self._write(parent, name, change, change.after)
+                case _:
+                    return self._remove(parent, name, change)
+
+    def take_back(self, kept: Kept) -> None:
+        """Put back what was there, unless someone has changed the file since."""
+        with self._at(kept.change.path, "put back") as (parent, name):
+            if isinstance(kept.change.after, DirectoryImage):
+                if kept.new is not None:
+                    _remove_empty(parent, name)
+            elif isinstance(kept.change.before, DirectoryImage):
+                self._directory.make_in(parent, name, kept.change.before.mode)
+            elif kept.new is not None and _traits(parent, name) != kept.new:
+                if kept.aside is not None:
+                    self._let_go(self._keeper(parent, kept), kept.aside, kept.old, name)
+            elif kept.aside is None:
+                os.unlink(name, dir_fd=parent)
+            elif kept.new is None:
+                take_name(self._keeper(parent, kept), kept.aside, parent, name)
+            else:
+                _bring_back(parent, kept.aside, name, kept.new)
+            os.fsync(parent)
+
+    def unchanged(self, kept: Kept) -> bool:
+        """Whether the file that was replaced still is what it was."""
+        if kept.aside is None:
+            return True
+        if kept.far:
+            return _traits(self._directory.descriptor, kept.aside) == kept.old
+        with self._at(kept.change.path, "look at") as (parent, _):
+            return _traits(parent, kept.aside) == kept.old
+
+    def _keeper(self, parent: int, kept: Kept) -> int:
+        return self._directory.descriptor if kept.far else parent
+
+    def settle(self, kept: Kept) -> str | None:
+        """Let go of the file that was replaced; keep it if someone wrote to it meanwhile."""
+        if kept.aside is None:
+            return None
+        if kept.far:
+            return self._let_go(self._directory.descriptor, kept.aside, kept.old, kept.change.path.rpartition("/")[2])
+        with self._at(kept.change.path, "settle") as (parent, name):
+            late = self._let_go(parent, kept.aside, kept.old, name)
+            return None if late is None else kept.change.path.removesuffix(name) + late
+
+    @staticmethod
+    def _let_go(parent: int, aside: str, old: Traits | None, name: str) -> str | None:
+        if _traits(parent, aside) != old:
+            return _keep_edit(parent, aside, name)
+        Directory.discard(parent, aside)
+        failpoint("file.settled")
+        return None
+
+    def _write(self, parent: int, name: str, change: FileChange, image: FileImage) -> Kept:
+        status = Directory.status(parent, name)
+        there = self._expected(parent, name, change)
+        mode = image.mode
+        if isinstance(there, FileImage) and isinstance(change.before, FileImage) and change.before.mode == mode:
+            mode = there.mode
+        aside = self._directory.temporary(parent, FileImage(image.content, mode), like=status)
+        try:
+            new = _traits(parent, aside)
+            if there is None:
+                take_name(parent, aside, parent, name)
+                failpoint("file.renamed")
+                os.fsync(parent)
+                return Kept(change, new=new)
+            aside = _exchange(parent, aside, name, self._directory.temporary_name())
+        except FileExistsError:
+            Directory.discard(parent, aside)
+            raise self._changed(change.path) from None
+        except BaseException:
+            Directory.discard(parent, aside)
+            raise
+        failpoint("file.renamed")
+        if not same_file(self._image(parent, aside), change.before):
+            _bring_back(parent, aside, name, new)
+            raise self._changed(change.path)
+        os.fsync(parent)
+        return Kept(change, aside, far=False, old=_traits(parent, aside), new=new)
+
+    def _remove(self, parent: int, name: str, change: FileChange) -> Kept:
+        if self._expected(parent, name, change) is None:
+            return Kept(change)
+        aside, top = self._directory.temporary_name(), self._directory.descriptor
+        far = True
+        try:
+            os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=top)
+        except OSError:
+            far = False
+            os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=parent)
+        failpoint("file.removed")
+        keeper = top if far else parent
+        if not same_file(self._image(keeper, aside), change.before):
+            take_name(keeper, aside, parent, name)
+            raise self._changed(change.path)
+        os.fsync(parent)
+        return Kept(change, aside, far=far, old=_traits(keeper, aside))
+
+    def _make_directory(self, parent: int, name: str, change: FileChange) -> Kept:
+        mode = change.after.mode if isinstance(change.after, DirectoryImage) else 0o755
+        made = self._directory.make_in(parent, name, mode)
+        return Kept(change, new=_traits(parent, name) if made else None)
+
+    def _remove_directory(self, parent: int, name: str, change: FileChange) -> Kept:
+        if _remove_empty(parent, name):
+            failpoint("directory.removed")
+            os.fsync(parent)
+        return Kept(change)
+
+    def _expected(self, parent: int, name: str, change: FileChange) -> Image | None:
+        there = self._image(parent, name)
+        if not same_file(there, change.before):
+            raise self._changed(change.path)
+        return there
+
+    @staticmethod
+    def _image(parent: int, name: str) -> Image | None:
+        """What has a name, read from its descriptor."""
+        try:
+            fd = os.open(name, READ_FLAGS, dir_fd=parent)
+        except FileNotFoundError:
+            return None
+        try:
+            status = os.fstat(fd)
+            if stat.S_ISDIR(status.st_mode):
+                return DirectoryImage(stat.S_IMODE(status.st_mode))
+            if not stat.S_ISREG(status.st_mode):
+                raise UnsafePathError(f"{name} is not a regular file")
+            with open(fd, "rb", closefd=False) as file:
+                return FileImage(file.read(), stat.S_IMODE(status.st_mode))
+        finally:
+            os.close(fd)
+
+    def _changed(self, path: str) -> ChangedMeanwhile:
+        return ChangedMeanwhile(f"{self._directory.root / path} was changed by someone else just now")
+
+    @contextmanager
+    def _at(self, path: str, verb: str) -> Iterator[tuple[int, str]]:
+        parts = split_path(path)
+        with self._directory.faults(verb, path), self._directory.parent(parts) as parent:
+            if parent is None:
+                raise HarnessError(f"cannot {verb} {self._directory.root / path}: its directory is not there")
+            try:
+                yield parent, parts[-1]
+            except IsADirectoryError:
+                raise UnsafePathError(f"{self._directory.root / path} is a directory") from None
+
+
+def _exchange(parent: int, new: str, name: str, spare: str) -> str:
+    """Put a new file in another's place; the name the other has now."""
+    if swap(parent, new, name):
+        return new
+    os.link(name, spare, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
+    os.rename(new, name, src_dir_fd=parent, dst_dir_fd=parent)
+    return spare
+
+
+def _bring_back(parent: int, aside: str, name: str, new: Traits | None) -> None:
+    """Put a file back in its place; what we had put there goes, unless someone wrote to it at this very moment."""
+    if not swap(parent, aside, name):
+        os.rename(aside, name, src_dir_fd=parent, dst_dir_fd=parent)
+    elif _traits(parent, aside) == new:
+        os.unlink(aside, dir_fd=parent)
+    else:
+        _keep_edit(parent, aside, name)
+
+
+def _keep_edit(parent: int, aside: str, name: str) -> str:
+    """Keep an edit that came at the wrong moment, under a name that says so; returns the name."""
+    kept = name + OLD
+    with suppress(FileExistsError):
+        take_name(parent, aside, parent, kept)
+        return kept
+    kept = f"{name}{OLD}-{aside[-16:]}"
+    take_name(parent, aside, parent, kept)
+    return kept
+
+
+def _traits(parent: int, name: str) -> Traits | None:
+    """What changes when someone writes to a file, but not when it is renamed."""
+    status = Directory.status(parent, name)
+    return None if status is None else (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _remove_empty(parent: int, name: str) -> bool:
+    """Remove a directory if it is there and empty."""
+    try:
+        os.rmdir(name, dir_fd=parent)
+    except OSError as error:
+        if error.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT}:
+            return False
+        raise
+    return True

@@ -1,0 +1,51 @@
+"""Which adapters there are: those of this package and those that other packages bring.
+
+An adapter is found by name through the entry point group `takeback.adapters`; the entry point names an object with
+`open`. Nothing is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Final, Protocol, cast
+
+from takeback.adapters.directory import Directory
+from takeback.adapters.manifest import Manifest
+from takeback.errors import InputError
+from takeback.harness.adapter import Adapter
+
+GROUP: Final = "takeback.adapters"
+BUILT_IN: Final = {
+    "memory": "takeback.adapters.memory:open_adapter",
+    "workspace": "takeback.adapters.workspace:open_adapter",
+}
+"""As in this package's own metadata, for a source tree that is not installed."""
+
+
+class OpenAdapter(Protocol):
+    """How an adapter is made for a directory with a manifest; it takes over the directory and closes it."""
+
+    def __call__(self, directory: Directory, manifest: Manifest, *, hold: bool) -> Adapter:
+        """The adapter; with `hold` it keeps what only a process can hold."""
+
+
+def adapter_names() -> tuple[str, ...]:
+    """The names of all adapters, in order."""
+    return tuple(sorted({*BUILT_IN, *(point.name for point in entry_points(group=GROUP))}))
+
+
+def adapter_named(name: str, where: str) -> OpenAdapter:
+    """How to open the adapter with a name, or `InputError` naming those there are."""
+    for point in entry_points(group=GROUP, name=name):
+        return cast("OpenAdapter", point.load())
+    if name not in BUILT_IN:
+        raise InputError(
+            where,
+            found=f"the adapter {name!r}",
+            expected=f"one of {', '.join(adapter_names())}",
+            hint="install the package that brings it; nothing was changed",
+        )
+    module, _, attribute = BUILT_IN[name].partition(":")
+    found: Any = getattr(import_module(module), attribute)
+    return cast("OpenAdapter", found)

@@ -1,0 +1,179 @@
+"""A workspace: a directory whose files are the harness, in Takeback's own layout.
+
+Config, routing, middleware and listeners are TOML files that people edit; prompts are Markdown, tools JSON,
+sandboxed files themselves; sockets are real. `surfaces` says where each lives; a surface from outside gets a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import PurePosixPath
+from typing import Any
+
+from takeback.adapters.directory import Directory
+from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, check_places
+from takeback.adapters.place import FilePlace
+from takeback.adapters.sockets import Sockets
+from takeback.adapters.workspace.storage import Storage
+from takeback.adapters.workspace.surfaces import HELD, storages
+from takeback.errors import CannotSplice, HarnessError
+from takeback.harness.adapter import Reading, Unsayable
+from takeback.harness.images import FileChange, FileImage, Image
+from takeback.state import SURFACES, State
+
+HEAD = f"{PRIVATE}/HEAD"
+"""How far the journal has come, noted apart from it: tells when the journal was cut or replaced by an old copy."""
+NOTED = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})\n")
+
+
+class WorkspaceAdapter:
+    """The files of one directory, and the sockets of this process."""
+
+    name = "workspace"
+
+    def __init__(self, directory: Directory, manifest: Manifest, *, hold: bool) -> None:
+        self._directory = directory
+        self._storages = {storage.name: storage for storage in storages()}
+        self.places = {name: manifest.surfaces.get(name, storage.default) for name, storage in self._storages.items()}
+        self._missing = tuple(
+            f"the surface {name!r} is not installed: {place} is left alone"
+            for name, place in manifest.surfaces.items()
+            if name not in SURFACES
+        )
+        check_places(manifest.surfaces | self.places, str(directory.root / MANIFEST))
+        self._images: dict[str, FileImage | None] = {}
+        self._leftovers: tuple[str, ...] = ()
+        self._place = FilePlace(directory)
+        self.sockets = Sockets(hold=hold)
+
+    @property
+    def surfaces(self) -> frozenset[str]:
+        """Every surface that is installed."""
+        return frozenset({*self._storages, *(HELD & SURFACES.keys())})
+
+    @property
+    def place(self) -> FilePlace:
+        """Where the files are put."""
+        return self._place
+
+    def read(self, known: State) -> Reading:
+        """What the files say; `known` itself if that is the same."""
+        changed: dict[str, Any] = {}
+        images: dict[str, FileImage | None] = {}
+        broken: list[Any] = []
+        strange: list[str] = [*self._missing]
+        self._directory.met.clear()
+        for name, storage in self._storages.items():
+            part = storage.read(self._directory, self.places[name], known.part(name))
+            images |= part.images
+            broken += part.broken
+            strange += part.strange
+            if part.value is not known.part(name):
+                changed[name] = part.value
+        self._images = images
+        beside = dict.fromkeys(("", PRIVATE, *(_above(place) for place in self.places.values())))
+        flat = [path for place in beside for path in self._directory.own_temporaries(place)]
+        self._leftovers = tuple(dict.fromkeys((*flat, *self._directory.met)))
+        state = State.of({**known.parts, **changed}) if changed else known
+        return Reading(state, tuple(broken), tuple(strange))
+
+    def render(self, before: State, after: State) -> tuple[FileChange, ...] | Unsayable:
+        """The files of surfaces that differ."""
+        changes: list[FileChange] = []
+        for name, storage in self._storages.items():
+            one, two = before.part(name), after.part(name)
+            if one is two:
+                continue
+            place = self.places[name]
+            try:
+                changes += storage.render(self._directory, place, self._images, one, two)
+            except CannotSplice as fault:
+                return Unsayable(place, str(fault))
+        return tuple(changes)
+
+    def touched(self, before: State, after: State) -> tuple[str, ...]:
+        """The files in which two states differ."""
+        return tuple(
+            path
+            for name, storage in self._storages.items()
+            if before.part(name) is not after.part(name)
+            for path in storage.touched(self.places[name], before.part(name), after.part(name))
+        )
+
+    def means(self, path: str, image: Image | None, state: State) -> bool:
+        """Whether a file with this image would say what the state says."""
+        storage = self._storage_at(path)
+        if storage is None:
+            return False
+        return storage.means(self.places[storage.name], path, image, state.part(storage.name))
+
+    def _storage_at(self, path: str) -> Storage | None:
+        for name, place in self.places.items():
+            if path == place or path.startswith(f"{place}/"):
+                return self._storages[name]
+        return None
+
+    def remembered(self) -> Iterable[tuple[str, FileImage]]:
+        """Documents, prompts and tools as last read."""
+        return ((path, image) for path, image in self._images.items() if image is not None)
+
+    def image(self, path: str) -> Image | None:
+        """A file as it is now."""
+        return self._directory.look(path)
+
+    def owns(self, path: str) -> bool:
+        """Whether a path lies where a surface does."""
+        return self._storage_at(path) is not None
+
+    def beginnings(self) -> tuple[FileChange, ...]:
+        """What a fresh workspace has in the place of each surface."""
+        return tuple(storage.beginning(self.places[name]) for name, storage in self._storages.items())
+
+    def prepare(self, before: State, after: State) -> str | None:
+        """Take the sockets the change needs, or say why they are unavailable."""
+        return self.sockets.prepare(before.part("resources"), after.part("resources"))
+
+    def hold(self, state: State) -> None:
+        """Listen on what a state says, and on nothing else."""
+        self.sockets.sync(state.part("resources"))
+
+    def problems(self) -> tuple[str, ...]:
+        """Sockets that are unavailable."""
+        return tuple(self.sockets.problems.values())
+
+    def leftovers(self) -> tuple[str, ...]:
+        """Temporary files that a killed process of this workspace left, as last seen."""
+        return self._leftovers
+
+    def sweep(self) -> tuple[str, ...]:
+        """Remove them."""
+        removed, self._leftovers = self._leftovers, ()
+        for path in removed:
+            parts = tuple(path.split("/"))
+            with self._directory.faults("remove", path), self._directory.parent(parts) as parent:
+                if parent is not None:
+                    Directory.discard(parent, parts[-1])
+        return removed
+
+    def note(self, seq: int, digest: str) -> None:
+        """Remember in a small file; not synced, since it may lag behind but never runs ahead."""
+        with suppress(HarnessError):
+            self._directory.write(HEAD, FileImage(f"{seq} {digest}\n".encode(), 0o600), sync=False)
+
+    def noted(self) -> tuple[int, str] | None:
+        """What the small file says; None if there is none or a failing machine spoilt it. A link is refused."""
+        image = self._directory.read(HEAD)
+        found = None if image is None else NOTED.fullmatch(image.content)
+        return None if found is None else (int(found[1]), found[2].decode())
+
+    def close(self) -> None:
+        """Let the sockets and the directory go."""
+        self.sockets.close()
+        self._directory.close()
+
+
+def _above(place: str) -> str:
+    above = str(PurePosixPath(place).parent)
+    return "" if above == "." else above

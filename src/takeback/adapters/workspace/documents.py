@@ -1,0 +1,228 @@
+"""Surfaces that live in one document each: config, routing, middleware, listeners in TOML, others in JSON.
+
+Reading gives the surface's value; rendering splices the document so that everything that did not change stays as it
+is. In `routing.toml` a model that is explicitly disabled (null) is `false`. In `middleware.toml` and
+`listeners.toml` the order of the tables is the order of the chain. A surface from outside that says nothing about
+its storage is kept as the JSON it reads and writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from takeback.adapters.directory import Directory
+from takeback.adapters.formats.document import Document, Path, patch, reorder, transform
+from takeback.adapters.formats.json_text import JsonDocument
+from takeback.adapters.formats.toml_text import TomlDocument
+from takeback.adapters.workspace.storage import Part, Storage, broken, missing_directories
+from takeback.canonical import encode
+from takeback.errors import CannotSplice, HarnessError, InputError
+from takeback.harness.images import FileChange, FileImage, Image
+
+KEPT = 3
+DEFAULTS = {"priority": 100, "options": {}}
+
+
+class DocumentStorage(Storage):
+    """One document. `heading` is what a fresh one says."""
+
+    def __init__(
+        self, surface: str, default: str, heading: str, document: Callable[[bytes, str], Document] = TomlDocument
+    ) -> None:
+        super().__init__(surface, default)
+        self.heading = heading
+        self._open = document
+        self._documents: dict[bytes, Document] = {}
+        self._last: tuple[bytes, Any] | None = None
+
+    def beginning(self, place: str) -> FileChange:
+        """A file with the heading."""
+        return FileChange(place, None, FileImage(self.heading.encode()))
+
+    def read(self, directory: Directory, place: str, known: Any) -> Part:
+        """The document's value; elements that `known` has keep their places."""
+        try:
+            image = directory.read(place)
+        except HarnessError as fault:
+            return Part(known, {}, [broken(place, InputError(place, found=fault.message, expected="a file"))])
+        part = Part(known, {place: image})
+        content = self.heading.encode() if image is None else image.content
+        if self._last is not None and self._last[0] is content and self._last[1] is known:
+            return part
+        try:
+            part.value = self.value(content, str(directory.root / place), known)
+        except InputError as fault:
+            part.broken.append(broken(place, fault))
+            return part
+        if self.same(known, part.value):
+            part.value = known
+            self._last = (content, known)
+        return part
+
+    def value(self, content: bytes, where: str, known: Any) -> Any:
+        """The surface's value in some bytes, or `InputError`."""
+        raw = self.decode(self._document(content, where).value, where)
+        return self.surface.placed(self.surface.read(raw, where), known)
+
+    def _document(self, content: bytes, where: str) -> Document:
+        """The document in some bytes; the last few are kept, since a change reads what it just wrote."""
+        found = self._documents.get(content)
+        if found is None or found.where != where:
+            found = self._open(content, where)
+            self._keep(found)
+        return found
+
+    def _keep(self, document: Document) -> None:
+        self._documents[document.data] = document
+        while len(self._documents) > KEPT:
+            del self._documents[next(iter(self._documents))]
+
+    def touched(self, place: str, before: Any, after: Any) -> Iterator[str]:
+        """The document, if anything differs."""
+        if not self.same(before, after):
+            yield place
+
+    def render(
+        self, directory: Directory, place: str, images: dict[str, FileImage | None], before: Any, after: Any
+    ) -> Iterator[FileChange]:
+        """The document edited in place."""
+        image = images.get(place)
+        where = str(directory.root / place)
+        data = self.heading.encode() if image is None else image.content
+        document = self.edit(self._document(data, where), self.encode(before), self.encode(after))
+        self._keep(document)
+        edited = document.data
+        if not self.same(self.value(edited, where, after), after):
+            raise CannotSplice("the edit would not say what it should", where=where)
+        if edited != data or image is None:
+            yield from missing_directories(directory, place)
+            yield FileChange(place, image, FileImage(edited, 0o644 if image is None else image.mode))
+
+    def means(self, place: str, path: str, image: Image | None, value: Any) -> bool:
+        """Whether the document says what the value says."""
+        if path != place or not isinstance(image, FileImage | None):
+            return False
+        try:
+            content = self.heading.encode() if image is None else image.content
+            return self.same(self.value(content, place, value), value)
+        except InputError:
+            return False
+
+    def decode(self, raw: Any, where: str) -> Any:
+        """The surface's JSON from what the document holds."""
+        del where
+        return raw
+
+    def encode(self, value: Any) -> Any:
+        """What the document should hold."""
+        return self.surface.write(value)
+
+    def edit(self, document: Document, before: Any, after: Any) -> Document:
+        """The document with only what differs changed."""
+        return patch(document, before, after)
+
+
+class RoutingStorage(DocumentStorage):
+    """Key = model, or `false` for one that is explicitly disabled."""
+
+    def decode(self, raw: Any, where: str) -> Any:
+        """False is null."""
+        for key, value in raw.items():
+            if value is True:
+                raise InputError(f"{where}: {key}", found=True, expected="a model's name, or false to disable it")
+        return {key: None if value is False else value for key, value in raw.items()}
+
+    def encode(self, value: Any) -> Any:
+        """Null is false."""
+        return {key: False if model is None else model for key, model in self.surface.write(value).items()}
+
+
+class TablesStorage(DocumentStorage):
+    """`[[name]]` tables in the order of one chain, or of one chain per event."""
+
+    def __init__(self, surface: str, default: str, heading: str, table: str, *, events: bool = False) -> None:
+        super().__init__(surface, default, heading)
+        self._table = table
+        self._events = events
+
+    def decode(self, raw: Any, where: str) -> Any:
+        """The tables, in order; by event where they have one."""
+        _only(raw, self._table, where)
+        tables = raw.get(self._table, [])
+        if not self._events:
+            return tables
+        events: dict[str, list[Any]] = {}
+        for at, table in enumerate(tables):
+            if not isinstance(table, dict) or not isinstance(table.get("event"), str):
+                raise InputError(f"{where}: {self._table}[{at}]", found=table, expected="a table with an event")
+            record = {key: value for key, value in table.items() if key != "event"}
+            events.setdefault(table["event"], []).append(record)
+        return events
+
+    def encode(self, value: Any) -> Any:
+        """The records as tables."""
+        plain = self.surface.write(value)
+        if not self._events:
+            return plain
+        return [{"event": event, **record} for event in sorted(plain) for record in plain[event]]
+
+    def edit(self, document: Document, before: Any, after: Any) -> Document:
+        """Take out, put in, move and edit whole tables; those of an event stand where the event first does."""
+        path: Path = (self._table,)
+        old = {_identity(table): table for table in before}
+        new = {_identity(table): table for table in self._ordered(document, after)}
+        present = [_identity(table) for table in self._present(document)]
+        gone = [name for name in present if name not in new]
+        if len(gone) == len(present) and present:
+            document, present = document.remove(path), []
+        for name in gone if present else ():
+            document = document.remove((*path, present.index(name)))
+            present.remove(name)
+        fresh = [_brief(new[name]) for name in new] if not present else []
+        if fresh:
+            return transform(document, fresh, path)
+        staying = [name for name in new if name in present]
+        document = reorder(document, path, [present.index(name) for name in staying])
+        for at, (name, table) in enumerate(new.items()):
+            if name not in present:
+                document = document.insert((*path, at), _brief(table))
+            else:
+                document = patch(document, old[name], table, (*path, at))
+        return document
+
+    def _present(self, document: Document) -> list[Any]:
+        found = document.get((self._table,))
+        return found if isinstance(found, list) else []
+
+    def _ordered(self, document: Document, tables: list[Any]) -> list[Any]:
+        """Tables in the order to write them: events in the order they first appear in the document."""
+        if not self._events:
+            return tables
+        events = dict.fromkeys(table["event"] for table in (*self._present(document), *tables))
+        return [table for event in events for table in tables if table["event"] == event]
+
+
+class JsonStorage(DocumentStorage):
+    """Any surface, as the JSON it reads and writes."""
+
+    def __init__(self, surface: str, default: str = "") -> None:
+        super().__init__(surface, default or f"{surface}.json", "", JsonDocument)
+        self.heading = encode(self.surface.write(self.surface.empty)) + "\n"
+
+
+def _identity(table: Any) -> tuple[str, str]:
+    return table.get("event", ""), table["id"]
+
+
+def _brief(table: dict[str, Any]) -> dict[str, Any]:
+    """A record without what is the default anyway."""
+    return {key: value for key, value in table.items() if key not in DEFAULTS or value != DEFAULTS[key]}
+
+
+def _only(raw: dict[str, Any], name: str, where: str) -> None:
+    other = next((key for key in raw if key != name), None)
+    if other is not None:
+        raise InputError(f"{where}: {other}", found=f"the key {other!r}", expected=f"only [[{name}]] tables")
+    if not isinstance(raw.get(name, []), list):
+        raise InputError(f"{where}: {name}", found=raw[name], expected=f"[[{name}]] tables")

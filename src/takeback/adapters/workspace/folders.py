@@ -1,0 +1,317 @@
+"""Surfaces that live in a folder each: prompts, tools, and sandboxed files.
+
+A prompt is a Markdown file, exactly its text; a tool is a JSON file, spliced when it changes; a sandboxed file is
+itself, with its permission bits. Names that cannot be file names are percent-encoded. What is not one of ours (a
+link, a file with another ending, a name that is not UTF-8) is left alone and told.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote, unquote
+
+from takeback.adapters.directory import MAX_NAME, Directory, Found
+from takeback.adapters.formats.document import patch
+from takeback.adapters.formats.json_text import JsonDocument
+from takeback.adapters.workspace.storage import Part, Storage, broken, decode_text, missing_directories
+from takeback.errors import CannotSplice, HarnessError, InputError
+from takeback.harness.adapter import Broken
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
+from takeback.state import ABSENT, PMap, tree
+from takeback.state.file import File
+from takeback.state.parts import is_part
+
+READABLE = " -_.()@+,="
+PERMISSIONS = 0o777
+
+
+class FolderStorage(Storage):
+    """A folder."""
+
+    def beginning(self, place: str) -> FileChange:
+        """An empty folder."""
+        return FileChange(place, None, DirectoryImage())
+
+
+class NamedStorage(FolderStorage):
+    """One file per name."""
+
+    def __init__(self, surface: str, default: str, ending: str) -> None:
+        super().__init__(surface, default)
+        self.ending = ending
+        self._decoded: dict[str, tuple[bytes, Any]] = {}
+
+    def read(self, directory: Directory, place: str, known: PMap) -> Part:
+        """Every file with the ending."""
+        part = Part(known)
+        contents: dict[str, Any] = {}
+        for found in directory.walk(place, wanted=lambda path: self._name(path, place) is not None, deep=False):
+            name = self._name(found.path, place)
+            if found.kind == "unreadable":
+                part.broken.append(unreadable(directory, found))
+                self._keep(contents, known, name, found.path, place)
+            elif name is None or found.image is None:
+                reason = found.reason or f"it is not a {self.ending} file of this directory; left alone"
+                part.strange.append(f"{found.path}: {reason}")
+            else:
+                part.images[found.path] = found.image
+                try:
+                    contents[name] = self._content(name, found.path, found.image, directory)
+                except InputError as fault:
+                    part.broken.append(broken(found.path, fault))
+                    self._keep(contents, known, name, found.path, place)
+        value = self.surface.placed(PMap(contents), known)
+        part.value = known if self.same(known, value) else value
+        return part
+
+    @staticmethod
+    def _keep(contents: dict[str, Any], known: PMap, name: str | None, path: str, place: str) -> None:
+        """Let what is known stand for what cannot be read."""
+        if path == place:
+            contents.update(known.items())
+        elif name is not None and name in known:
+            contents[name] = known[name]
+
+    def _content(self, name: str, path: str, image: FileImage, directory: Directory) -> Any:
+        seen = self._decoded.get(path)
+        if seen is not None and seen[0] is image.content:
+            return seen[1]
+        content = self._read_content(name, image.content, str(directory.root / path))
+        self._decoded[path] = (image.content, content)
+        return content
+
+    def _read_content(self, name: str, raw: bytes, where: str) -> Any:
+        whole = self.surface.read({name: self.decode(raw, where)}, where)
+        return whole[name]
+
+    def touched(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
+        """The files of names that differ."""
+        return (f"{place}/{file_name(name, self.ending)}" for name in self._differing(before, after))
+
+    def _differing(self, before: PMap, after: PMap) -> dict[str, None]:
+        return dict.fromkeys(path[0] for path in self.surface.differing(before, after))
+
+    def render(
+        self, directory: Directory, place: str, images: dict[str, FileImage | None], before: PMap, after: PMap
+    ) -> Iterator[FileChange]:
+        """Write and remove the files of names that differ; permission bits stay."""
+        for number, name in enumerate(self._differing(before, after)):
+            path = f"{place}/{file_name(name, self.ending)}"
+            old, new, image = before.get(name, ABSENT), after.get(name, ABSENT), images.get(path)
+            if number == 0:
+                yield from missing_directories(directory, path)
+            if new is ABSENT:
+                yield FileChange(path, image, None)
+                continue
+            where = str(directory.root / path)
+            data = self.encode(name, old if image is not None else ABSENT, new, image, where)
+            if not self._holds(name, data, where, new):
+                raise CannotSplice("the edit would not say what it should", where=where)
+            yield FileChange(path, image, FileImage(data, 0o644 if image is None else image.mode))
+
+    def means(self, place: str, path: str, image: Image | None, value: PMap) -> bool:
+        """Whether the file holds what is under its name."""
+        name = self._name(path, place)
+        if name is None or not isinstance(image, FileImage | None):
+            return False
+        content = value.get(name, ABSENT)
+        if image is None or content is ABSENT:
+            return image is None and content is ABSENT
+        try:
+            return self._holds(name, image.content, path, content)
+        except InputError:
+            return False
+
+    def _holds(self, name: str, data: bytes, where: str, content: Any) -> bool:
+        """Whether a file with these bytes says what a content says."""
+        known = PMap({name: content})
+        return self.same(known, self.surface.placed(PMap({name: self._read_content(name, data, where)}), known))
+
+    def _name(self, path: str, place: str) -> str | None:
+        file = path[len(place) + 1 :]
+        name = unquote(file.removesuffix(self.ending), errors="strict") if _decodable(file) else ""
+        return name if file.endswith(self.ending) and name and file_name(name, self.ending) == file else None
+
+    @abstractmethod
+    def encode(self, name: str, before: Any, after: Any, image: FileImage | None, where: str) -> bytes:
+        """A content as the file holds it; where one is there already, with what differs edited."""
+
+    @abstractmethod
+    def decode(self, raw: bytes, where: str) -> Any:
+        """The content's JSON from the file."""
+
+
+class TextStorage(NamedStorage):
+    """A text per file."""
+
+    def encode(self, name: str, before: Any, after: Any, image: FileImage | None, where: str) -> bytes:
+        """The text."""
+        del before, image, where
+        return str(self.surface.write(PMap({name: after}))[name]).encode()
+
+    def decode(self, raw: bytes, where: str) -> str:
+        """The text."""
+        return decode_text(raw, where)
+
+
+class JsonFolderStorage(NamedStorage):
+    """A JSON file per name."""
+
+    def encode(self, name: str, before: Any, after: Any, image: FileImage | None, where: str) -> bytes:
+        """The record: indented where the file is new, spliced where it is there."""
+        new = self.surface.write(PMap({name: after}))[name]
+        if image is None:
+            return (json.dumps(new, indent=2, ensure_ascii=False) + "\n").encode()
+        return patch(JsonDocument(image.content, where), self.surface.write(PMap({name: before}))[name], new).data
+
+    def decode(self, raw: bytes, where: str) -> Any:
+        """The record."""
+        return JsonDocument(raw, where).value
+
+
+class TreeStorage(FolderStorage):
+    """Any files, with their permission bits, and directories."""
+
+    def read(self, directory: Directory, place: str, known: PMap) -> Part:
+        """Everything that is a file or a directory."""
+        part = Part(known)
+        root: dict[str, Any] = {}
+        for found in directory.walk(place):
+            self._take(found, place, root, known, part, directory)
+        value = self.surface.placed(_frozen(root), known)
+        part.value = known if self.same(known, value) else value
+        return part
+
+    def _take(
+        self, found: Found, place: str, root: dict[str, Any], known: PMap, part: Part, directory: Directory
+    ) -> None:
+        path = tuple(found.path[len(place) + 1 :].split("/")) if found.path != place else ()
+        if found.kind == "unreadable":
+            part.broken.append(unreadable(directory, found))
+            there = tree.get(known, path) if path else known
+            if there is not ABSENT:
+                _put(root, path, there)
+        elif found.kind == "directory":
+            _put(root, path, {})
+        elif found.image is not None:
+            old = tree.get(known, path)
+            new = File(found.image.content, found.image.mode & PERMISSIONS)
+            _put(root, path, old if old == new else new)
+        else:
+            part.strange.append(f"{found.path}: {found.reason}")
+
+    def touched(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
+        """Files that come, go or change, and directories that come or go."""
+        return (change.path for change in self.render(None, place, {}, before, after))
+
+    def render(
+        self,
+        directory: Directory | None,
+        place: str,
+        images: dict[str, FileImage | None],
+        before: PMap,
+        after: PMap,
+    ) -> Iterator[FileChange]:
+        """Remove what goes, make and remove directories with it, write what comes."""
+        del images
+        paths = sorted({_whole(path) for path in self.surface.differing(before, after)})
+        old, new = (_leaves(part, paths) for part in (before, after))
+        for path, leaf in sorted(old.items(), key=lambda item: item[0]):
+            if leaf is not None and not isinstance(new.get(path), File):
+                yield FileChange(_join(place, path), _image(leaf), None)
+        gone = [path for path, leaf in old.items() if leaf is None and new.get(path, ABSENT) is not None]
+        for path in sorted(gone, key=len, reverse=True):
+            yield FileChange(_join(place, path), _directory(directory, _join(place, path)), None)
+        if directory is not None and new:
+            yield from missing_directories(directory, f"{place}/x")
+        made = [path for path, leaf in new.items() if leaf is None and old.get(path, ABSENT) is not None]
+        for path in sorted(made, key=len):
+            yield FileChange(_join(place, path), None, DirectoryImage())
+        for path, leaf in sorted(new.items(), key=lambda item: item[0]):
+            if leaf is not None and old.get(path) != leaf:
+                yield FileChange(_join(place, path), _image(old.get(path)), _image(leaf))
+
+    def means(self, place: str, path: str, image: Image | None, value: PMap) -> bool:
+        """Whether file, directory or nothing is what the value says."""
+        node = tree.get(value, tuple(path[len(place) + 1 :].split("/")))
+        if isinstance(node, File):
+            return isinstance(image, FileImage) and image.content == node.content and image.mode == node.mode
+        return isinstance(image, DirectoryImage) if type(node) is PMap else image is None
+
+
+def file_name(name: str, ending: str) -> str:
+    """The file a name is kept in."""
+    encoded = quote(name, safe=READABLE)
+    if encoded.startswith((".", " ")):
+        encoded = quote(encoded[0], safe="").replace(".", "%2E") + encoded[1:]
+    if len(encoded + ending) > MAX_NAME:
+        raise HarnessError(f"the name {name[:40]!r}… is too long for a file")
+    return encoded + ending
+
+
+def unreadable(directory: Directory, found: Found) -> Broken:
+    """A file or directory that the system does not let us read."""
+    return Broken(found.path, str(directory.root / found.path), f"cannot read: {found.reason}")
+
+
+def _decodable(file: str) -> bool:
+    try:
+        unquote(file, errors="strict")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _whole(path: tuple[str, ...]) -> tuple[str, ...]:
+    """The file that a slot, which may be a line of it, lies in."""
+    return tuple(name for name in path if not is_part(name))
+
+
+def _join(place: str, path: tuple[str, ...]) -> str:
+    return f"{place}/{'/'.join(path)}"
+
+
+def _image(leaf: File | None) -> FileImage | None:
+    return None if leaf is None else FileImage(leaf.content, leaf.mode)
+
+
+def _directory(directory: Directory | None, path: str) -> DirectoryImage:
+    there = None if directory is None else directory.look(path)
+    return there if isinstance(there, DirectoryImage) else DirectoryImage()
+
+
+def _leaves(part: PMap, paths: list[tuple[str, ...]]) -> dict[tuple[str, ...], File | None]:
+    """Files at and below some paths, and directories (None) at, above and below them."""
+    found: dict[tuple[str, ...], File | None] = {}
+    for path in paths:
+        for depth in range(1, len(path)):
+            if type(tree.get(part, path[:depth])) is PMap:
+                found[path[:depth]] = None
+        found.update(_below(tree.get(part, path), path))
+    return found
+
+
+def _below(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], File | None]]:
+    if isinstance(node, File):
+        yield path, node
+    elif type(node) is PMap:
+        yield path, None
+        for name, below in node.items():
+            yield from _below(below, (*path, name))
+
+
+def _put(root: dict[str, Any], path: tuple[str, ...], node: Any) -> None:
+    if not path:
+        root.update(node.items())
+        return
+    here = root
+    for name in path[:-1]:
+        here = here[name]
+    here[path[-1]] = node
+
+
+def _frozen(node: dict[str, Any]) -> PMap:
+    return PMap({name: _frozen(item) if isinstance(item, dict) else item for name, item in node.items()})

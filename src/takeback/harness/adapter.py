@@ -1,0 +1,162 @@
+"""What an adapter is: the seam between the engine and the real things of one kind of harness.
+
+An adapter knows nothing of journals or undo. Its core says which surfaces it stores and what is really there; then it
+is one of two: a `FileAdapter` says which files a change gives which bytes and has a `Place` that puts them there, a
+`LiveAdapter` makes the change itself, in this process. Everything else is an optional capability: the engine asks
+whether an adapter has it. `takeback.adapters.conformance` tests all of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from takeback.harness.images import FileChange, FileImage, Image
+from takeback.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A file that cannot be read as what it should be."""
+
+    path: str
+    where: str
+    """The file, and where it is known the line and column."""
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is really there. A broken file counts as holding what is known of it."""
+
+    state: State
+    broken: tuple[Broken, ...] = ()
+    strange: tuple[str, ...] = ()
+    """Things that are not the harness's where its own should be: left alone, and told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsayable:
+    """A change that cannot be written in a file without writing the file anew."""
+
+    path: str
+    reason: str
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """The core: real things that can be read."""
+
+    @property
+    def name(self) -> str:
+        """The name it is registered under."""
+
+    @property
+    def surfaces(self) -> frozenset[str]:
+        """The surfaces it stores; operations on others are refused before anything happens."""
+
+    def read(self, known: State) -> Reading:
+        """What is there now: `known` itself if that is the same. Elements that `known` has keep their places."""
+
+    def close(self) -> None:
+        """Let go."""
+
+
+@runtime_checkable
+class LiveAdapter(Adapter, Protocol):
+    """Real things of this process, changed by a call."""
+
+    def write(self, before: State, after: State) -> None:
+        """Make what is there, `before`, into `after`."""
+
+
+@runtime_checkable
+class FileAdapter(Adapter, Protocol):
+    """Real things that are files."""
+
+    @property
+    def place(self) -> Place:
+        """Where the files are put."""
+
+    def render(self, before: State, after: State) -> tuple[FileChange, ...] | Unsayable:
+        """Which files get which bytes when what was read, `before`, becomes `after`, in the order to write them.
+
+        Changes nothing. Raises `ChangedMeanwhile` if the files are not what was read.
+        """
+
+    def touched(self, before: State, after: State) -> tuple[str, ...]:
+        """The files in which two states differ."""
+
+    def means(self, path: str, image: Image | None, state: State) -> bool:
+        """Whether a file with this image would say what the state says."""
+
+    def remembered(self) -> Iterable[tuple[str, FileImage]]:
+        """Files, as last read, whose bytes cannot be told from the state alone."""
+
+    def image(self, path: str) -> Image | None:
+        """A file as it is now."""
+
+    def owns(self, path: str) -> bool:
+        """Whether a path is, or could be, one of the harness's files."""
+
+
+class Place(Protocol):
+    """Puts files in place one by one, and can put back what was there."""
+
+    def look(self, path: str) -> Image | None:
+        """What is at a path now."""
+
+    def put(self, change: FileChange) -> Any:
+        """Make one change, if the file still is what it was before; returns what `take_back` and `settle` need.
+
+        Raises `ChangedMeanwhile`, having changed nothing, if it is not.
+        """
+
+    def take_back(self, kept: Any) -> None:
+        """Put back what `put` replaced, unless someone has changed the file since."""
+
+    def unchanged(self, kept: Any) -> bool:
+        """Whether what `put` replaced, and keeps, still is what it was: nobody wrote to it meanwhile."""
+
+    def settle(self, kept: Any) -> str | None:
+        """Let go of what was replaced; where someone wrote to it meanwhile, the path it is kept under."""
+
+
+@runtime_checkable
+class Resources(Protocol):
+    """Capability: things that only this process can hold, such as sockets."""
+
+    def prepare(self, before: State, after: State) -> str | None:
+        """Take what a change needs, or say why that is unavailable; nothing is written yet."""
+
+    def hold(self, state: State) -> None:
+        """Hold exactly what a state says."""
+
+    def problems(self) -> tuple[str, ...]:
+        """What could not be had."""
+
+
+@runtime_checkable
+class Leftovers(Protocol):
+    """Capability: tells and removes what a killed process left behind."""
+
+    def leftovers(self) -> tuple[str, ...]:
+        """Temporary files of this harness."""
+
+    def sweep(self) -> tuple[str, ...]:
+        """Remove them; called while no other process is writing."""
+
+
+@runtime_checkable
+class Notes(Protocol):
+    """Capability: remembers, apart from the journal, how far the journal has come."""
+
+    def note(self, seq: int, digest: str) -> None:
+        """Remember the journal's last record."""
+
+    def noted(self) -> tuple[int, str] | None:
+        """The record remembered last; None if there is none."""

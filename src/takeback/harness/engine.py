@@ -1,0 +1,241 @@
+"""The engine under a harness: lock, take in what others did, finish what a crash left, announce, change, settle.
+
+A change of files goes by images. It is announced with the image of every file before and after; then each file is
+replaced, if it still is what it was; then the journal says that it is done. After a crash a change of which anything
+is there is finished, and one of which nothing is there is given up. A write that fails is rolled back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from takeback.errors import ChangedMeanwhile, HarnessError, JournalCorruptError, JournalError, LostLock, TakebackError
+from takeback.harness.adapter import Adapter, Broken, FileAdapter, Leftovers, LiveAdapter, Notes, Resources, Unsayable
+from takeback.harness.codec import writes_of
+from takeback.harness.images import FileChange, KeptImage, changes_of, with_images
+from takeback.harness.ledger import Ledger
+from takeback.harness.results import Recovered
+from takeback.harness.writing import Writing, begun, finish
+from takeback.journal import Draft, Record, Store
+from takeback.journal.failpoint import failpoint
+from takeback.journal.store import MISSING_HINT, missing
+from takeback.state import State
+from takeback.undo import SlotChange, Write
+from takeback.undo.merge import bring_forward
+from takeback.undo.recording import writes_between
+
+LOCK_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was found when the harness was entered."""
+
+    drift: tuple[SlotChange, ...]
+    """What someone else changed."""
+    broken: tuple[Broken, ...]
+    actual: State
+    strange: tuple[str, ...] = ()
+    unfinished: str = ""
+    """Why a change that a killed process left could not be finished; only told to those who just look."""
+
+
+class Engine:
+    """Journal and adapter of one harness."""
+
+    def __init__(self, adapter: Adapter, journal: Store) -> None:
+        self.adapter = adapter
+        self.journal = journal
+        self.ledger = Ledger(journal)
+        self.files = adapter if isinstance(adapter, FileAdapter) else None
+        self.live = adapter if isinstance(adapter, LiveAdapter) else None
+        self.notes = adapter if isinstance(adapter, Notes) else None
+        self.resources = adapter if isinstance(adapter, Resources) else None
+        self.leftovers = adapter if isinstance(adapter, Leftovers) else None
+
+    def open(self, start: State | None, about: dict[str, Any], *, begin: bool) -> Recovered:
+        """Begin an empty journal, refuse one that is not ours or not whole, and finish what is unfinished."""
+        self.ledger.demand_identity(about.get("identity", self.ledger.identity))
+        self._demand_whole_journal()
+        if not self.ledger.begun:
+            if not begin:
+                raise JournalError(missing(self.journal.location), hint=MISSING_HINT)
+            self._begin(start, about)
+            self.note()
+        try:
+            told = self.finish()
+        except LostLock:
+            raise
+        except TakebackError as fault:
+            return Recovered(self.ledger.pending, fault=str(fault))
+        return told if told.entry is None else replace(told, swept=self.sweep())
+
+    def sweep(self) -> tuple[str, ...]:
+        """Remove what a killed process left."""
+        if self.leftovers is None:
+            return ()
+        self.adapter.read(self.ledger.state)
+        return self.leftovers.sweep()
+
+    def _begin(self, start: State | None, about: dict[str, Any]) -> None:
+        """Write down the first state, and every file whose bytes it does not tell."""
+        first = self.adapter.read(State() if start is None else start)
+        for fault in first.broken:
+            raise HarnessError(f"{fault} (a harness cannot begin with a file that cannot be read)")
+        images: list[KeptImage] = []
+        if self.files is not None:
+            images = [KeptImage(path, None, image) for path, image in self.files.remembered()]
+        self.ledger.begin(first.state if start is None else start, about, images)
+
+    def _demand_whole_journal(self) -> None:
+        """A journal that ends before what was noted of it is not the journal: it was cut, or is an old copy."""
+        noted = None if self.notes is None else self.notes.noted()
+        if noted is None:
+            return
+        seq, digest = noted
+        if seq > self.ledger.last or self.journal.get(seq).digest != digest:
+            raise JournalCorruptError(
+                f"the journal {self.journal.location} ends at record {self.ledger.last}, but record {seq} "
+                f"({digest[:12]}) was written: it was cut short, or is an old copy; nothing was changed",
+                seq=seq,
+            )
+
+    @contextmanager
+    def entered(self, *, reading: bool = False) -> Iterator[Look]:
+        """Hold the lock, up to date and with nothing unfinished; yields what was found.
+
+        With `reading`, a change that cannot be finished is told instead of raised.
+        """
+        with self.journal.lock(LOCK_SECONDS):
+            self.ledger.refresh()
+            unfinished = ""
+            if self.ledger.pending is not None:
+                try:
+                    self.finish()
+                except TakebackError as fault:
+                    if not reading or isinstance(fault, LostLock):
+                        raise
+                    unfinished = str(fault)
+            known = self.ledger.state
+            found = self.adapter.read(known)
+            if not unfinished and self.leftovers is not None and self.leftovers.leftovers():
+                self.leftovers.sweep()
+            writes = () if found.state is known else writes_between(known, found.state)
+            drift = tuple(SlotChange(write.slot, write.before, write.after) for write in writes)
+            yield Look(drift, found.broken, found.state, found.strange, unfinished)
+
+    def rendered(self, after: State) -> tuple[FileChange, ...] | Unsayable:
+        """Which files a change of the state changes, and how; none for an adapter without files."""
+        return () if self.files is None else self.files.render(self.ledger.state, after)
+
+    def prepare(self, after: State) -> str | None:
+        """Take what a change needs that only a process can hold, or say why not."""
+        return None if self.resources is None else self.resources.prepare(self.ledger.state, after)
+
+    def make(self, draft: Draft, writes: Sequence[Write], after: State, changes: Sequence[FileChange]) -> Record:
+        """Announce, change the real things, settle."""
+        if self.live is not None:
+            entry = self.ledger.record(draft, writes)
+            self.live.write(self.ledger.state, after)
+        elif self.files is not None:
+            entry = self.ledger.announce(with_images(draft, changes))
+            failpoint("change.announced")
+            self._change_files(self.files, entry, writes, changes)
+        else:
+            raise TypeError(f"the adapter {self.adapter.name!r} can be read but not changed")
+        if self.resources is not None:
+            self.resources.hold(after)
+        with suppress(JournalError):  # the change is made, whatever becomes of what only saves work later
+            if self.ledger.checkpoint_due():
+                self.ledger.checkpoint()
+        self.note()
+        return entry
+
+    def _change_files(
+        self, adapter: FileAdapter, entry: Record, writes: Sequence[Write], changes: Sequence[FileChange]
+    ) -> None:
+        writing = Writing(adapter.place, self.journal)
+        try:
+            writing.run(changes)
+            writing.look_again()
+        except LostLock:
+            raise
+        except TakebackError as fault:
+            self._give_up(writing, fault)
+        failpoint("change.written")
+        try:
+            self.ledger.commit(writes)
+        except JournalError as fault:
+            if not self._uncommitted(entry):
+                raise HarnessError(
+                    f"{fault.message}; the files are changed, but whether the journal says so is not known",
+                    hint="the change is announced: the next command finds out, and finishes it",
+                ) from fault
+            self._give_up(writing, fault)
+        failpoint("change.settled")
+        with suppress(HarnessError):  # what is not let go now is swept later
+            writing.settle()
+
+    def _uncommitted(self, entry: Record) -> bool:
+        """Whether the journal can be read and surely does not say that a change is done."""
+        try:
+            head = self.journal.head()
+        except TakebackError:
+            return False
+        return head is not None and head.digest == entry.digest
+
+    def _give_up(self, writing: Writing, fault: TakebackError) -> None:
+        """Put back what was already changed and say so; if that fails too, recovery will finish the change."""
+        try:
+            writing.roll_back()
+        except LostLock:
+            raise
+        except TakebackError as second:
+            raise HarnessError(
+                f"{fault.message}; putting things back failed as well ({second.message})",
+                hint="the change is announced in the journal: 'takeback recover' finishes it once that is mended",
+            ) from fault
+        with suppress(JournalError):  # nothing of the change is there, so that the next process gives it up
+            self.ledger.abort(fault.message)
+        if isinstance(fault, ChangedMeanwhile):
+            raise fault
+        raise HarnessError(f"{fault.message}; nothing was changed", hint=fault.hint) from fault
+
+    def finish(self) -> Recovered:
+        """Finish an announced change, leaving alone what someone else changed since, or give it up if not begun."""
+        record = self.ledger.pending
+        if record is None:
+            return Recovered(None)
+        failpoint("recovery.begun")
+        writes = writes_of(self.journal, record)
+        kept: tuple[str, ...] = ()
+        if self.files is not None:
+            changes = changes_of(self.journal, record)
+            if changes is None:
+                changes = self._changes_from_states(self.files, record)
+            if changes and not begun(self.files.place, changes):
+                self.ledger.abort("the process that announced it died before it changed anything")
+                self.note()
+                return Recovered(record, given_up=True)
+            kept = finish(self.files.place, self.journal, changes)
+        failpoint("recovery.written")
+        self.ledger.commit(writes)
+        self.note()
+        return Recovered(record, kept)
+
+    def _changes_from_states(self, adapter: FileAdapter, record: Record) -> tuple[FileChange, ...]:
+        """What a record without images still has to change: older journals have such."""
+        actual = adapter.read(self.ledger.state).state
+        target, _ = bring_forward(actual, self.ledger.state, self.ledger.after(record))
+        changes = adapter.render(actual, target)
+        if isinstance(changes, Unsayable):
+            raise HarnessError(changes.reason)
+        return changes
+
+    def note(self) -> None:
+        """Remember, apart from the journal, how far it has come."""
+        if self.notes is not None:
+            self.notes.note(self.ledger.last, self.ledger.head)

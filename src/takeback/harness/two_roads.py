@@ -1,0 +1,132 @@
+"""Two roads back, one end: what undo makes of the recorded slots, and what the admitted recovery makes of the model.
+
+An entry was admitted with a witness and a recovery. Where no later live entry touches what it touched or captured,
+taking it back by the journal and running its recovery must end in the same state. A difference is a fault: nothing is
+changed, and the entry is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Any
+
+from takeback.errors import HarnessError, OperationFailed
+from takeback.harness.codec import writes_of
+from takeback.harness.ledger import Ledger
+from takeback.journal import Record
+from takeback.language import Candidate, read_candidate
+from takeback.runtime import Receipt, capture, recover
+from takeback.state import ABSENT, SURFACES, State, diff
+from takeback.state.pmap import EMPTY
+from takeback.state.slots import Slot, get_slot, put_slots
+from takeback.undo import GONE, Plan, Version, Write
+from takeback.undo.history import View
+
+
+class Roads(StrEnum):
+    """What comparing the two roads came to."""
+
+    AGREE = "agree"
+    ALONE = "alone"
+    """There is no admitted recovery to compare with."""
+    OVERLAID = "overlaid"
+    """Other entries touch what the entry touched or captured: the recovery was not made for that."""
+
+
+def admitted_candidate(record: Record) -> Candidate | None:
+    """The candidate an entry was admitted with; None for one that was forced, adopted, or is no change."""
+    raw: Any = record.payload.get("candidate")
+    if record.kind != "apply" or record.payload.get("forced") or raw is None:
+        return None
+    return read_candidate(raw)
+
+
+def unadmitted(ledger: Ledger, entries: tuple[int, ...]) -> tuple[int, ...]:
+    """Entries among some that have no admitted recovery."""
+    return tuple(number for number in entries if admitted_candidate(ledger.store.get(number)) is None)
+
+
+def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:
+    """Run the recoveries of what a plan takes back, newest first, and compare; a difference raises."""
+    if plan.on or not plan.off:
+        return Roads.ALONE
+    reached = state
+    for number in sorted(plan.off, reverse=True):
+        record = ledger.store.get(number)
+        candidate = admitted_candidate(record)
+        writes = writes_of(ledger.store, record)
+        if candidate is None or any(write.before is GONE for write in writes):
+            return Roads.ALONE
+        region = {write.slot for write in writes} | set(_named(candidate))
+        if any(
+            version.entry > number and version.entry not in plan.off and version.entry not in ledger.history.undone
+            for version in _versions(ledger, region)
+        ):
+            return Roads.OVERLAID
+        before = _before(ledger, reached, writes, plan)
+        try:
+            reached = recover(candidate.recovery, reached, capture(candidate.witness, before), Receipt(()))
+        except OperationFailed as fault:
+            return _explained(ledger, plan, f"its recovery fails ({fault.message})")
+    if reached == plan.state:
+        return Roads.AGREE
+    where = next((str(change.address) for change in diff(reached, plan.state)), "the order of a chain")
+    return _explained(ledger, plan, f"its recovery and the journal's history differ at {where}")
+
+
+def _before(ledger: Ledger, state: State, writes: Sequence[Write], plan: Plan) -> State:
+    """The state an entry found: what it wrote as it was, and without the containers that it made."""
+    found = put_slots(state, [(write.slot, write.before) for write in reversed(writes)])
+    view = View(ledger.history.undone, frozenset(plan.off))
+    above = {write.slot[:depth] for write in writes if write.before is ABSENT for depth in range(2, len(write.slot))}
+    for slot in sorted(above, key=len, reverse=True):
+        if (
+            SURFACES[slot[0]].nested
+            and get_slot(found, slot) == EMPTY
+            and not ledger.history.is_container(slot, view)
+        ):
+            found = put_slots(found, [(slot, ABSENT)])
+    return found
+
+
+def _explained(ledger: Ledger, plan: Plan, what: str) -> Roads:
+    """Raise, unless an earlier entry that matters here was taken back or brought back since."""
+    for number in sorted(plan.off, reverse=True):
+        record = ledger.store.get(number)
+        candidate = admitted_candidate(record)
+        named = set(_named(candidate)) if candidate is not None else set()
+        region = {write.slot for write in writes_of(ledger.store, record)} | named
+        earlier = {version.entry for version in _versions(ledger, region) if version.entry < number}
+        if earlier and any(earlier & _toggled(later) for later in ledger.store.records(number + 1)):
+            return Roads.OVERLAID
+    names = ", ".join(f"{ledger.store.get(number).id[:12]} (#{number})" for number in plan.off)
+    raise HarnessError(
+        f"entry {names}: {what}; nothing was changed",
+        hint="this should never happen: please report it, with the output of 'takeback doctor --deep'",
+    )
+
+
+def _toggled(record: Record) -> set[int]:
+    off: Any = record.payload.get("off", ())
+    on: Any = record.payload.get("on", ())
+    return {*off, *on} if record.kind in {"undo", "redo", "restore"} else set()
+
+
+def _named(candidate: Candidate) -> Iterator[Slot]:
+    """Slots that a witness or a recovery names; a surface stands for all of it."""
+    for op in (*candidate.witness, *candidate.recovery):
+        surface, path = op.kind.surface, op.path
+        if op.target == "*":
+            yield (surface,)
+        else:
+            yield (surface, *((path,) if isinstance(path, str) else tuple(path)))
+
+
+def _versions(ledger: Ledger, slots: set[Slot]) -> Iterator[Version]:
+    """Every write at, above and below some slots."""
+    index = ledger.history.index
+    for slot in slots:
+        yield from index.below(slot)
+        for depth in range(1, len(slot) + 1):
+            yield from index.at(slot[:depth])

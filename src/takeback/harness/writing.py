@@ -1,0 +1,97 @@
+"""Makes a change of several files: one by one, each only if it still is what it was, all or none.
+
+What is replaced is kept until the journal says that the change is done. Before each file the journal's lock is
+asserted, so that a process that lost it (its connection was cut, another took over) does nothing more. Nothing here
+reads a state: rolling back and recovering go by images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from takeback.errors import ChangedMeanwhile, JournalError, LostLock
+from takeback.harness.adapter import Place
+from takeback.harness.images import FileChange, FileImage, same_file
+from takeback.journal import Store
+from takeback.journal.failpoint import failpoint
+
+
+class Writing:
+    """One change under way."""
+
+    def __init__(self, place: Place, store: Store) -> None:
+        self._place = place
+        self._store = store
+        self._kept: list[Any] = []
+
+    def run(self, changes: Sequence[FileChange]) -> None:
+        """Make every change; raises at the first that cannot be made, those before it made."""
+        for change in changes:
+            fence(self._store)
+            self._kept.append(self._place.put(change))
+
+    def look_again(self) -> None:
+        """Raise `ChangedMeanwhile` if someone wrote to a file that was replaced, after it was."""
+        if not all(self._place.unchanged(kept) for kept in self._kept):
+            raise ChangedMeanwhile("a file was changed by someone else while it was being replaced")
+
+    def roll_back(self) -> None:
+        """Put back what was there, last change first."""
+        while self._kept:
+            fence(self._store)
+            failpoint("rollback.step")
+            self._place.take_back(self._kept[-1])
+            self._kept.pop()
+
+    def settle(self) -> tuple[str, ...]:
+        """Let go of what was replaced; returns where edits by others are kept that came too late to be noticed."""
+        kept = tuple(path for path in map(self._place.settle, self._kept) if path is not None)
+        self._kept.clear()
+        return kept
+
+
+def finish(place: Place, store: Store, changes: Sequence[FileChange]) -> tuple[str, ...]:
+    """Bring every file to what it should become; returns those that someone else has changed, left alone."""
+    foreign: list[str] = []
+    for change in changes:
+        fence(store)
+        there = place.look(change.path)
+        if arrived(there, change):
+            continue
+        if not same_file(change.before, there):
+            foreign.append(change.path)
+            continue
+        try:
+            place.settle(place.put(change))
+        except ChangedMeanwhile:
+            foreign.append(change.path)
+    return tuple(foreign)
+
+
+def arrived(there: Any, change: FileChange) -> bool:
+    """Whether a file is already what a change makes of it."""
+    if not same_file(there, change.after):
+        return False
+    one, two = change.before, change.after
+    only_mode = isinstance(one, FileImage) and isinstance(two, FileImage) and one.content == two.content
+    return not only_mode or there == two
+
+
+def begun(place: Place, changes: Sequence[FileChange]) -> bool:
+    """Whether anything of a change is there."""
+    return any(arrived(place.look(change.path), change) for change in changes)
+
+
+def fence(store: Store) -> None:
+    """Refuse to go on unless this process still holds the journal's lock."""
+    held = getattr(store, "assert_held", None)
+    if held is None:
+        return
+    try:
+        held()
+    except JournalError as fault:
+        raise LostLock(
+            f"{fault.message}; nothing more was changed",
+            hint="another process may have gone on with the journal: 'takeback status' shows how things stand",
+        ) from fault

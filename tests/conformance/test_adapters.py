@@ -1,0 +1,159 @@
+"""Every adapter keeps the one contract: memory, a workspace, and a toy one from outside, opened by its manifest."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from pathlib import Path
+
+import pytest
+from tests.support import toy_adapter
+from tests.support.changes import candidate, config, file, middleware, prompt, tool
+
+from takeback.adapters import adapter_names, init_workspace, open_memory, open_workspace, registry
+from takeback.adapters.conformance import OPTIONAL, REQUIRED, Subject, examine_adapter
+from takeback.adapters.directory import Directory
+from takeback.adapters.manifest import Manifest, Workspace, write_manifest
+from takeback.errors import InputError
+from takeback.harness import Harness, Unsayable
+from takeback.journal import open_journal
+from takeback.state import State
+
+SMALL = (candidate(config("a.b", 1), prompt("system", "new")), candidate(config("c", [1, {"x": None}])))
+LARGE = (
+    *SMALL,
+    candidate(middleware("auth"), tool("web"), file("d/e/f", "x\n", mode="0600")),
+    candidate(prompt("other", "text\n"), config("keep.it", False)),
+)
+TOY = '{ "settings" : {"keep": {"it": true}}\n, "prompts": {"system": "old"} }'
+
+
+class Point:
+    """The entry point another package would have."""
+
+    name = "toy"
+
+    @staticmethod
+    def load():
+        return toy_adapter.open_adapter
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch):
+    def points(group, name=None):
+        return [Point] if group == registry.GROUP and name in {None, "toy"} else []
+
+    monkeypatch.setattr(registry, "entry_points", points)
+
+
+def memory(tmp_path):
+    place = tmp_path / "journal.db"
+    return Subject(lambda: open_memory(State.read({"config": {"keep": 1}}), journal=place), SMALL)
+
+
+def workspace(tmp_path):
+    root = tmp_path / "agent"
+    root.mkdir()
+    (root / "config.toml").write_text("# why\nkeep = { it = true }  # because\n")
+    init_workspace(root)
+
+    def edit():
+        (root / "config.toml").write_text("keep = { it = false }\n")
+        (root / "prompts/by-hand.md").write_text("x")
+
+    def spoil():
+        (root / "config.toml").write_text("keep = [")
+        return "config.toml"
+
+    return Subject(lambda: open_workspace(root), LARGE, root, edit, spoil)
+
+
+def toy(tmp_path):
+    root = tmp_path / "agent"
+    (root / ".takeback").mkdir(parents=True)
+    (root / "toy.json").write_text(TOY)
+    manifest = Manifest(workspace=Workspace(id="0" * 32, adapter="toy"))
+    (root / "takeback.toml").write_bytes(write_manifest(manifest))
+    adapter = toy_adapter.ToyAdapter(Directory(root))
+    Harness(adapter, open_journal(root / ".takeback/journal.db"), about={"identity": "0" * 32}).close()
+
+    def edit():
+        (root / "toy.json").write_text('{"settings": {"keep": {"it": false}}, "prompts": {"system": "old"}}')
+
+    def spoil():
+        (root / "toy.json").write_text('{"settings": [1}')
+        return "toy.json"
+
+    return Subject(lambda: open_workspace(root), SMALL, root, edit, spoil)
+
+
+@pytest.mark.parametrize("make", [memory, workspace, toy])
+def test_an_adapter_conforms(make, tmp_path):
+    numbers = itertools.count()
+
+    def fresh():
+        below = tmp_path / str(next(numbers))
+        below.mkdir()
+        return make(below)
+
+    report = examine_adapter(fresh)
+    assert report.conforms, [one for one in report.outcomes if one.outcome == "failed"]
+    assert len(report.outcomes) == len(REQUIRED) + len(OPTIONAL)
+    left_out = [one.check for one in report.outcomes if one.outcome == "left out"]
+    assert (
+        left_out
+        == {
+            "memory": [check.__name__ for check in OPTIONAL],
+            "workspace": [],
+            "toy": ["sweeps_only_its_own"],
+        }[make.__name__]
+    )
+
+
+def test_an_adapter_that_forgets_what_its_files_said_is_found_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(toy_adapter.ToyAdapter, "means", lambda *_: False)
+    numbers = itertools.count()
+    report = examine_adapter(lambda: toy(_made(tmp_path / str(next(numbers)))))
+    assert [one.check for one in report.outcomes if one.outcome == "failed"] == [
+        "shows_edits_by_hand_and_takes_them_back",
+        "tells_of_a_broken_file_and_puts_it_back",
+    ]
+    assert not report.conforms
+
+
+def _made(path):
+    path.mkdir()
+    return path
+
+
+def test_a_change_that_an_adapter_cannot_say_is_refused_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(toy_adapter.ToyAdapter, "render", lambda *_: Unsayable("toy.json", "it is carved in stone"))
+    harness = toy(tmp_path).open()
+    refused = harness.apply(SMALL[0])
+    assert (refused.why.value, "carved in stone" in refused.message) == ("unsayable", True)
+    assert (tmp_path / "agent/toy.json").read_text() == TOY
+
+
+def test_the_manifest_names_the_adapter_and_an_unknown_one_is_named(tmp_path):
+    assert adapter_names() == ("memory", "toy", "workspace")
+    root = toy(tmp_path).root
+    assert open_workspace(root).adapter.name == "toy"
+    text = (root / "takeback.toml").read_text()
+    (root / "takeback.toml").write_text(text.replace('"toy"', '"lost"'))
+    with pytest.raises(InputError, match="found the adapter 'lost', expected one of memory, toy, workspace"):
+        open_workspace(root)
+
+
+def test_a_directory_with_nothing_but_a_journal_is_a_harness_in_memory(tmp_path):
+    root = toy(tmp_path).root
+    text = (root / "takeback.toml").read_text()
+    (root / "takeback.toml").write_text(text.replace('"toy"', '"memory"'))
+    harness = open_workspace(root)
+    assert harness.adapter.name == "memory"
+    harness.apply(SMALL[0])
+    assert open_workspace(root).state.write()["config"]["a"] == {"b": 1}
+
+
+def test_the_adapters_of_this_package_are_registered_like_any_other():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"][registry.GROUP] == registry.BUILT_IN

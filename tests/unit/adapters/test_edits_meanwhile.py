@@ -1,0 +1,58 @@
+"""Someone appends to a file while changes are applied to it: no line is lost, and changes go on."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+
+import pytest
+from tests.support.changes import candidate, config, prompt
+
+from takeback.adapters import init_workspace, open_workspace
+from takeback.errors import HarnessError
+from takeback.harness import Refused
+
+LINES = 40
+MOST_ROUNDS = 400
+
+
+@pytest.mark.parametrize(("target", "keys"), [("config.toml", 20), ("config.toml", 400), ("prompts/system.md", 1)])
+def test_no_line_appended_by_hand_is_lost(tmp_path, target, keys):
+    root = tmp_path / "agent"
+    (root / "prompts").mkdir(parents=True)
+    (root / "config.toml").write_text("".join(f"k{number} = {number}\n" for number in range(keys)))
+    (root / "prompts/system.md").write_text("Careful.\n")
+    init_workspace(root)
+    child = os.fork()
+    if child == 0:
+        _append(root / target)
+    harness, applied = open_workspace(root, hold=False), 0
+    for number in range(MOST_ROUNDS):
+        text = (root / "prompts/system.md").read_text()
+        op = config("k0", number) if target == "config.toml" else prompt("system", f"{text}p{number}\n")
+        try:
+            answer = harness.apply(candidate(op))
+        except HarnessError:
+            continue  # the file changed under every attempt
+        applied += not isinstance(answer, Refused)
+        if isinstance(answer, Refused):
+            harness.adopt()
+        if os.waitpid(child, os.WNOHANG)[0]:
+            break
+    places = [root / target, *root.rglob("*edited-meanwhile*")]
+    found = "".join(place.read_text() for place in places)
+    assert [number for number in range(LINES) if f"# line {number} #\n" not in found] == []
+    assert applied
+    harness.adopt()
+    assert harness.status().clean
+
+
+def _append(path):
+    """A person with an editor that appends; never returns."""
+    rng = random.Random(1)
+    for number in range(LINES):
+        with path.open("a") as file:
+            file.write(f"# line {number} #\n")
+        time.sleep(rng.random() * 0.1)
+    os._exit(0)

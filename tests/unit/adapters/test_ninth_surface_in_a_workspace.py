@@ -1,0 +1,157 @@
+"""A ninth surface goes all the way through a workspace: file, journal, undo, drift, discard, doctor, log."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.support.changes import candidate, config
+from tests.support.ninth import Alarms
+from tests.support.running import op
+
+from takeback.adapters import MemoryAdapter, init_workspace, open_workspace
+from takeback.adapters.doctor import examine_workspace
+from takeback.adapters.workspace.folders import TextStorage
+from takeback.errors import InputError
+from takeback.harness import Applied, Discarded, Harness, Undone, Why
+from takeback.harness.log import log
+from takeback.journal import open_journal
+from takeback.language import read_candidate
+from takeback.state import State, installed, register, unregister
+
+NIGHT = {
+    "mutation": [op("set_alarm", "night", value=7)],
+    "witness": [op("capture_alarm", "night", witness_key="w")],
+    "recovery": [op("restore_alarm", "night", witness_key="w")],
+}
+
+
+@pytest.fixture
+def alarms():
+    register(Alarms())
+    yield
+    unregister("alarms")
+
+
+@pytest.fixture
+def root(alarms, tmp_path):
+    return init_workspace(tmp_path / "agent")
+
+
+def test_it_is_applied_written_read_undone_and_found_well(root):
+    harness = open_workspace(root)
+    done = harness.apply(read_candidate(NIGHT))
+    assert isinstance(done, Applied)
+    assert json.loads((root / "alarms.json").read_text()) == {"night": 7}
+    again = open_workspace(root)
+    assert again.state.write() == {"alarms": {"night": 7}}
+    assert again.status().clean
+    assert next(view.addresses for view in log(again)) == ('alarms["night"]',)
+    assert all(finding.good for finding in examine_workspace(root, deep=True))
+    assert isinstance(again.undo(done.entry.id), Undone)
+    assert (root / "alarms.json").read_text() == "{}\n"
+    assert again.status().clean
+
+
+def test_its_file_is_spliced_edited_by_hand_adopted_and_discarded(root):
+    harness = open_workspace(root)
+    (root / "alarms.json").write_text('{"late":   23 ,\n   "early":5}')
+    adopted = harness.adopt()
+    harness.apply(read_candidate(NIGHT))
+    assert (root / "alarms.json").read_text() == '{"late":   23 ,\n   "early":5,\n   "night": 7}'
+    (root / "alarms.json").write_text("{")
+    assert harness.status().broken[0].path == "alarms.json"
+    assert isinstance(harness.discard(["alarms.json"]), Discarded)
+    assert (root / "alarms.json").read_text() == '{"late":   23 ,\n   "early":5,\n   "night": 7}'
+    harness.undo(adopted.entry.id)
+    assert harness.state.write() == {"alarms": {"night": 7}}
+
+
+def test_a_surface_may_say_itself_how_it_is_kept(tmp_path):
+    class Folder(Alarms):
+        def workspace_storage(self):
+            return _Hours("alarms", "alarms", ".hour")
+
+    class _Hours(TextStorage):
+        def decode(self, raw, where):
+            return int(super().decode(raw, where))
+
+    register(Folder())
+    try:
+        root = init_workspace(tmp_path / "agent")
+        open_workspace(root).apply(read_candidate(NIGHT))
+        assert (root / "alarms/night.hour").read_text() == "7"
+        assert open_workspace(root).status().clean
+    finally:
+        unregister("alarms")
+
+
+def test_a_workspace_made_before_the_surface_was_installed_gets_its_file_with_the_first_change(tmp_path):
+    root = init_workspace(tmp_path / "agent")
+    register(Alarms())
+    try:
+        harness = open_workspace(root)
+        assert harness.status().clean
+        entry = harness.apply(read_candidate(NIGHT)).entry
+        assert json.loads((root / "alarms.json").read_text()) == {"night": 7}
+        harness.undo(entry.id)
+        assert not (root / "alarms.json").exists()
+    finally:
+        unregister("alarms")
+
+
+def test_a_manifest_that_names_a_surface_which_is_not_installed_is_opened_and_says_so(tmp_path):
+    register(Alarms())
+    root = init_workspace(tmp_path / "agent")
+    unregister("alarms")
+    harness = open_workspace(root)
+    assert harness.status().problems == ("the surface 'alarms' is not installed: alarms.json is left alone",)
+    assert isinstance(harness.apply(candidate(config("a", 1))), Applied)
+    assert (root / "alarms.json").read_text() == "{}\n"
+
+
+def test_an_adapter_that_does_not_store_a_surface_refuses_before_anything_happens(alarms):
+    class Few(MemoryAdapter):
+        name = "few"
+        surfaces = frozenset({"config"})
+
+    asked = []
+    harness = Harness(Few(), open_journal(":memory:"), start=State(), verifier=asked.append)
+    refused = harness.apply(read_candidate(NIGHT), force=True)
+    assert (refused.why, refused.message) == (Why.UNSTORED, "this harness (few) does not store alarms")
+    assert asked == []
+    assert harness.ledger.last == 2
+
+
+def test_surfaces_of_other_packages_are_found_by_their_entry_points(monkeypatch):
+    class Point:
+        name = "alarms"
+
+        @staticmethod
+        def load():
+            return Alarms
+
+    monkeypatch.setattr(installed, "entry_points", lambda group: [Point] if group == "takeback.surfaces" else [])
+    installed.install_surfaces.cache_clear()
+    try:
+        assert installed.install_surfaces() == ("alarms",)
+        assert read_candidate(NIGHT).mutation[0].kind.surface == "alarms"
+        assert installed.install_surfaces() == ("alarms",)
+    finally:
+        unregister("alarms")
+        installed.install_surfaces.cache_clear()
+
+
+def test_a_surface_that_cannot_be_loaded_is_named(monkeypatch):
+    class Point:
+        name = "alarms"
+
+        @staticmethod
+        def load():
+            raise ImportError("no module named alarms")
+
+    monkeypatch.setattr(installed, "entry_points", lambda group: [Point])
+    installed.install_surfaces.cache_clear()
+    with pytest.raises(InputError, match="no module named alarms"):
+        installed.install_surfaces()
+    installed.install_surfaces.cache_clear()

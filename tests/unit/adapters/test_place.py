@@ -1,0 +1,168 @@
+"""Files are replaced only if they are what was expected, and what was replaced can be put back."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from takeback.adapters import exchange, place
+from takeback.adapters.directory import Directory
+from takeback.adapters.place import FilePlace
+from takeback.errors import ChangedMeanwhile, HarnessError, UnsafePathError
+from takeback.harness.images import DirectoryImage, FileChange, FileImage
+from takeback.journal.failpoint import armed
+
+OLD, NEW = FileImage(b"old", 0o640), FileImage(b"new", 0o640)
+CHANGES = {
+    "replace": FileChange("d/f", OLD, NEW),
+    "create": FileChange("d/new", None, NEW),
+    "remove": FileChange("d/f", OLD, None),
+    "make": FileChange("d/sub", None, DirectoryImage(0o750)),
+    "unmake": FileChange("d/empty", DirectoryImage(0o711), None),
+}
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "d/empty").mkdir(parents=True)
+    (tmp_path / "d/empty").chmod(0o711)
+    (tmp_path / "d/f").write_bytes(OLD.content)
+    (tmp_path / "d/f").chmod(OLD.mode)
+    return tmp_path
+
+
+@pytest.fixture(params=[True, False], ids=["swapped", "linked"])
+def files(root, request, monkeypatch):
+    """The same with names swapped in one step, and where the system cannot do that."""
+    if not request.param:
+        monkeypatch.setattr(exchange, "_renameat2", lambda: None)
+    directory = Directory(root, tag="t" * 12)
+    yield FilePlace(directory)
+    directory.close()
+
+
+def shape(root):
+    return {
+        str(path.relative_to(root)): (path.read_bytes() if path.is_file() else None, path.stat().st_mode)
+        for path in sorted(root.rglob("*"))
+    }
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_made_and_taken_back_to_the_last_bit(files, root, name):
+    before, change = shape(root), CHANGES[name]
+    kept = files.put(change)
+    assert files.look(change.path) == change.after
+    assert files.unchanged(kept)
+    files.take_back(kept)
+    assert shape(root) == before
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_that_is_settled_leaves_nothing_behind(files, root, name):
+    kept = files.put(CHANGES[name])
+    assert files.settle(kept) is None
+    assert not [path for path in shape(root) if "takeback-tmp" in path]
+
+
+@pytest.mark.parametrize("name", ["replace", "create", "remove"])
+def test_a_file_that_is_not_what_was_expected_is_left_as_it_is(files, root, name):
+    path = root / CHANGES[name].path
+    path.write_bytes(b"mine")
+    before = shape(root)
+    with pytest.raises(ChangedMeanwhile, match="changed by someone else just now"):
+        files.put(CHANGES[name])
+    assert shape(root) == before
+
+
+@pytest.mark.parametrize("name", ["replace", "create"])
+def test_an_edit_after_the_look_is_found_and_put_back(files, root, name):
+    """The last moment: the new file is written aside, the old one is about to go."""
+    path = root / CHANGES[name].path
+
+    def meddle(reached):
+        if reached == "file.temp.written":
+            (root / "other").write_bytes(b"mine")
+            os.rename(root / "other", path)
+
+    with armed(meddle), pytest.raises(ChangedMeanwhile):
+        files.put(CHANGES[name])
+    assert path.read_bytes() == b"mine"
+    assert not [found for found in shape(root) if "takeback-tmp" in found]
+
+
+def test_an_edit_through_a_descriptor_opened_before_the_swap_is_noticed(files, root):
+    with (root / "d/f").open("ab") as editor:
+        kept = files.put(CHANGES["replace"])
+        editor.write(b" and mine")
+    assert not files.unchanged(kept)
+    files.take_back(kept)
+    assert (root / "d/f").read_bytes() == b"old and mine"
+
+
+@pytest.mark.parametrize("name", ["replace", "remove"])
+def test_an_edit_that_comes_too_late_is_kept_under_a_name_of_its_own(files, root, name):
+    with (root / "d/f").open("ab") as editor:
+        kept = files.put(CHANGES[name])
+        editor.write(b" and mine")
+    late = files.settle(kept)
+    assert late.endswith("f.edited-meanwhile")
+    assert (root / late).read_bytes() == b"old and mine"
+
+
+def test_what_someone_wrote_over_the_new_file_is_not_taken_back(files, root):
+    kept = files.put(CHANGES["replace"])
+    (root / "d/f").write_bytes(b"mine, later")
+    files.take_back(kept)
+    assert (root / "d/f").read_bytes() == b"mine, later"
+    assert not [found for found in shape(root) if "takeback-tmp" in found]
+
+
+def test_permission_bits_that_someone_changed_stay(files, root):
+    (root / "d/f").chmod(0o600)
+    files.put(CHANGES["replace"])
+    assert (root / "d/f").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_in_the_place_of_a_file_is_refused(files, root):
+    (root / "d/f").unlink()
+    (root / "d/f").symlink_to("/etc/passwd")
+    with pytest.raises(UnsafePathError):
+        files.put(CHANGES["replace"])
+
+
+def test_a_file_in_a_directory_that_is_not_there_is_refused(files):
+    with pytest.raises(HarnessError, match="its directory is not there"):
+        files.put(FileChange("nowhere/f", None, NEW))
+
+
+def test_a_removed_file_does_not_keep_its_directory_from_going(files, root):
+    (root / "d/empty").rmdir()
+    one = files.put(CHANGES["remove"])
+    two = files.put(FileChange("d", DirectoryImage(0o755), None))
+    assert not (root / "d").exists()
+    files.take_back(two)
+    files.take_back(one)
+    assert (root / "d/f").read_bytes() == b"old"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_files_written_by_root_belong_to_whom_they_belonged(files, root):
+    os.chown(root / "d/f", 1234, 1235)
+    os.chown(root / "d", 1236, 1237)
+    files.put(CHANGES["replace"])
+    files.put(CHANGES["create"])
+    files.put(CHANGES["make"])
+    owners = {name: (os.stat(root / name).st_uid, os.stat(root / name).st_gid) for name in ("d/f", "d/new", "d/sub")}
+    assert owners == {"d/f": (1234, 1235), "d/new": (1236, 1237), "d/sub": (1236, 1237)}
+
+
+def test_the_swap_is_what_runs_here(root):
+    """Where the system can swap names, the fallback must not be what is tested alone."""
+    (root / "a").write_text("a")
+    (root / "b").write_text("b")
+    fd = os.open(root, os.O_RDONLY)
+    assert place.swap(fd, "a", "b")
+    os.close(fd)
+    assert (root / "a").read_text() == "b"
