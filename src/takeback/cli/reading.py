@@ -33,6 +33,9 @@ def read_state(path: Path | None) -> State:
     if path is None:
         return nominal_state()
     raw: Any = load_json(path)
-    if isinstance(raw, dict) and isinstance(raw.get("counterexample"), dict):
-        raw = raw["counterexample"]["state"]
+    if isinstance(raw, dict) and "counterexample" in raw:
+        example = raw["counterexample"]
+        if not isinstance(example, dict) or "state" not in example:
+            raise InputError(f"{path}.counterexample", found=example, expected="a counterexample with its state")
+        return State.read(example["state"], f"{path}.counterexample.state")
     return State.read(raw, str(path))
