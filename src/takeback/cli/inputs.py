@@ -33,9 +33,9 @@ def read_state(path: Path | None) -> State:
     if path is None:
         return nominal_state()
     raw: Any = load_json(path)
-    if isinstance(raw, dict) and isinstance(raw.get("counterexample"), dict):
+    if isinstance(raw, dict) and "counterexample" in raw:
         example = raw["counterexample"]
-        if "state" not in example:
-            raise InputError(f"{path}: counterexample", found="no state", expected="the state of a verdict's")
-        return State.read(example["state"], f"{path}: counterexample.state")
+        if not isinstance(example, dict) or "state" not in example:
+            raise InputError(f"{path}.counterexample", found=example, expected="a counterexample with its state")
+        return State.read(example["state"], f"{path}.counterexample.state")
     return State.read(raw, str(path))

@@ -61,8 +61,9 @@ def _show_splits(verdict: Verdict) -> None:
 
 def show_counterexample(example: Counterexample) -> None:
     """Print the smallest state that breaks a candidate, and how."""
-    smallest = "the given state" if example.split == "given" else "this state (nothing in it can be left out)"
-    out.print(f"  breaks on {smallest}:")
+    how = "nothing in it can be left out" if example.minimal else "time ran out before it was as small as it gets"
+    shown = "the given state" if example.split == "given" else f"this state ({how})"
+    out.print(f"  breaks on {shown}:")
     out.print(_indented(example.state))
     if example.trip.forward_failure:
         out.print(f"  the mutation fails there: {example.trip.forward_failure}")

@@ -51,6 +51,8 @@ class Component:
     path: tuple[str, ...] = ()
     shows: int = 0
     """How many of the alternatives, from the first, leave what lies below in the tree as it is."""
+    concerns: Callable[[Operation], bool] | None = None
+    """Which operations can see or change it, where that is fewer than all of its surface and it lies in no tree."""
 
     def hides(self, other: Component) -> bool:
         """Tell whether this component lies above the other in a tree."""
