@@ -8,16 +8,19 @@ the same surface later survives. The contract lists the addresses the mutation n
 from __future__ import annotations
 
 from takeback.canonical import encode
-from takeback.language import Candidate, Program, gate
+from takeback.language import Candidate, Program, gate, widest_level
 from takeback.language.program import infer_contract, read_operation
 from takeback.runtime import effects, forward
 from takeback.state import SURFACES, Contract, Level, Operation, Stage, State
 
 
-def oracle(mutation: Program, level: Level = Level.L1, nominal: State | None = None) -> Candidate | None:
-    """Return the mutation with a recovery in the language, or None where the language has none."""
+def oracle(mutation: Program, level: Level | None = None, nominal: State | None = None) -> Candidate | None:
+    """Return the mutation with a recovery in the language, or None where the language has none.
+
+    The language is the widest installed one where none is given.
+    """
     candidate = invert(mutation, nominal)
-    return None if gate(candidate, level) else candidate
+    return None if gate(candidate, level or widest_level()) else candidate
 
 
 def invert(mutation: Program, nominal: State | None = None) -> Candidate:
