@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Self
 
 from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, TakebackError
@@ -156,26 +157,40 @@ class Harness:
             entry = self._make(draft, writes, recorded.state)
             return Applied(entry, verdict, forced, ties)
 
-    def plan(self, request: Callable[[Ledger], Request], *, cascade: bool = False) -> PlanOutcome:
-        """What a request would do, without doing it."""
+    def plan(
+        self, request: Callable[[Ledger], Request], *, cascade: bool = False, strict: bool = False
+    ) -> PlanOutcome:
+        """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
         with self._entered() as drift:
-            return _drifted(drift) if drift else self._planned(request(self._ledger), cascade=cascade)
+            if drift:
+                return _drifted(drift)
+            return self._planned(request(self._ledger), cascade=cascade, strict=strict)
 
-    def plan_undo(self, *entries: EntryLike, cascade: bool = False) -> PlanOutcome:
+    def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade)
+        return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade, strict=strict)
 
-    def undo(self, *entries: EntryLike, token: str | None = None, cascade: bool = False) -> UndoOutcome:
-        """Take entries back; taking back an undo brings back what it took."""
-        return self._toggle("undo", lambda ledger: undo_request(ledger, names_of(entries)), token, cascade=cascade)
+    def undo(
+        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
+    ) -> UndoOutcome:
+        """Take entries back; taking back an undo brings back what it took.
 
-    def redo(self, *entries: EntryLike, token: str | None = None, cascade: bool = False) -> UndoOutcome:
+        What later entries have written since is kept, and said; with `strict` that is refused.
+        """
+        request = partial(undo_request, names=names_of(entries))
+        return self._toggle("undo", request, token, cascade=cascade, strict=strict)
+
+    def redo(
+        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
+    ) -> UndoOutcome:
         """Bring back entries that were taken back; without names, those of the last undo in force."""
-        return self._toggle("redo", lambda ledger: redo_request(ledger, names_of(entries)), token, cascade=cascade)
+        request = partial(redo_request, names=names_of(entries))
+        return self._toggle("redo", request, token, cascade=cascade, strict=strict)
 
-    def restore(self, to: EntryLike, *, token: str | None = None) -> UndoOutcome:
+    def restore(self, to: EntryLike, *, token: str | None = None, strict: bool = False) -> UndoOutcome:
         """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601)."""
-        return self._toggle("restore", lambda ledger: restore_request(ledger, name_of(to)), token, cascade=False)
+        request = partial(restore_request, name=name_of(to))
+        return self._toggle("restore", request, token, cascade=False, strict=strict)
 
     def adopt(self, note: str = "", *, by: str = "") -> Adopted | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
@@ -249,20 +264,20 @@ class Harness:
             drift = () if actual is self.state else writes_between(self.state, actual)
             yield tuple(SlotChange(write.slot, write.before, write.after) for write in drift)
 
-    def _planned(self, request: Request, *, cascade: bool) -> PlanOutcome:
+    def _planned(self, request: Request, *, cascade: bool, strict: bool) -> PlanOutcome:
         outcome = plan_toggle(self._ledger.history, self.state, request.off, request.on)
         if isinstance(outcome, Blocked) and cascade and outcome.together is not None:
-            return outcome.together
-        return outcome
+            outcome = outcome.together
+        return _demand_nothing_kept(outcome) if strict and isinstance(outcome, Plan) else outcome
 
     def _toggle(
-        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool
+        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
         with self._entered() as drift:
             if drift:
                 return _drifted(drift)
             request = ask(self._ledger)
-            plan = self._planned(request, cascade=cascade)
+            plan = self._planned(request, cascade=cascade, strict=strict)
             if not isinstance(plan, Plan):
                 return plan
             if token is not None and token != plan.token:
@@ -338,6 +353,13 @@ class Harness:
 
 def _made_by(who: str) -> dict[str, Any]:
     return {"by": who} if who else {}
+
+
+def _demand_nothing_kept(plan: Plan) -> Plan | Refused:
+    if not plan.kept:
+        return plan
+    later = ", ".join(f"#{entry}" for entry in sorted({kept.entry for kept in plan.kept}))
+    return Refused(Why.KEPT, f"what {later} wrote later would be kept; nothing was changed", plan=plan)
 
 
 def _drifted(drift: tuple[SlotChange, ...], verdict: Verdict | None = None) -> Refused:

@@ -40,6 +40,8 @@ class Why(StrEnum):
     """Someone changed things behind Takeback's back; adopt that first, or put it back."""
     TIED = "tied"
     """It would tie earlier entries to itself, and the caller asked for none of that."""
+    KEPT = "kept"
+    """Later entries have written some of it since, which would be kept, and the caller asked for all or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Refused:
     verdict: Verdict | None = None
     drift: tuple[SlotChange, ...] = ()
     ties: Mapping[int, str] = field(default_factory=dict)
+    plan: Plan | None = None
+    """The plan that would have kept what later entries wrote."""
 
     def __repr__(self) -> str:
         return f"Refused({self.why.value}: {self.message})"
