@@ -64,7 +64,7 @@ class PromptSet:
         return schema
 
     def language(self, level: Level) -> str:
-        """What the language is: as the version has it, or for one that is newer than the version, as it is told now."""
+        """What the language is: as the version has it, or as it is told now where it is newer than the version."""
         name = f"language_{level.value}.md"
         return self.fill(name) if name in self.files else shared(name)
 
