@@ -17,6 +17,7 @@ from takeback.harness.codec import change_draft, toggle_draft, writes_of
 from takeback.harness.ledger import CHANGES, Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
+from takeback.harness.readings import several_readings
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
@@ -199,9 +200,12 @@ class Harness:
                 return None
             actual = self.binding.read(self.state)
             writes = self._ledger.history.grounded(writes_between(self.state, actual))
-            entry = self._ledger.record(change_draft("adopt", writes, {"note": note, **_made_by(by)}), writes)
+            about = {"note": note, **_made_by(by)}
+            if several := several_readings(self.state, actual, writes):
+                about["ambiguous"] = list(several)
+            entry = self._ledger.record(change_draft("adopt", writes, about), writes)
             self._note()
-            return Adopted(entry, drift)
+            return Adopted(entry, drift, several)
 
     def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.

@@ -88,6 +88,8 @@ class Adopted:
 
     entry: Record
     changes: tuple[SlotChange, ...]
+    ambiguous: tuple[str, ...] = ()
+    """Addresses where the versions before and after allow several readings of what was done."""
 
     def __repr__(self) -> str:
         return f"Adopted({self.entry!r}, changes: {len(self.changes)})"
