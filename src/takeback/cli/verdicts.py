@@ -19,7 +19,7 @@ _COLOURS = {Grade.PROVED: "green", Grade.SAMPLED: "yellow", Grade.REFUTED: "red"
 _NEXT = {
     Code.MALFORMED: "Correct the file; `takeback schema` prints what a candidate looks like.",
     Code.LIMIT: "Make the candidate smaller; docs/formats.md lists the limits.",
-    Code.OUT_OF_LANGUAGE: "Use `--language L1`, or a recovery without these operations.",
+    Code.OUT_OF_LANGUAGE: "Use a wider `--language`, or a recovery without these operations.",
     Code.MUTATION_CHANGED: "Repair witness, recovery and contract only; the mutation is locked.",
     Code.RECOVERY_EQUIVALENCE_FAILED: "Capture these addresses before the change and restore them; "
     "`takeback oracle FILE` writes a recovery that does.",

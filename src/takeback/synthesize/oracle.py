@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from takeback.canonical import encode
-from takeback.language import Candidate, Program, gate
+from takeback.language import Candidate, Program, gate, widest_level
 from takeback.language.program import infer_contract, read_operation
 from takeback.runtime import effects, forward
 from takeback.state import SURFACES, Address, Contract, Level, Operation, Stage, State
 from takeback.state.tree_surface import TreeSurface
 
 
-def oracle(mutation: Program, level: Level = Level.L1, nominal: State | None = None) -> Candidate | None:
-    """Return the mutation with a recovery in the language, or None where the language has none."""
+def oracle(mutation: Program, level: Level | None = None, nominal: State | None = None) -> Candidate | None:
+    """Return the mutation with a recovery in the language, or None where the language has none.
+
+    The language is the widest installed one where none is given.
+    """
     candidate = invert(mutation, nominal)
-    return None if gate(candidate, level) else candidate
+    return None if gate(candidate, level or widest_level()) else candidate
 
 
 def invert(mutation: Program, nominal: State | None = None) -> Candidate:
