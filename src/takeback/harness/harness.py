@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError
 from takeback.harness.adapter import Adapter, Unsayable
 from takeback.harness.codec import change_draft, toggle_draft
-from takeback.harness.discarding import discard
+from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine, Look
 from takeback.harness.images import FileChange, KeptImage, with_images
 from takeback.harness.ledger import CHANGES, Ledger
@@ -122,7 +122,8 @@ class Harness:
         if isinstance(candidate, Mapping):
             candidate = read_candidate(dict(candidate))
         if isinstance(candidate, Admitted):
-            candidate, evidence = candidate.candidate, candidate.verdict
+            evidence = candidate.verdict
+            candidate = candidate.candidate
         change = candidate
         if evidence is not None:
             foreign = evidence.candidate_digest != candidate.digest()
