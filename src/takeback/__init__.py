@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from takeback.errors import InputError, TakebackError
     from takeback.evolve import evolve
     from takeback.harness import (
-        Adapter,
         Adopted,
         Applied,
-        Discarded,
         Harness,
         Recovered,
         Refused,
@@ -30,6 +28,8 @@ if TYPE_CHECKING:
         Undone,
         Why,
     )
+    from takeback.harness.adapter import Adapter
+    from takeback.harness.results import Discarded
     from takeback.journal import Record
     from takeback.language import Candidate, candidate_schema, gate, read_candidate
     from takeback.state import Kind, Level, State, Surface, diff, register
@@ -87,10 +87,8 @@ _HOMES = {
     "takeback.errors": ("InputError", "TakebackError"),
     "takeback.evolve": ("evolve",),
     "takeback.harness": (
-        "Adapter",
         "Adopted",
         "Applied",
-        "Discarded",
         "Harness",
         "Recovered",
         "Refused",
@@ -100,6 +98,8 @@ _HOMES = {
         "Why",
     ),
     "takeback.adapters": ("init_workspace", "open_memory", "open_workspace"),
+    "takeback.harness.adapter": ("Adapter",),
+    "takeback.harness.results": ("Discarded",),
     "takeback.journal": ("Record",),
     "takeback.language": ("Candidate", "candidate_schema", "gate", "read_candidate"),
     "takeback.state": ("Kind", "Level", "State", "Surface", "diff", "register"),

@@ -6,14 +6,31 @@ are results, never errors.
 
 from enum import StrEnum
 
+_LINE = 120
+
+
+def _storable(text: str) -> str:
+    """Return a text that can be printed and stored: half a surrogate pair as its escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _described(found: object) -> str:
+    """Return how Python writes a value; of one that it cannot write, what that is."""
+    try:
+        return repr(found)
+    except RecursionError:
+        return "a value nested too deep to show"
+    except ValueError:
+        return f"a number too long to show ({type(found).__name__})"
+
 
 class TakebackError(Exception):
     """Base of all errors; `where` names the file and the place in it, `hint` the next step."""
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(message)
-        self.message = message
-        self.where = where
+        self.message = _storable(message)
+        self.where = _storable(where)
         self.hint = hint
 
     def __str__(self) -> str:
@@ -25,11 +42,11 @@ class InputError(TakebackError):
     """Something read from outside is not what it must be: names what was found and what was expected."""
 
     def __init__(self, where: str, *, found: object, expected: str, hint: str = "") -> None:
-        shown = found if isinstance(found, str) else repr(found)
-        if len(shown) > 120:  # noqa: PLR2004  (a line of text)
-            shown = shown[:117] + "..."
+        shown = found if isinstance(found, str) else _described(found)
+        if len(shown) > _LINE:
+            shown = shown[: _LINE - 3] + "..."
         super().__init__(f"found {shown}, expected {expected}", where=where, hint=hint)
-        self.found = shown
+        self.found = _storable(shown)
         self.expected = expected
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from takeback.counterfactual import nominal_state
 from takeback.language import read_candidate
 from takeback.state import SURFACES, State
 from takeback.verify import Grade, Trial, prove, smallest, verify_sampled
+from takeback.verify.sampled import counterexample
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "candidates"
 REFUTED = [
@@ -114,3 +116,87 @@ def test_every_surface_offers_all_its_entries_for_removal():
         for _, edit in list(surface.entries(part)):
             part = edit(part)
         assert surface.size(part) == 0, name
+
+
+PROMPT = {
+    "mutation": [op("set_prompt", "p", value="x")],
+    "witness": [op("capture_prompt", "p", witness_key="p")],
+    "recovery": [op("restore_prompt", "p", witness_key="p")],
+}
+LARGE = {
+    "middleware": (
+        {"middleware": [{"id": f"m{at}", "handler": "h"} for at in range(3000)]},
+        op("capture_middleware", "gone", witness_key="w"),
+        op("restore_middleware", "m777", witness_key="w"),
+        ["m777"],
+    ),
+    "listeners": (
+        {"listeners": {"on": [{"id": f"c{at}", "handler": "h"} for at in range(3000)]}},
+        op("capture_prompt", "p", witness_key="unused"),
+        op("unregister_listener", "on", value="c777"),
+        ["c777"],
+    ),
+    "config": (
+        {"config": {"a": {"b": {f"k{at}": at for at in range(3000)}}, **{f"z{at}": {"q": at} for at in range(500)}}},
+        op("capture_prompt", "p", witness_key="unused"),
+        op("delete_config", "a.b.k777"),
+        ["k777"],
+    ),
+    "files": (
+        {"files": {f"a/b/f{at}": {"content": "x"} for at in range(3000)}},
+        op("capture_prompt", "p", witness_key="unused"),
+        op("delete_file", "a/b/f777"),
+        ["f777"],
+    ),
+}
+
+
+@pytest.mark.parametrize("surface", LARGE)
+def test_a_large_surface_comes_down_to_what_matters_in_few_runs(surface):
+    plain, capture, damage, left = LARGE[surface]
+    witness, recovery = [*PROMPT["witness"], capture], [*PROMPT["recovery"], damage]
+    trial = Trial(read_candidate({**PROMPT, "witness": witness, "recovery": recovery}))
+    runs = []
+    small = smallest(State.read(plain), lambda less: runs.append(less) or not trial.run(less).passed)
+    assert small.size() == 1
+    assert all(name in str(small.write()) for name in left)
+    assert len(runs) < 400
+
+
+def test_after_the_deadline_nothing_more_is_tried_and_the_verdict_says_so(monkeypatch):
+    plain, capture, damage, _ = LARGE["middleware"]
+    candidate = read_candidate(
+        {**PROMPT, "witness": [*PROMPT["witness"], capture], "recovery": [*PROMPT["recovery"], damage]}
+    )
+    now, trial, runs = [0.0], Trial(candidate), []
+    for module in ("takeback.verify.minimal", "takeback.verify.sampled"):
+        monkeypatch.setattr(import_module(module), "monotonic", lambda: now[0])
+
+    def fails(less: State) -> bool:
+        now[0] += 1
+        runs.append(less)
+        return not trial.run(less).passed
+
+    state = State.read(plain)
+    reached = smallest(state, fails, deadline=4.5)
+    assert len(runs) == 5
+    assert not trial.run(reached).passed
+    assert 1 < reached.size() < state.size()
+    example = counterexample(candidate, state, "dev", deadline=-1.0)
+    assert example.minimal is False
+    assert example.state is state
+    assert example.to_json()["minimal"] is False
+    assert counterexample(candidate, state, "dev", deadline=now[0] + 1).minimal is True
+
+
+def test_the_content_of_an_entry_is_left_alone():
+    properties = {f"p{at}": {"type": "string"} for at in range(200)}
+    tool = {"id": "t", "parameters": {"type": "object", "properties": properties}}
+    candidate = read_candidate(
+        {**PROMPT, "recovery": [*PROMPT["recovery"], op("unregister_tool", "t")], "contract": ["prompts"]}
+    )
+    trial = Trial(candidate)
+    state = State.read({"tools": {"t": tool, **{f"k{at}": {"id": "k"} for at in range(100)}}})
+    small = smallest(state, lambda less: not trial.run(less).passed)
+    assert list(small.write()["tools"]) == ["t"]
+    assert small.write()["tools"]["t"]["parameters"] == tool["parameters"]

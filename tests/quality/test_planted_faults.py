@@ -25,6 +25,7 @@ from takeback.state.tree_surface import TreeSurface
 from takeback.verify import RULES, THRESHOLD
 from takeback.verify import rules as rules_module
 from takeback.verify import trip as trip_module
+from takeback.verify.classes import Classes
 from takeback.verify.rules import Rule
 from takeback.verify.trip import PASSED, Trial, Trip
 
@@ -432,7 +433,7 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "proof looks at one state",
-        _attribute(proof_module._Classes, "variations", lambda self: iter(())),
+        _attribute(Classes, "variations", lambda self: iter(())),
         "proof refutes a restore that works only where a directory was",
     ),
     (
@@ -447,7 +448,7 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "counterexamples are as they come",
-        _attribute(sampled_module, "smallest", lambda state, fails: state),
+        _attribute(sampled_module, "smallest", lambda state, fails, *, deadline: state),
         "a counterexample is small",
     ),
     (

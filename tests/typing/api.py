@@ -88,6 +88,8 @@ def undoing(harness: Harness, applied: Applied) -> str:
             return ", ".join(outcome.paths)
         case Blocked():
             return ", ".join(why for _, why in outcome.reasons)
+        case Discarded():
+            return ", ".join(outcome.paths)
         case Gone() | Stale() | Refused():
             return "no"
         case _:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.inputs import CandidateFile
+from takeback.cli.inputs import CandidateFile, LanguageOption, read_level
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag
 from takeback.cli.workspaces import ByOption, DirOption, JournalOption, NoteOption, StatFlag, opened
 from takeback.language import load_json, read_candidate
+from takeback.verify import verify
 
 
 def register(app: typer.Typer) -> None:
@@ -22,6 +23,7 @@ def apply(
     file: Path = CandidateFile,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
+    language: str | None = LanguageOption,
     force: bool = typer.Option(
         False, "--force", help="Make it although it is not admitted; the entry says so permanently."
     ),
@@ -38,6 +40,8 @@ def apply(
     Example: `takeback apply change.json --dir agent -m "longer timeout"`
     """
     candidate = read_candidate(load_json(file), str(file))
+    level = read_level(language)
     with opened(directory, journal) as harness:
-        result = harness.apply(candidate, force=force, note=note, by=by, allow_ties=not no_ties)
+        verdict = verify(candidate, level=level)
+        result = harness.apply(candidate, force=force, note=note, by=by, allow_ties=not no_ties, evidence=verdict)
         conclude(result, harness, as_json=as_json, stat=stat, name=str(file))

@@ -33,7 +33,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "undo": Listed("undo", "Take entries back, whatever came after them."),
         "redo": Listed("undo", "Bring back entries that were taken back."),
         "restore": Listed("undo", "Go back, or forward again, to how things were after an entry or at a time."),
-        "discard": Listed("discard", "Put files back that were changed behind Takeback's back."),
+        "discard": Listed(
+            "discard",
+            "Put files back that were changed behind Takeback's back, also files that cannot be read any more.",
+        ),
         "adopt": Listed("adopt", "Record changes made behind Takeback's back as an entry."),
     },
     "When something is wrong": {

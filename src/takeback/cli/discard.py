@@ -17,17 +17,15 @@ def register(app: typer.Typer) -> None:
 
 
 def discard(
-    paths: list[str] = typer.Argument(
-        None, metavar="PATH", help="Files or folders, relative to the workspace; all if none.", show_default=False
-    ),
+    paths: list[str] = typer.Argument(None, metavar="PATH...", help="Files, relative to the workspace. All if none."),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     note: str = NoteOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Put files back that were changed behind Takeback's back. Also those that cannot be read any more.
+    """Put files back that were changed behind Takeback's back, also files that cannot be read any more.
 
-    What was in them is kept with the entry: undoing it brings that back.
+    What was in them is kept with the entry: undoing that brings it back.
 
     Example: `takeback discard config.toml`
     """
@@ -36,6 +34,6 @@ def discard(
         if outcome is not None:
             conclude(outcome, harness, as_json=as_json)
     if as_json:
-        emit({"result": "nothing", "entry": None, "paths": []})
+        emit({"result": "nothing to discard", "entry": None, "paths": []})
     else:
         out.print("nothing to discard: the files are what the journal says")

@@ -9,23 +9,28 @@ import typer
 
 from takeback.counterfactual import nominal_state
 from takeback.errors import InputError
-from takeback.language import load_json
+from takeback.language import load_json, widest_level
 from takeback.state import Level, State
 
 CandidateFile = typer.Argument(..., metavar="FILE", help="A candidate as JSON.", show_default=False)
 StateOption = typer.Option(None, "--state", metavar="FILE", help="The nominal state; a built-in agent if left out.")
-LanguageOption = typer.Option("L1", "--language", metavar="NAME", help="The recovery language: L0 or L1.")
+LanguageOption = typer.Option(
+    None,
+    "--language",
+    metavar="NAME",
+    help=f"The recovery language: {', '.join(Level)}.",
+    show_default="the widest installed",
+)
 
 
-def read_level(name: str) -> Level:
-    """Return the language level called `name`."""
+def read_level(name: str | None) -> Level:
+    """Return the language level called `name`; the widest installed one where none is named."""
+    if name is None:
+        return widest_level()
     try:
-        level = Level(name)
+        return Level(name)
     except ValueError:
-        raise InputError("--language", found=name, expected="L0 or L1") from None
-    if level is Level.L2:
-        raise InputError("--language", found=name, expected="L0 or L1 (L2 has no operations yet)")
-    return level
+        raise InputError("--language", found=name, expected=f"one of {', '.join(Level)}") from None
 
 
 def read_state(path: Path | None) -> State:
@@ -33,9 +38,9 @@ def read_state(path: Path | None) -> State:
     if path is None:
         return nominal_state()
     raw: Any = load_json(path)
-    if isinstance(raw, dict) and isinstance(raw.get("counterexample"), dict):
+    if isinstance(raw, dict) and "counterexample" in raw:
         example = raw["counterexample"]
-        if "state" not in example:
-            raise InputError(f"{path}: counterexample", found="no state", expected="the state of a verdict's")
-        return State.read(example["state"], f"{path}: counterexample.state")
+        if not isinstance(example, dict) or "state" not in example:
+            raise InputError(f"{path}.counterexample", found=example, expected="a counterexample with its state")
+        return State.read(example["state"], f"{path}.counterexample.state")
     return State.read(raw, str(path))

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def oracle(
     file: Path = CandidateFile,
-    language: str = LanguageOption,
+    language: str | None = LanguageOption,
     state: Path | None = StateOption,
     as_json: bool = JsonFlag,
 ) -> None:
@@ -27,16 +27,17 @@ def oracle(
 
     Prints the whole candidate as JSON. Exit code 1 if the language has no recovery for it.
 
-    Example: `takeback oracle examples/candidates/missing-capture/candidate.json --language L1`
+    Example: `takeback oracle examples/candidates/missing-capture/candidate.json`
     """
     given = read_candidate(load_json(file), str(file))
     built = invert(given.mutation, read_state(state))
-    outside = gate(built, read_level(language))
+    level = read_level(language)
+    outside = gate(built, level)
     if outside:
         reasons = [str(one) for one in outside]
         if as_json:
             emit({"candidate": None, "reasons": reasons})
         for reason in reasons:
-            err.print(f"no recovery in {language}: {reason}")
+            err.print(f"no recovery in {level.value}: {reason}")
         finish(yes=False)
     emit(built.to_json())

@@ -5,7 +5,7 @@ The union is closed: an outcome that is missing here does not pass mypy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn, assert_never
 
 import typer
@@ -14,19 +14,24 @@ from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.output import emit, err, out, settle
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import SHORT
-from takeback.harness import Adopted, Applied, Discarded, Harness, Refused, Stale, Undone, Why
+from takeback.harness import Adopted, Applied, Harness, Refused, Stale, Undone, Why
 from takeback.harness.adapter import Broken
 from takeback.harness.log import changes_of, state_before
+from takeback.harness.results import Discarded
+from takeback.journal import Record
+from takeback.present.plans import headline, kept_json, kept_lines
 from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan
 
-Outcome = Applied | Adopted | Undone | Discarded | Plan | Blocked | Gone | Stale | Refused
+SEVERAL = "can be read in several ways from the versions alone; it was recorded as shown"
+
+Outcome = Applied | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
 
 
 def exit_code(outcome: Outcome) -> int:
     """0 for done or can be done, 1 for no."""
     match outcome:
-        case Applied() | Adopted() | Undone() | Discarded() | Plan():
+        case Applied() | Adopted() | Undone() | Plan() | Discarded():
             return 0
         case Blocked() | Gone() | Stale() | Refused():
             return 1
@@ -60,11 +65,15 @@ def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
             }
         case Adopted():
             result = "salvaged" if outcome.entry.kind == "salvage" else "adopted"
-            return {"result": result, "entry": outcome.entry.id, "changes": changes_json(outcome.changes)}
+            changes = changes_json(outcome.changes)
+            return {
+                "result": result,
+                "entry": outcome.entry.id,
+                "ambiguous": list(outcome.ambiguous),
+                "changes": changes,
+            }
         case Undone():
             return {"result": "done", "entry": outcome.entry.id, **_plan_json(outcome.plan, harness)}
-        case Discarded():
-            return {"result": "discarded", "entry": outcome.entry.id, "paths": list(outcome.paths)}
         case Plan():
             return {"result": "plan", **_plan_json(outcome, harness)}
         case Blocked():
@@ -90,9 +99,17 @@ def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
                 "drift": changes_json(outcome.drift),
                 "broken": [broken_json(fault) for fault in outcome.broken],
                 "ties": _ties_json(outcome.ties),
+                "kept": kept_json(outcome.plan) if outcome.plan else [],
             }
+        case Discarded():
+            return {"result": "discarded", "entry": outcome.entry.id, "paths": list(outcome.paths)}
         case _:
             assert_never(outcome)
+
+
+def broken_json(fault: Broken) -> dict[str, str]:
+    """A file that cannot be read, as JSON."""
+    return {"path": fault.path, "where": fault.where, "message": fault.message}
 
 
 def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name: str = "") -> None:
@@ -104,18 +121,17 @@ def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name
             verb = "put back what was left" if outcome.entry.kind == "salvage" else "adopted"
             out.print(f"{verb}: entry {outcome.entry.id[:SHORT]}")
             show_changes(outcome.changes, lambda: state_before(harness, outcome.entry), stat=stat)
+            for address in outcome.ambiguous:
+                out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
         case Undone():
+            show_headline(outcome.plan, done=True)
             done = _toggled(outcome.plan, harness, "took back", "brought back")
             out.print(f"done: {done}; entry {outcome.entry.id[:SHORT]}")
-            _show_unadmitted(outcome.plan, harness)
-            show_changes(outcome.plan.changes, lambda: state_before(harness, outcome.entry), stat=stat)
-        case Discarded():
-            out.print(f"put back: entry {outcome.entry.id[:SHORT]}; undoing it brings back what was there")
-            out.print("\n".join(f"  {path}" for path in outcome.paths))
+            show_plan(outcome.plan, harness, stat=stat)
         case Plan():
+            show_headline(outcome, done=False)
             out.print(f"would {_toggled(outcome, harness, 'take back', 'bring back')}:")
-            _show_unadmitted(outcome, harness)
-            show_changes(outcome.changes, lambda: harness.state, stat=stat)
+            show_plan(outcome, harness, stat=stat)
             out.print(f"token {outcome.token}")
         case Blocked():
             _show_blocked(outcome, harness, stat=stat)
@@ -123,9 +139,12 @@ def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name
             _show_gone(outcome, harness, stat=stat)
         case Stale():
             out.print(f"stale: the plan is now {outcome.plan.token}, not {outcome.given}; nothing was changed")
-            show_changes(outcome.plan.changes, lambda: harness.state, stat=stat)
+            show_headline(outcome.plan, done=False)
+            show_plan(outcome.plan, harness, stat=stat)
         case Refused():
             _show_refused(outcome, harness, name, stat=stat)
+        case Discarded():
+            _show_discarded(outcome)
         case _:
             assert_never(outcome)
 
@@ -137,7 +156,25 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
     out.print(f"refused: {refused.message}")
     if refused.why is Why.DRIFT:
         show_changes(refused.drift, lambda: harness.state, stat=stat)
-        out.print("next: 'takeback adopt' records this as an entry", style="cyan")
+        out.print("next: 'takeback adopt' records this as an entry, 'takeback discard' puts it back", style="cyan")
+    if refused.plan is not None:
+        for line in kept_lines(refused.plan):
+            out.print(f"  {line}")
+        out.print("next: without --strict the rest is done and this stays; --plan shows it", style="cyan")
+
+
+def _show_discarded(discarded: Discarded) -> None:
+    out.print(f"put back: entry {discarded.entry.id[:SHORT]}, undoing it brings back what was there")
+    for path in discarded.paths:
+        out.print(f"  {path}")
+
+
+def _show_gone(gone: Gone, harness: Harness, *, stat: bool) -> None:
+    for slot in gone.slots:
+        out.print(f"the witness is gone: what {slot_title(slot)} should get was forgotten")
+    if gone.left:
+        out.print("what could still be put back, with --salvage, as a change of its own:")
+        show_changes(gone.left, lambda: harness.state, stat=stat)
 
 
 def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
@@ -151,19 +188,6 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
         out.print(f"note: {tied} can now be taken back only together with this ({why} without it)")
 
 
-def _show_gone(gone: Gone, harness: Harness, *, stat: bool) -> None:
-    for slot in gone.slots:
-        out.print(f"the witness is gone: what {slot_title(slot)} should get was forgotten")
-    if gone.left:
-        out.print("what could still be put back, with --salvage, as a change of its own:")
-        show_changes(gone.left, lambda: harness.state, stat=stat)
-
-
-def _show_unadmitted(plan: Plan, harness: Harness) -> None:
-    if plan.unadmitted:
-        out.print(f"note: {_names(plan.unadmitted, harness)} had no admitted recovery; the journal alone is followed")
-
-
 def _show_blocked(blocked: Blocked, harness: Harness, *, stat: bool) -> None:
     out.print("blocked: nothing was changed")
     for number, why in blocked.reasons:
@@ -171,7 +195,44 @@ def _show_blocked(blocked: Blocked, harness: Harness, *, stat: bool) -> None:
     if isinstance(blocked.together, Plan):
         verb = "take back" if blocked.off else "bring back"
         out.print(f"with --cascade, {verb} {_names(blocked.entries, harness)} as well:")
-        show_changes(blocked.together.changes, lambda: harness.state, stat=stat)
+        show_plan(blocked.together, harness, stat=stat)
+
+
+def show_headline(plan: Plan, *, done: bool) -> None:
+    """Print what must be read first: that nothing visible changes, or that only some of it does."""
+    first = headline(plan, done=done)
+    if first is not None:
+        out.print(first, style="yellow")
+
+
+def show_plan(plan: Plan, harness: Harness, *, stat: bool) -> None:
+    """Print what a plan changes and keeps, and which of its entries are not like others."""
+    show_changes(plan.changes, lambda: plan.before, stat=stat)
+    for line in kept_lines(plan):
+        out.print(line, style="yellow")
+    for number in plan.unadmitted:
+        how = unadmitted_because(harness.journal.get(number))
+        out.print(f"note: {_named(number, harness)} has no admitted recovery: it was {how}", style="yellow")
+    for number, address in _ambiguous(plan, harness):
+        out.print(f"note: what {_named(number, harness)} did to {address} {SEVERAL}", style="yellow")
+
+
+def unadmitted_because(record: Record) -> str:
+    """Why an entry has no admitted recovery."""
+    match record.kind:
+        case "apply":
+            return "forced"
+        case "salvage":
+            return "what was left of another undo"
+        case _:
+            return "made outside Takeback and adopted"
+
+
+def _ambiguous(plan: Plan, harness: Harness) -> Iterator[tuple[int, str]]:
+    """Entries of a plan that were adopted from versions which allow several readings, and where."""
+    for number in (*plan.off, *plan.on):
+        found: Any = harness.journal.get(number).payload.get("ambiguous", ())
+        yield from ((number, str(address)) for address in found)
 
 
 def _plan_json(plan: Plan, harness: Harness) -> dict[str, Any]:
@@ -180,15 +241,13 @@ def _plan_json(plan: Plan, harness: Harness) -> dict[str, Any]:
         "token": plan.token,
         "off": list(plan.off),
         "on": list(plan.on),
+        "ids": _ids(harness, (*plan.off, *plan.on, *(one.entry for one in plan.kept))),
+        "visible": plan.visible,
+        "kept": kept_json(plan),
         "unadmitted": list(plan.unadmitted),
-        "ids": _ids(harness, (*plan.off, *plan.on)),
+        "ambiguous": [{"entry": number, "slot": address} for number, address in _ambiguous(plan, harness)],
         "changes": changes_json(plan.changes),
     }
-
-
-def broken_json(fault: Broken) -> dict[str, str]:
-    """A file that cannot be read, as JSON."""
-    return {"path": fault.path, "where": fault.where, "message": fault.message}
 
 
 def _ids(harness: Harness, numbers: Iterable[int]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from takeback.canonical import compact
+from takeback.cli.inputs import LanguageOption, read_level
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.repair import show_repair
 from takeback.cli.sampling import SamplingOption, read_sampling
@@ -23,7 +24,7 @@ from takeback.cli.synthesizers import (
     read_rule,
 )
 from takeback.errors import InputError
-from takeback.lab.experiments.natural import FIRST_SEED, LEVEL, improvement, proposal_request, task_index
+from takeback.lab.experiments.natural import FIRST_SEED, improvement, proposal_request, task_index
 from takeback.lab.tasks import Task, get
 from takeback.state import State
 from takeback.synthesize.joint import Joint, joint
@@ -50,6 +51,7 @@ def propose(
     ),
     feedback: str = FeedbackOption,
     budget: int = BudgetOption,
+    language: str | None = LanguageOption,
     rule: str = typer.Option("split-wald", "--rule", metavar="NAME", help=f"Who judges: {', '.join(RULE_NAMES)}."),
     oracle: bool = typer.Option(True, "--oracle/--no-oracle", help="Mend with the oracle before asking again."),
     sampling: str = SamplingOption,
@@ -67,7 +69,7 @@ def propose(
     settings = Settings(
         mode=read_mode(feedback),
         budget=budget,
-        level=LEVEL,
+        level=read_level(language),
         seed=FIRST_SEED + task_index(task),
         sampling=read_sampling(sampling),
     )

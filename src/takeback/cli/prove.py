@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command("prove")(prove)
 
 
-def prove(file: Path = CandidateFile, language: str = LanguageOption, as_json: bool = JsonFlag) -> None:
+def prove(file: Path = CandidateFile, language: str | None = LanguageOption, as_json: bool = JsonFlag) -> None:
     """Prove that a recovery works on every state, or refute it with the smallest one.
 
     Example: `takeback prove examples/candidates/config/candidate.json --json`

@@ -39,7 +39,7 @@ def repair(
     synthesizer: str = SynthesizerOption,
     feedback: str = FeedbackOption,
     budget: int = BudgetOption,
-    language: str = LanguageOption,
+    language: str | None = LanguageOption,
     rule: str = typer.Option("proof", "--rule", metavar="NAME", help=f"Who judges: {', '.join(RULE_NAMES)}."),
     state: Path | None = StateOption,
     seed: int = typer.Option(7000, "--seed", metavar="N", help="Seed of the first call, less one."),

@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 
 def schema(
-    language: str = LanguageOption,
+    language: str | None = LanguageOption,
     repair: bool = typer.Option(False, "--repair", help="Print the schema of a repair, which has no mutation."),
     as_json: bool = JsonFlag,
 ) -> None:

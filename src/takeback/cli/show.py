@@ -9,6 +9,7 @@ import typer
 
 from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.entries import names_in
+from takeback.cli.outcomes import SEVERAL
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import DirOption, EntryArgument, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.harness.log import changes_of, fate_of, state_before, view
@@ -49,6 +50,8 @@ def show(
             if seen.grade:
                 out.print(f"evidence: {seen.grade}{', FORCED although not admitted' if seen.forced else ''}")
             out.print(seen.note or what)
+            for address in seen.ambiguous:
+                out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
             show_changes(changes, lambda: state_before(harness, record), stat=stat)
             if candidate is not None:
                 out.print("candidate:")

@@ -18,6 +18,7 @@ TokenOption = typer.Option(
     None, "--token", metavar="TOKEN", help="Do it only if the plan is still the one with this token."
 )
 PlanFlag = typer.Option(False, "--plan", help="Only show what it would do, with a token that binds.")
+StrictFlag = typer.Option(False, "--strict", help="Refuse if something is kept because a later entry wrote it.")
 CascadeFlag = typer.Option(False, "--cascade", help="Take along the entries that block.")
 
 
@@ -33,6 +34,7 @@ def undo(
     plan: bool = PlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
+    strict: bool = StrictFlag,
     salvage: bool = typer.Option(False, "--salvage", help="If the witness is gone, put back what is left of it."),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
@@ -41,6 +43,8 @@ def undo(
     as_json: bool = JsonFlag,
 ) -> None:
     """Take entries back, whatever came after them. The result is the history without them.
+
+    What a later entry wrote again stays as that entry wrote it, and is said; `--strict` refuses instead.
 
     Exit code 1 if it is blocked by a later entry, or if the plan with the token given is stale.
 
@@ -51,13 +55,14 @@ def undo(
     names = tuple(entries)
     _demand_one(plan=plan, token=token is not None, salvage=salvage)
     _demand_one(cascade=cascade, salvage=salvage)
+    _demand_one(strict=strict, salvage=salvage)
 
     def answer(harness: Harness) -> Outcome:
         if plan:
-            return harness.plan(lambda ledger: undo_request(ledger, names), cascade=cascade)
+            return harness.plan(lambda ledger: undo_request(ledger, names), cascade=cascade, strict=strict)
         if salvage:
             return harness.salvage(*names)
-        return harness.undo(*names, token=token, cascade=cascade)
+        return harness.undo(*names, token=token, cascade=cascade, strict=strict)
 
     _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
 
@@ -67,6 +72,7 @@ def redo(
     plan: bool = PlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
+    strict: bool = StrictFlag,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
@@ -82,8 +88,8 @@ def redo(
 
     def answer(harness: Harness) -> Outcome:
         if plan:
-            return harness.plan(lambda ledger: redo_request(ledger, names), cascade=cascade)
-        return harness.redo(*names, token=token, cascade=cascade)
+            return harness.plan(lambda ledger: redo_request(ledger, names), cascade=cascade, strict=strict)
+        return harness.redo(*names, token=token, cascade=cascade, strict=strict)
 
     _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
 
@@ -97,6 +103,7 @@ def restore(
     ),
     plan: bool = PlanFlag,
     token: str | None = TokenOption,
+    strict: bool = StrictFlag,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
@@ -110,7 +117,9 @@ def restore(
     _demand_one(plan=plan, token=token is not None)
 
     def answer(harness: Harness) -> Outcome:
-        return harness.plan(lambda ledger: restore_request(ledger, to)) if plan else harness.restore(to, token=token)
+        if plan:
+            return harness.plan(lambda ledger: restore_request(ledger, to), strict=strict)
+        return harness.restore(to, token=token, strict=strict)
 
     _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
 

@@ -19,7 +19,7 @@ _COLOURS = {Grade.PROVED: "green", Grade.SAMPLED: "yellow", Grade.REFUTED: "red"
 _NEXT = {
     Code.MALFORMED: "Correct the file; `takeback schema` prints what a candidate looks like.",
     Code.LIMIT: "Make the candidate smaller; docs/formats.md lists the limits.",
-    Code.OUT_OF_LANGUAGE: "Use `--language L1`, or a recovery without these operations.",
+    Code.OUT_OF_LANGUAGE: "Use a wider `--language`, or a recovery without these operations.",
     Code.MUTATION_CHANGED: "Repair witness, recovery and contract only; the mutation is locked.",
     Code.RECOVERY_EQUIVALENCE_FAILED: "Capture these addresses before the change and restore them; "
     "`takeback oracle FILE` writes a recovery that does.",
@@ -61,8 +61,9 @@ def _show_splits(verdict: Verdict) -> None:
 
 def show_counterexample(example: Counterexample) -> None:
     """Print the smallest state that breaks a candidate, and how."""
-    smallest = "the given state" if example.split == "given" else "this state (nothing in it can be left out)"
-    out.print(f"  breaks on {smallest}:")
+    how = "nothing in it can be left out" if example.minimal else "time ran out before it was as small as it gets"
+    shown = "the given state" if example.split == "given" else f"this state ({how})"
+    out.print(f"  breaks on {shown}:")
     out.print(_indented(example.state))
     if example.trip.forward_failure:
         out.print(f"  the mutation fails there: {example.trip.forward_failure}")

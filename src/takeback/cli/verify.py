@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     file: Path = CandidateFile,
-    language: str = LanguageOption,
+    language: str | None = LanguageOption,
     rule: str = typer.Option("proof", "--rule", metavar="NAME", help=f"How to decide: {', '.join(RULE_NAMES)}."),
     seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the counterfactual states."),
     dev: str = typer.Option("Q10", "--dev", metavar="SUITE", help="Dev suite: Q2, Q5, Q10, Q20 or Q10-narrow."),

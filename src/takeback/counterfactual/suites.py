@@ -11,6 +11,8 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
+from time import monotonic
 from typing import Any, Final
 
 from takeback.canonical import encode
@@ -43,22 +45,36 @@ class Suites:
 
 
 def suites(
-    nominal: State, mutation: Program, *, seed: int = 0, dev: str = "Q10", iid: int = 20, ood: int = 20
+    nominal: State,
+    mutation: Program,
+    *,
+    seed: int = 0,
+    dev: str = "Q10",
+    iid: int = 20,
+    ood: int = 20,
+    deadline: float = inf,
 ) -> Suites:
-    """Return the splits for a mutation: a dev suite by name, hidden pools by size."""
+    """Return the splits for a mutation: a dev suite by name, hidden pools by size.
+
+    Raises `TimeoutError` if they are not made by the `deadline` (of `time.monotonic`).
+    """
     seen: set[str] = set()
     chosen = tuple(_dev(nominal, mutation, seed, dev, seen))
-    return Suites(chosen, *_hidden(nominal, mutation, seed, iid, ood, seen))
+    return Suites(chosen, *_hidden(nominal, mutation, seed, iid, ood, seen, deadline))
 
 
 def _hidden(
-    nominal: State, mutation: Program, seed: int, iid: int, ood: int, seen: set[str]
+    nominal: State, mutation: Program, seed: int, iid: int, ood: int, seen: set[str], deadline: float
 ) -> tuple[tuple[State, ...], tuple[State, ...]]:
     """Make the two pools in turns (iid 0, ood 0, iid 1, …), so that the size of one cannot change the other."""
     for split, count in (("iid", iid), ("ood", ood)):
         _check_count(split, count)
     pools = [_distinct(nominal, mutation, split, seed, seen) for split in ("iid", "ood")]
-    pairs = [tuple(next(pool) for pool in pools) for _ in range(max(iid, ood))]
+    pairs = []
+    for _ in range(max(iid, ood)):
+        if monotonic() > deadline:
+            raise TimeoutError
+        pairs.append(tuple(next(pool) for pool in pools))
     return tuple(pair[0] for pair in pairs[:iid]), tuple(pair[1] for pair in pairs[:ood])
 
 

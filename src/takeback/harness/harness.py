@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError
@@ -19,6 +20,7 @@ from takeback.harness.images import FileChange, KeptImage, with_images
 from takeback.harness.ledger import CHANGES, Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
+from takeback.harness.readings import several_readings
 from takeback.harness.recorded import exact, last_known
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
@@ -41,7 +43,7 @@ from takeback.state import State
 from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle, relied_on
 from takeback.undo.recording import run_recorded, writes_between
-from takeback.verify import Verdict, verify
+from takeback.verify import Admitted, Verdict, objection, verify
 
 Verifier = Callable[[Candidate], Verdict]
 Result = TypeVar("Result")
@@ -104,7 +106,7 @@ class Harness:
 
     def apply(
         self,
-        candidate: Candidate | Mapping[str, Any],
+        candidate: Candidate | Admitted | Mapping[str, Any],
         *,
         force: bool = False,
         note: str = "",
@@ -112,25 +114,34 @@ class Harness:
         allow_ties: bool = True,
         evidence: Verdict | None = None,
     ) -> Applied | Refused:
-        """Make a change, if it is admitted; with `force` also if not. `evidence` is a verdict already at hand.
+        """Make a change, if it is admitted; with `force` also if not.
 
-        A candidate may be given as the JSON it is written in.
+        `evidence` is a verdict already at hand: one that a verifier of this process issued about this very candidate,
+        or the change is refused. A candidate may be given as the JSON it is written in, or as an `Admitted`.
         """
         if isinstance(candidate, Mapping):
             candidate = read_candidate(dict(candidate))
+        if isinstance(candidate, Admitted):
+            evidence = candidate.verdict
+            candidate = candidate.candidate
         change = candidate
-        unstored = {op.kind.surface for op in change.mutation} - self.adapter.surfaces
+        if evidence is not None:
+            foreign = evidence.candidate_digest != candidate.digest()
+            why = objection(evidence, candidate) if foreign or evidence.admitted else None
+            if why is not None:
+                return Refused(Why.EVIDENCE, why, evidence)
+        unstored = {op.kind.surface for op in candidate.mutation} - self.adapter.surfaces
         if unstored:
             names = ", ".join(sorted(unstored))
             return Refused(Why.UNSTORED, f"this harness ({self.adapter.name}) does not store {names}")
-        verdict = self._verifier(change) if evidence is None else evidence
+        verdict = self._verifier(candidate) if evidence is None else evidence
         if not verdict.admitted and not force:
             return Refused(Why.VERDICT, "the candidate is not admitted", verdict)
-        said = {"note": note, **_made_by(by)}
-        return self._again(lambda: self._apply(change, verdict, said, allow_ties=allow_ties))
+        about = {"note": note, **_made_by(by)}
+        return self._again(lambda: self._apply(change, verdict, about, allow_ties=allow_ties))
 
     def _apply(
-        self, candidate: Candidate, verdict: Verdict, said: dict[str, str], *, allow_ties: bool
+        self, candidate: Candidate, verdict: Verdict, said: dict[str, Any], *, allow_ties: bool
     ) -> Applied | Refused:
         with self._engine.entered() as look:
             if look.drift or look.broken:
@@ -152,32 +163,43 @@ class Harness:
             entry = self._engine.make(draft, writes, recorded.state, changes)
             return Applied(entry, verdict, forced, ties)
 
-    def plan(self, request: Callable[[Ledger], Request], *, cascade: bool = False) -> PlanOutcome:
-        """What a request would do, without doing it."""
+    def plan(
+        self, request: Callable[[Ledger], Request], *, cascade: bool = False, strict: bool = False
+    ) -> PlanOutcome:
+        """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
         with self._engine.entered() as look:
             if look.drift or look.broken:
                 return _not_now(look)
-            return self._planned(request(self.ledger), cascade=cascade)
+            return self._planned(request(self.ledger), cascade=cascade, strict=strict)
 
-    def plan_undo(self, *entries: EntryLike, cascade: bool = False) -> PlanOutcome:
+    def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade)
+        return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade, strict=strict)
 
-    def undo(self, *entries: EntryLike, token: str | None = None, cascade: bool = False) -> UndoOutcome:
-        """Take entries back; taking back an undo brings back what it took, taking back a discard what was there."""
-        names = names_of(entries)
-        discarded = self._discarded(names)
+    def undo(
+        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
+    ) -> UndoOutcome:
+        """Take entries back; taking back an undo brings back what it took, taking back a discard what was there.
+
+        What later entries have written since is kept, and said; with `strict` that is refused.
+        """
+        discarded = self._discarded(names_of(entries))
         if discarded is not None:
             return self._again(lambda: put_back(self._engine, discarded))
-        return self._toggle("undo", lambda ledger: undo_request(ledger, names), token, cascade=cascade)
+        request = partial(undo_request, names=names_of(entries))
+        return self._toggle("undo", request, token, cascade=cascade, strict=strict)
 
-    def redo(self, *entries: EntryLike, token: str | None = None, cascade: bool = False) -> UndoOutcome:
+    def redo(
+        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
+    ) -> UndoOutcome:
         """Bring back entries that were taken back; without names, those of the last undo in force."""
-        return self._toggle("redo", lambda ledger: redo_request(ledger, names_of(entries)), token, cascade=cascade)
+        request = partial(redo_request, names=names_of(entries))
+        return self._toggle("redo", request, token, cascade=cascade, strict=strict)
 
-    def restore(self, to: EntryLike, *, token: str | None = None) -> UndoOutcome:
+    def restore(self, to: EntryLike, *, token: str | None = None, strict: bool = False) -> UndoOutcome:
         """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601)."""
-        return self._toggle("restore", lambda ledger: restore_request(ledger, name_of(to)), token, cascade=False)
+        request = partial(restore_request, name=name_of(to))
+        return self._toggle("restore", request, token, cascade=False, strict=strict)
 
     def adopt(self, note: str = "", *, by: str = "") -> Adopted | Refused | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
@@ -187,12 +209,13 @@ class Harness:
             if not look.drift:
                 return None
             writes = self.ledger.history.grounded(writes_between(self.state, look.actual))
-            draft = with_images(
-                change_draft("adopt", writes, {"note": note, **_made_by(by)}), self._adopted_images(look.actual)
-            )
+            about: dict[str, Any] = {"note": note, **_made_by(by)}
+            if several := several_readings(self.state, look.actual, writes):
+                about["ambiguous"] = list(several)
+            draft = with_images(change_draft("adopt", writes, about), self._adopted_images(look.actual))
             entry = self.ledger.record(draft, writes)
             self._engine.note()
-            return Adopted(entry, look.drift)
+            return Adopted(entry, look.drift, several)
 
     def _adopted_images(self, actual: State) -> list[KeptImage]:
         adapter = self._engine.files
@@ -216,8 +239,8 @@ class Harness:
         Where nothing is gone this is an undo.
         """
         with self._engine.entered():
+            outcome = self.undo(*entries)
             names = names_of(entries)
-            outcome = self.undo(*names)
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
             left = tuple(Write(change.slot, change.before, change.after) for change in outcome.left)
@@ -264,27 +287,28 @@ class Harness:
                 look.broken,
             )
 
-    def _planned(self, request: Request, *, cascade: bool) -> PlanOutcome:
+    def _planned(self, request: Request, *, cascade: bool, strict: bool) -> PlanOutcome:
         outcome = plan_toggle(self.ledger.history, self.state, request.off, request.on)
         if isinstance(outcome, Blocked) and cascade and outcome.together is not None:
             outcome = outcome.together
-        if isinstance(outcome, Plan):
-            return outcome._replace(unadmitted=unadmitted(self.ledger, (*outcome.off, *outcome.on)))
-        return outcome
+        if not isinstance(outcome, Plan):
+            return outcome
+        plan = outcome._replace(unadmitted=unadmitted(self.ledger, (*outcome.off, *outcome.on)))
+        return _demand_nothing_kept(plan) if strict else plan
 
     def _toggle(
-        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool
+        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
-        return self._again(lambda: self._toggled(kind, ask, token, cascade=cascade))
+        return self._again(lambda: self._toggled(kind, ask, token, cascade=cascade, strict=strict))
 
     def _toggled(
-        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool
+        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
         with self._engine.entered() as look:
             if look.drift or look.broken:
                 return _not_now(look)
             request = ask(self.ledger)
-            plan = self._planned(request, cascade=cascade)
+            plan = self._planned(request, cascade=cascade, strict=strict)
             if not isinstance(plan, Plan):
                 return plan
             if token is not None and token != plan.token:
@@ -342,8 +366,16 @@ class Harness:
         return record
 
 
-def _made_by(who: str) -> dict[str, str]:
+def _made_by(who: str) -> dict[str, Any]:
+    """Who made an entry, where that was said."""
     return {"by": who} if who else {}
+
+
+def _demand_nothing_kept(plan: Plan) -> Plan | Refused:
+    if not plan.kept:
+        return plan
+    later = ", ".join(f"#{entry}" for entry in sorted({kept.entry for kept in plan.kept}))
+    return Refused(Why.KEPT, f"what {later} wrote later would be kept; nothing was changed", plan=plan)
 
 
 def _not_now(look: Look, verdict: Verdict | None = None) -> Refused:

@@ -12,7 +12,7 @@ from takeback.harness.ledger import CHANGES
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Link
-from takeback.state.slots import Slot, differing_slots, get_slot, put_slots, slot_of_key, slot_title
+from takeback.state.slots import Slot, differing_slots, get_slot, put_slots, slot_of_key, slot_title, whole_of
 from takeback.state.values import thaw
 from takeback.undo import GONE, SlotChange, Write
 
@@ -40,6 +40,8 @@ class EntryView:
     """Who made it, where that was said."""
     off: tuple[int, ...]
     on: tuple[int, ...]
+    ambiguous: tuple[str, ...] = ()
+    """Addresses of what was adopted of which the versions allow several readings."""
 
     def to_json(self) -> dict[str, Any]:
         """The entry as JSON."""
@@ -56,6 +58,7 @@ class EntryView:
             "by": self.by or None,
             "off": list(self.off),
             "on": list(self.on),
+            "ambiguous": list(self.ambiguous),
         }
 
 
@@ -87,11 +90,12 @@ def view(harness: Harness, record: Record, fate: str) -> EntryView:
         status=status,
         grade=payload.get("evidence", {}).get("grade", ""),
         forced=bool(payload.get("forced", False)),
-        addresses=tuple(dict.fromkeys(slot_title(slot_of_key(key)) for key in keys)),
+        addresses=tuple(dict.fromkeys(slot_title(whole_of(slot_of_key(key))) for key in keys)),
         note=payload.get("note", ""),
         by=payload.get("by", ""),
         off=tuple(payload.get("off", ())),
         on=tuple(payload.get("on", ())),
+        ambiguous=tuple(payload.get("ambiguous", ())),
     )
 
 
@@ -179,10 +183,17 @@ def moved(change: SlotChange | Write) -> bool:
     return both and bool(change.before.place != change.after.place)
 
 
+def slot_json(slot: Slot) -> dict[str, Any]:
+    """Where a slot is, as JSON: an address, and which part of what stands there, if it is one."""
+    whole = whole_of(slot)
+    title = slot_title(whole)
+    return {"address": title, **({} if whole is slot else {"part": slot_title(slot).removeprefix(title).strip()})}
+
+
 def change_json(change: SlotChange | Write) -> dict[str, Any]:
     """A change of one slot as JSON; absence is told apart from null, and a move within a chain is said."""
     return {
-        "address": slot_title(change.slot),
+        **slot_json(change.slot),
         "before": content_json(change.slot, change.before),
         "after": content_json(change.slot, change.after),
         "existed": change.before is not ABSENT,

@@ -32,6 +32,8 @@ class Why(StrEnum):
 
     VERDICT = "verdict"
     """It is not admitted."""
+    EVIDENCE = "evidence"
+    """What was given as evidence is not a verdict that a verifier of this process issued about this candidate."""
     STATE = "state"
     """Its mutation cannot run on the present state."""
     REAL = "real"
@@ -46,6 +48,8 @@ class Why(StrEnum):
     """It cannot be written in a file without writing the file anew."""
     TIED = "tied"
     """It would tie earlier entries to itself, and the caller asked for none of that."""
+    KEPT = "kept"
+    """Later entries have written some of it since, which would be kept, and the caller asked for all or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,8 @@ class Refused:
     drift: tuple[SlotChange, ...] = ()
     ties: Mapping[int, str] = field(default_factory=dict)
     broken: tuple[Broken, ...] = ()
+    plan: Plan | None = None
+    """The plan that would have kept what later entries wrote."""
 
     def __repr__(self) -> str:
         return f"Refused({self.why.value}: {self.message})"
@@ -91,6 +97,8 @@ class Adopted:
 
     entry: Record
     changes: tuple[SlotChange, ...]
+    ambiguous: tuple[str, ...] = ()
+    """Addresses where the versions before and after allow several readings of what was done."""
 
     def __repr__(self) -> str:
         return f"Adopted({self.entry!r}, changes: {len(self.changes)})"

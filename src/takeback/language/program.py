@@ -13,7 +13,7 @@ from pathlib import Path as FilePath
 from stat import S_ISREG
 from typing import Any, Final
 
-from takeback.canonical import digest, parse
+from takeback.canonical import check_text, digest, parse
 from takeback.errors import InputError, LimitError, UnknownOperationError
 from takeback.state import ABSENT, KINDS, SURFACES, Contract, Kind, Operation, Spot, Stage, Takes
 from takeback.state.operation import SPOTS, Anchor
@@ -30,13 +30,12 @@ Program = tuple[Operation, ...]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A change and how to take it back. `declared` tells whether the contract was given or inferred."""
+    """A change and how to take it back."""
 
     mutation: Program
     witness: Program
     recovery: Program
     contract: Contract
-    declared: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """Return the candidate as JSON, with its contract whether it was declared or inferred."""
@@ -83,9 +82,9 @@ def read_candidate(raw: Any, where: str = "candidate") -> Candidate:
     mutation, witness, recovery = (
         read_program(raw.get(name, []), stage, f"{where}.{name}") for name, stage in PROGRAMS.items()
     )
-    given = raw.get("contract")
-    contract = infer_contract(mutation) if given is None else Contract.read(given, f"{where}.contract")
-    return Candidate(mutation, witness, recovery, contract, declared=given is not None)
+    inferred = "contract" not in raw
+    contract = infer_contract(mutation) if inferred else Contract.read(raw["contract"], f"{where}.contract")
+    return Candidate(mutation, witness, recovery, contract)
 
 
 def load_json(path: str | FilePath) -> Any:
@@ -116,6 +115,7 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
     """Return one operation, checked against its kind's declaration."""
     if not isinstance(raw, dict):
         raise InputError(where, found=raw, expected="a mapping with op_type and target")
+    check_text(raw, where)
     raw = _with_edit(raw)
     unknown = sorted(set(raw) - _FIELDS)
     if unknown:
@@ -142,7 +142,7 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
         path=path,
         address=surface.address(path),
         value=ABSENT if value is ABSENT else surface.value(kind, target, value, f"{where}.value"),
-        raw=value,
+        raw=_own(value),
         witness_key=_witness_key(raw, where),
         spot=_spot(raw, kind, target, where),
     )
@@ -160,6 +160,13 @@ def _with_edit(raw: dict[str, Any]) -> dict[str, Any]:
 
 def _recovers(kind: Kind, stage: Stage) -> bool:
     return kind.recovers and stage is Stage.RECOVERY
+
+
+def _own(plain: Any) -> Any:
+    """Return a copy of a checked JSON value, so that whoever gave it cannot change it later."""
+    if isinstance(plain, dict):
+        return {key: _own(item) for key, item in plain.items()}
+    return [_own(item) for item in plain] if isinstance(plain, list) else plain
 
 
 def _takes(takes: Takes, field: str, raw: dict[str, Any], where: str) -> None:

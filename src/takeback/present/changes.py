@@ -10,11 +10,12 @@ from typing import Any, Final
 
 from takeback.errors import TakebackError
 from takeback.harness.log import content_json, moved
-from takeback.present.contents import Sheet, sheet_of, text_sheet
+from takeback.present.contents import Sheet, items_sheet, sheet_of, text_sheet
 from takeback.present.diffs import Difference, difference
 from takeback.state import ABSENT, SURFACES, State
+from takeback.state.items import Items
 from takeback.state.parts import is_part
-from takeback.state.slots import Slot, get_slot, put_slots, slot_title
+from takeback.state.slots import Slot, get_slot, put_slots, slot_title, whole_of
 from takeback.undo import GONE, SlotChange, Write
 
 FORGOTTEN: Final = Sheet(("(forgotten)\n",), inline="(forgotten)")
@@ -25,8 +26,9 @@ def differences(
 ) -> Iterator[Difference]:
     """What changes did. `before` works out the state ahead of them, asked for only where parts were changed."""
     for change in _whole(list(changes), before):
+        itemised = any(isinstance(side, Items) for side in (change.before, change.after))
         notes = ("moved within its chain",) if moved(change) else ()
-        old, new = (_shown(change.slot, side) for side in (change.before, change.after))
+        old, new = (_shown(change.slot, side, itemised=itemised) for side in (change.before, change.after))
         for slot in sorted(old.keys() | new.keys()):
             yield difference(slot_title(slot), old.get(slot), new.get(slot), *notes)
 
@@ -45,17 +47,20 @@ def _whole(changes: list[SlotChange | Write], before: Callable[[], State] | None
         return
     told: set[Slot] = set()
     for change in changes:
-        slot = change.slot[:-1] if is_part(change.slot[-1]) else change.slot
+        slot = whole_of(change.slot)
         if slot not in told:
             told.add(slot)
             yield SlotChange(slot, get_slot(old, slot), get_slot(new, slot)) if slot != change.slot else change
 
 
-def _shown(slot: Slot, content: Any) -> dict[Slot, Sheet]:
+def _shown(slot: Slot, content: Any, *, itemised: bool) -> dict[Slot, Sheet]:
     if content is ABSENT:
         return {}
     if content is GONE:
         return {slot: FORGOTTEN}
+    if itemised:
+        plain = content_json(slot, content)
+        return {slot: items_sheet(plain) if isinstance(plain, list) else sheet_of(plain)}
     parts = SURFACES[slot[0]].parts_shown(slot[1:], content)
     return {(slot[0], *path): _sheet((slot[0], *path), inner) for path, inner in parts}
 

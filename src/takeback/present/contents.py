@@ -41,6 +41,13 @@ def sheet_of(content: Any) -> Sheet:
     return Sheet(tuple(f"{line}\n" for line in lines), inline=lines[0] if len(lines) == 1 else "")
 
 
+def items_sheet(content: list[Any]) -> Sheet:
+    """The sheet of a list of which items were changed: each item on lines of its own."""
+    lines = tuple(f"{line}\n" for item in content for line in pretty(item))
+    inline = json.dumps(content, ensure_ascii=False, sort_keys=True) if len(lines) <= 1 else ""
+    return Sheet(lines, inline=inline)
+
+
 def text_sheet(content: bytes, mode: str = "") -> Sheet:
     """The sheet of a file: its lines, or one line about bytes that are no text."""
     try:

@@ -16,6 +16,8 @@ from takeback.state.chain import STEP, Link, Place, between
 from takeback.state.pmap import EMPTY, PMap
 from takeback.state.values import MARK, Whole, freeze, same, thaw
 
+END: Final = "end"
+"""The part of a text that says what is missing at the end of its last line."""
 FRESH: Final = "n"
 """Begins the id of a part that an edit added; those that were there from the start are numbered."""
 
@@ -30,10 +32,18 @@ def is_part(name: str) -> bool:
     return name[:1] == MARK
 
 
-def part_title(name: str) -> str:
-    """Return a part's name for people: which one of those there were from the start, or that it was added."""
-    number = original(name[1:])
-    return f"part {name[1:]}" if number is None else f"part {number + 1}"
+def part_title(name: str, word: str, position: int | None = None) -> str:
+    """Return a part's name for people: `word` and where it stands.
+
+    Without a position: which one of those there were from the start, or of those added since.
+    """
+    part = name[1:]
+    if part == END:
+        return "newline at the end"
+    number = original(part)
+    if position is not None:
+        return f"{word} {position + 1}"
+    return f"added {word} {int(part[1:]) + 1}" if number is None else f"{word} {number + 1}"
 
 
 class Run(NamedTuple):
@@ -147,6 +157,15 @@ class Parts(Whole):
         new = self._grown(self._segments, self._links)
         new._fresh = max((self._fresh, *taken))
         return new
+
+    def position(self, part: str) -> int | None:
+        """Return how many parts stand before one; None where it is not there."""
+        link = self.find(part)
+        if link is None or part == END:
+            return None
+        at, segment = self._segment(link.place)
+        before = sum(one.size if isinstance(one, Run) else 1 for one in self._segments[:at])
+        return before + int(part) - segment.first if isinstance(segment, Run) else before
 
     def _segment(self, place: Place) -> tuple[int, Segment | None]:
         """The position of the last segment that begins at or before a place, and the segment; -1 before all."""

@@ -12,6 +12,7 @@ from typing import Any
 from takeback.canonical import decode, encode
 from takeback.state.harness_state import State
 from takeback.state.operation import Operation
+from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT
 from takeback.state.surface import SURFACES, Path
 
@@ -31,6 +32,11 @@ def slot_of_key(key: str) -> Slot:
 def slot_title(slot: Slot) -> str:
     """Return a slot as people write it."""
     return SURFACES[slot[0]].slot_title(slot[1:]) if slot[0] in SURFACES else "/".join(slot)
+
+
+def whole_of(slot: Slot) -> Slot:
+    """Return the slot of the value that a part lies in; the slot itself where it is none."""
+    return slot[:-1] if is_part(slot[-1]) else slot
 
 
 def dump_state(state: State) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from takeback.errors import InputError, UnknownSurfaceError
 from takeback.state.address import Address
 from takeback.state.operation import Kind, Operation, Stage
+from takeback.state.parts import is_part, part_title
 from takeback.state.pmap import ABSENT
 
 Path = tuple[str, ...]
@@ -51,6 +52,8 @@ class Component:
     path: tuple[str, ...] = ()
     shows: int = 0
     """How many of the alternatives, from the first, leave what lies below in the tree as it is."""
+    concerns: Callable[[Operation], bool] | None = None
+    """Which operations can see or change it, where that is fewer than all of its surface and it lies in no tree."""
 
     def hides(self, other: Component) -> bool:
         """Tell whether this component lies above the other in a tree."""
@@ -69,6 +72,8 @@ class Surface(ABC):
     """Whether a forward operation refuses to write where a container stands."""
     exclusive = False
     """Whether contents may claim something that no other slot may hold."""
+    part_word = "line"
+    """What a part of a content is called, where contents have parts."""
 
     @abstractmethod
     def read(self, raw: Any, where: str) -> Any:
@@ -216,6 +221,8 @@ class Surface(ABC):
         """Return a slot as people write it."""
         if not path:
             return self.name
+        if is_part(path[-1]):
+            return f"{self.slot_title(path[:-1])} {part_title(path[-1], self.part_word)}"
         rest = "".join(f" {name}" for name in path[1:])
         return f"{self.address(path[0])}{rest}"
 

@@ -12,11 +12,9 @@ from typing import Any, Final, Self
 from takeback.errors import OperationFailed
 from takeback.state.align import align
 from takeback.state.chain import Link
-from takeback.state.parts import Parts, Run, Segment, place_of
+from takeback.state.parts import END, Parts, Run, Segment, place_of
 from takeback.state.pmap import PMap
 
-END: Final = "end"
-"""The part that says what is missing at the end of the last line."""
 _END_PLACE: Final = ((2**62, END),)
 _NEAR: Final = 32
 

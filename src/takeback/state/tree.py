@@ -67,13 +67,15 @@ def drop(node: PMap, path: Path, at: int = 0) -> PMap:
 
 def prune(root: PMap, path: Path, count: int) -> PMap:
     """Return the tree without the innermost `count` containers above `path`, as far as they are empty."""
-    for depth in range(len(path) - 1, len(path) - 1 - count, -1):
-        above = path[:depth]
-        node = get(root, above)
-        if type(node) is not PMap or node:
+    nodes: list[Any] = [root]
+    for name in path[:-1]:
+        nodes.append(nodes[-1].get(name, ABSENT) if type(nodes[-1]) is PMap else ABSENT)
+    last = gone = len(path) - 1
+    for depth in range(last, last - count, -1):
+        if type(nodes[depth]) is not PMap or len(nodes[depth]) > (depth < last):
             break
-        root = drop(root, above)
-    return root
+        gone = depth - 1
+    return root if gone == last else drop(root, path[: gone + 1])
 
 
 def leaves(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

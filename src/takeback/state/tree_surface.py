@@ -15,7 +15,7 @@ from takeback.state import inside, tree
 from takeback.state.address import Address
 from takeback.state.inside import differing_parts, slot_content_from_json, slot_content_to_json
 from takeback.state.operation import Captured, Operation
-from takeback.state.parts import is_part, part_title
+from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.surface import Change, Component, Edit, Surface
 from takeback.state.tree import Path
@@ -188,9 +188,7 @@ class TreeSurface(Surface):
 
     def slot_title(self, path: Path) -> str:
         """Return the path's address, and of a part which one it is."""
-        if path and is_part(path[-1]):
-            return f"{self.address(path[:-1])} {part_title(path[-1])}"
-        return str(self.address(path)) if path else self.name
+        return str(self.address(path)) if path and not is_part(path[-1]) else super().slot_title(path)
 
 
 def _setting(path: Path, content: Any) -> Edit:

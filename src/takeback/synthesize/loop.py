@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from takeback.diagnose import Feedback, Mode, feedback
 from takeback.errors import InputError
-from takeback.language import Candidate, OutOfLanguage, Program, gate
+from takeback.language import Candidate, OutOfLanguage, Program, gate, widest_level
 from takeback.state import Contract, Level
 from takeback.synthesize.attempt import Attempt, read_repair, reason_of
 from takeback.synthesize.models import PAPER, Account, ChatModel, Reply, Request, Sampling
@@ -37,7 +37,7 @@ class Settings:
 
     mode: Mode = Mode.D1
     budget: int = 4
-    level: Level = Level.L1
+    level: Level = field(default_factory=widest_level)
     seed: int = 7000
     sampling: Sampling = PAPER
     isolated: bool = False

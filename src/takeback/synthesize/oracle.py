@@ -7,17 +7,23 @@ the same surface later survives. The contract lists the addresses the mutation n
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from takeback.canonical import encode
-from takeback.language import Candidate, Program, gate
+from takeback.language import Candidate, Program, gate, widest_level
 from takeback.language.program import infer_contract, read_operation
 from takeback.runtime import effects, forward
-from takeback.state import SURFACES, Contract, Level, Operation, Stage, State
+from takeback.state import SURFACES, Address, Contract, Level, Operation, Stage, State
+from takeback.state.tree_surface import TreeSurface
 
 
-def oracle(mutation: Program, level: Level = Level.L1, nominal: State | None = None) -> Candidate | None:
-    """Return the mutation with a recovery in the language, or None where the language has none."""
+def oracle(mutation: Program, level: Level | None = None, nominal: State | None = None) -> Candidate | None:
+    """Return the mutation with a recovery in the language, or None where the language has none.
+
+    The language is the widest installed one where none is given.
+    """
     candidate = invert(mutation, nominal)
-    return None if gate(candidate, level) else candidate
+    return None if gate(candidate, level or widest_level()) else candidate
 
 
 def invert(mutation: Program, nominal: State | None = None) -> Candidate:
@@ -27,8 +33,12 @@ def invert(mutation: Program, nominal: State | None = None) -> Candidate:
     touched: dict[str, list[Operation]] = {}
     for op in mutation:
         surface = SURFACES[op.kind.surface]
-        touched.setdefault(surface.name, []).append(op)
+        earlier = touched.setdefault(surface.name, [])
+        covered = {address.key for address in (op.address, *op.also) if _inside(address, earlier)}
+        earlier.append(op)
         for capture, restore in surface.invert(op):
+            if restore["target"] in covered and op.kind.level is Level.L2:
+                continue
             taken = encode(capture)
             key = {"witness_key": captures[taken].witness_key if taken in captures else f"w{len(captures)}"}
             captures.setdefault(taken, read_operation({**capture, **key}, Stage.CAPTURE, "oracle.witness"))
@@ -43,10 +53,29 @@ def invert(mutation: Program, nominal: State | None = None) -> Candidate:
     )
 
 
+def _inside(address: Address, earlier: list[Operation]) -> bool:
+    """Whether an earlier operation writes what an address lies in: restoring that brings back the address too."""
+    above = (other.key for op in earlier for other in (op.address, *op.also) if other.key != address.key)
+    return any(SURFACES[address.surface].covers(key, address.key) for key in above)
+
+
 def _contract(mutation: Program, nominal: State | None) -> Contract:
     named = infer_contract(mutation)
+    left = {address for at, op in enumerate(mutation) for address in _left_over(mutation[:at], op)}
+    if left:
+        named = Contract(addresses={*named.addresses, *left})
     if nominal is None:
         return named
     changed, receipt = forward(mutation, nominal)
     seen = {address for address in effects(nominal, changed, receipt) if not named.covers(address)}
     return Contract(addresses={*named.addresses, *seen})
+
+
+def _left_over(earlier: Program, op: Operation) -> Iterator[Address]:
+    """Containers that an earlier operation may have made for what a later one takes away again: they stay, empty."""
+    surface = SURFACES[op.kind.surface]
+    if op.kind.level is not Level.L2 or op.kind.inside or not isinstance(surface, TreeSurface) or len(op.path) == 1:
+        return
+    made = (other for before in earlier if before.kind.surface == surface.name for other in surface.named(before))
+    if any(path[: len(op.path)] == op.path for path in made):
+        yield surface.address(op.path[:1])

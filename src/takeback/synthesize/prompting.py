@@ -63,8 +63,13 @@ class PromptSet:
         schema: dict[str, Any] = parse(frozen, name)
         return schema
 
+    def language(self, level: Level) -> str:
+        """What the language is: as the version has it, or as it is told now where it is newer than the version."""
+        name = f"language_{level.value}.md"
+        return self.fill(name) if name in self.files else shared(name)
+
     def _messages(self, name: str, level: Level, **values: str) -> tuple[Message, ...]:
-        language = self.fill(f"language_{level.value}.md")
+        language = self.language(level)
         return Message("system", self.fill("system.md")), Message(
             "user", self.fill(name, language=language, **values)
         )
@@ -81,6 +86,12 @@ def reply_schema(level: Level, *, mutation: bool) -> dict[str, Any]:
     properties = {name: {**part, "maxItems": MAX_OPERATIONS} for name, part in schema["properties"].items()}
     properties["contract"]["items"] = {"enum": list(SURFACES)}
     return {**schema, "properties": properties}
+
+
+@cache
+def shared(name: str) -> str:
+    """What versions that were frozen before it existed say too."""
+    return resources.files("takeback.synthesize").joinpath("prompts", name).read_text(encoding="utf-8").strip()
 
 
 @cache

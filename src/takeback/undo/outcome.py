@@ -38,7 +38,7 @@ class Plan(NamedTuple):
     before: State
     """The state it starts from."""
     kept: tuple[Kept, ...] = ()
-    """What entries that are taken back had written and others have written since: that stays as it is."""
+    """What entries that are taken back or brought back wrote and others have written since: that stays as it is."""
     unadmitted: tuple[int, ...] = ()
     """Entries among them that have no admitted recovery: they were forced, or adopted."""
 

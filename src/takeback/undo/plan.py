@@ -159,7 +159,7 @@ def make_plan(history: History, state: State, off: Iterable[int], on: Iterable[i
     nested = [slot for slot in slots if SURFACES[slot[0]].nested and _in_force(history, slot, view, off, on)]
     if nested:
         after_state = _nested_changes(history, view, nested, after_state, changes)
-    return Plan(off, on, tuple(changes), after_state, state, _kept(history, view, off))
+    return Plan(off, on, tuple(changes), after_state, state, _kept(history, view))
 
 
 def _demand_same(slot: Slot, held: Any, recorded: Any) -> None:
@@ -178,17 +178,17 @@ def _in_force(history: History, slot: Slot, view: View, off: tuple[int, ...], on
     return any(version.entry in mine and grounded_on(version) == ground for version in history.index.at(slot))
 
 
-def _kept(history: History, view: View, off: tuple[int, ...]) -> tuple[Kept, ...]:
-    """What entries that are taken back had written, and later ones have written since."""
+def _kept(history: History, view: View) -> tuple[Kept, ...]:
+    """What entries that are taken back or brought back wrote, and later ones have written since."""
     found: dict[Slot, Kept] = {}
-    for entry in off:
+    for entry in sorted(view.off | view.on):
         for write in history.index.writes(entry):
             slot = write.slot
             nested = SURFACES[slot[0]].nested
             last = history.last(slot, view)
             over = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
             later = max((one for one in (last, over) if one is not None), default=None, key=lambda one: one[:2])
-            if later is not None and later.entry > entry:
+            if later is not None and later.entry > entry and later.entry not in view.on:
                 found[slot] = Kept(slot, later.entry)
     return tuple(found.values())
 

@@ -81,7 +81,7 @@ def verify_exact(
         return rejected(refused, EXACT, level, candidate)
     self_check()
     trip = round_trip(candidate, nominal)
-    example = None if trip.passed else Counterexample(nominal, trip, "given")
+    example = None if trip.passed else Counterexample(nominal, trip, "given", minimal=False)
     return Verdict(
         admitted=False,
         grade=Grade.SAMPLED if trip.passed else Grade.REFUTED,

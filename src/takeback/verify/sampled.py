@@ -47,15 +47,20 @@ def verify_sampled(
     refused = refusals(candidate, level, locked)
     if refused:
         return rejected(refused, rule, level, candidate)
-    made = suites(
-        nominal or nominal_state(),
-        candidate.mutation,
-        seed=seed,
-        dev=dev,
-        iid=chosen.iid if iid is None else iid,
-        ood=chosen.ood if ood is None else ood,
-    )
-    return issue(_on_states(candidate, made, chosen, level, threshold, max_seconds), candidate)
+    deadline = monotonic() + max_seconds
+    try:
+        made = suites(
+            nominal or nominal_state(),
+            candidate.mutation,
+            seed=seed,
+            dev=dev,
+            iid=chosen.iid if iid is None else iid,
+            ood=chosen.ood if ood is None else ood,
+            deadline=deadline,
+        )
+        return issue(_on_states(candidate, made, chosen, level, threshold, deadline), candidate)
+    except TimeoutError:
+        return _late(candidate, rule, level, max_seconds)
 
 
 def verify_dev(candidate: Candidate, suite: str, *, level: Level, nominal: State) -> Verdict:
@@ -64,7 +69,10 @@ def verify_dev(candidate: Candidate, suite: str, *, level: Level, nominal: State
     if refused:
         return rejected(refused, DEV.name, level, candidate)
     made = suites(nominal, candidate.mutation, dev=suite, iid=0, ood=0)
-    return _on_states(candidate, made, DEV, level, THRESHOLD, MAX_SECONDS)
+    try:
+        return _on_states(candidate, made, DEV, level, THRESHOLD, monotonic() + MAX_SECONDS)
+    except TimeoutError:
+        return _late(candidate, DEV.name, level, MAX_SECONDS)
 
 
 def verify_on(
@@ -82,29 +90,36 @@ def verify_on(
     """
     check_threshold(threshold)
     check_seconds(max_seconds)
-    return _on_states(candidate, made, the_rule(rule), level, threshold, max_seconds)
+    try:
+        return _on_states(candidate, made, the_rule(rule), level, threshold, monotonic() + max_seconds)
+    except TimeoutError:
+        return _late(candidate, rule, level, max_seconds)
+
+
+def _late(candidate: Candidate, rule: str, level: Level, max_seconds: float) -> Verdict:
+    reason = Reason(Code.TIMEOUT, f"verification took more than {max_seconds} seconds")
+    return rejected([reason], rule, level, candidate)
 
 
 def _on_states(
-    candidate: Candidate, made: Suites, rule: Rule, level: Level, threshold: float, max_seconds: float
+    candidate: Candidate, made: Suites, rule: Rule, level: Level, threshold: float, deadline: float
 ) -> Verdict:
+    """Return the verdict on states, or raise `TimeoutError` if they are not all run by the deadline."""
     self_check()
     trial = Trial(candidate)
-    deadline = monotonic() + max_seconds
     trips: dict[str, list[Trip]] = {"dev": [], "iid": [], "ood": []}
     broken: tuple[str, State] | None = None
     for name, states in made.splits():
         for state in states:
             if monotonic() > deadline:
-                late = Reason(Code.TIMEOUT, f"verification took more than {max_seconds} seconds")
-                return rejected([late], rule.name, level, candidate)
+                raise TimeoutError
             trip = trial.run(state)
             trips[name].append(trip)
             if broken is None and not trip.passed:
                 broken = name, state
     counts = {name: (sum(trip.passed for trip in done), len(done)) for name, done in trips.items()}
     decision = rule.decide(counts, threshold)
-    example = None if broken is None else counterexample(candidate, broken[1], broken[0])
+    example = None if broken is None else counterexample(candidate, broken[1], broken[0], deadline)
     reasons: list[Reason] = []
     if not decision.admitted:
         if example is not None:
@@ -146,11 +161,11 @@ def rejected(reasons: Iterable[Reason], rule: str, level: Level, candidate: Cand
     )
 
 
-def counterexample(candidate: Candidate, state: State, split: str) -> Counterexample:
-    """Return the failing state made as small as it gets, and how the candidate fails on it."""
+def counterexample(candidate: Candidate, state: State, split: str, deadline: float) -> Counterexample:
+    """Return the failing state made as small as it gets by the deadline, and how the candidate fails on it."""
     trial = Trial(candidate)
-    small = smallest(state, lambda less: not trial.run(less).passed)
-    return Counterexample(small, trial.run(small), split)
+    small = smallest(state, lambda less: not trial.run(less).passed, deadline=deadline)
+    return Counterexample(small, trial.run(small), split, minimal=monotonic() <= deadline)
 
 
 def trip_reasons(trip: Trip) -> list[Reason]:

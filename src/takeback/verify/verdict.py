@@ -40,6 +40,7 @@ class Code(StrEnum):
     CONTRACT_INCOMPLETE = "CONTRACT_INCOMPLETE"
     BOUND_TOO_LOW = "BOUND_TOO_LOW"
     TIMEOUT = "TIMEOUT"
+    UNDECIDED = "UNDECIDED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +80,22 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """The smallest state found on which the candidate fails, and how."""
+    """The smallest state found on which the candidate fails, and how.
+
+    `minimal` is False where time ran out before every single entry had been tried.
+    """
 
     state: State
     trip: Trip
     split: str
+    minimal: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """Return the counterexample as JSON; `state` can be given back to `takeback verify --state`."""
         return {
             "state": self.state.write(),
             "split": self.split,
+            "minimal": self.minimal,
             "residuals": [residual.to_json() for residual in self.trip.residuals],
             "uncovered": [str(address) for address in self.trip.uncovered],
             "failure": self.trip.failure or None,

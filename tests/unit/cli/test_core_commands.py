@@ -70,7 +70,7 @@ def test_a_file_that_is_not_there_ends_in_two_with_the_reason_on_both_streams():
         ("verify", "FILE", "--rule", "split-wald", "--dev", "Q3"),
         ("states", "FILE", "--split", "moon"),
         ("states", "FILE", "--split", "dev", "--n", "21"),
-        ("prove", "FILE", "--language", "L2"),
+        ("prove", "FILE", "--language", "L3"),
         ("verify", "FILE", "--rule", "split-wald", "--iid", "-1"),
     ],
 )
@@ -107,7 +107,7 @@ def test_a_fault_of_the_program_ends_in_two_not_in_no(monkeypatch, capsys):
 def test_for_a_person_verify_shows_the_verdict_the_state_the_address_and_the_next_step():
     code, out = _invoke("verify", _candidate("unconditional-delete"))
     assert code == 1
-    assert "not admitted (refuted, rule proof, language L1)" in out
+    assert "not admitted (refuted, rule proof, language L2)" in out
     assert '"verbose"' in out
     assert 'config["verbose"]: expected' in out
     assert "next: Capture these addresses" in out
@@ -182,6 +182,29 @@ def test_schema_prints_a_schema_with_and_without_the_mutation():
     assert "mutation" in _one_object(out)["properties"]
     _, out = _invoke("schema", "--language", "L0", "--repair", "--json")
     assert "mutation" not in _one_object(out)["properties"]
+
+
+EDIT = {
+    "mutation": [{"op_type": "edit_prompt", "target": "system", "value": {"old": "", "new": "Answer briefly.\n"}}],
+    "witness": [{"op_type": "capture_prompt", "target": "system", "witness_key": "w0"}],
+    "recovery": [{"op_type": "restore_prompt", "target": "system", "witness_key": "w0"}],
+}
+
+
+@pytest.mark.parametrize("command", ["verify", "prove", "oracle", "repair"])
+def test_the_language_is_the_widest_one_unless_another_is_named(tmp_path, command):
+    file = tmp_path / "edit.json"
+    file.write_text(json.dumps(EDIT))
+    assert _invoke(command, str(file))[0] == 0
+    assert _invoke(command, str(file), "--language", "L2")[0] == 0
+    assert _invoke(command, str(file), "--language", "L1")[0] == 1
+
+
+def test_the_schema_has_every_operation_of_the_language_named_and_of_all_where_none_is():
+    names = {level: _invoke("schema", *level)[1] for level in ((), ("--language", "L1"), ("--language", "L2"))}
+    assert names[()] == names["--language", "L2"]
+    assert '"edit_prompt"' in names[()]
+    assert '"edit_prompt"' not in names["--language", "L1"]
 
 
 def test_states_shows_the_states_of_a_split_and_their_digests():

@@ -58,6 +58,7 @@ BAD = [
     ({**GOOD, "witness": [op("capture_config", "a")]}, "candidate.witness[0]: found no witness_key"),
     ({**GOOD, "witness": [{**CAPTURE, "witness_key": ["w"]}]}, "candidate.witness[0].witness_key: found ['w']"),
     ({**GOOD, "mutation": [SET] * 65}, "candidate.mutation: found 65 operations, expected at most 64"),
+    ({**GOOD, "contract": None}, "candidate.contract: found None, expected a list of surfaces and addresses"),
     ({**GOOD, "contract": "config"}, "candidate.contract: found config, expected a list of surfaces and addresses"),
     ({**GOOD, "contract": ["colour"]}, "candidate.contract[0]: found colour, expected one of config"),
     ({**GOOD, "contract": ["config[a]"]}, "candidate.contract[0]: found config[a], expected a surface"),
@@ -143,7 +144,6 @@ def test_long_findings_are_cut_short_in_messages():
 def test_an_omitted_contract_is_inferred_from_the_mutation():
     candidate = read_candidate({"mutation": [SET, op("add_listener", "e", value="x")]})
     assert candidate.contract.to_json() == ['config["a.b"]', 'listeners["e"]']
-    assert not candidate.declared
 
 
 def test_a_candidate_reads_back_from_its_json():

@@ -46,6 +46,8 @@ BAD = [
     ({"files": {"f": {"content": "", "mode": 420}}}, "state.files['f'].mode: found 420, expected four octal digits"),
     ({"files": {"f": {"content": "", "mode": "0888"}}}, "expected four octal digits"),
     ({"files": {"d": {"directory": False}}}, 'expected {"directory": true} alone'),
+    ({"files": {"d": {"directory": 1}}}, 'expected {"directory": true} alone'),
+    ({"files": {"d": {"directory": 1.0}}}, 'expected {"directory": true} alone'),
     ({"files": {"d": {"content": ""}, "d/f": {"content": ""}}}, "found a path below a file"),
     ({"files": {"d/f": {"content": ""}, "d": {"content": ""}}}, "found a file and a directory of one name"),
     ({"files": {"../x": {"content": ""}}}, "expected a relative path inside the sandbox"),

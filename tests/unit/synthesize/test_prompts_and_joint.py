@@ -21,12 +21,12 @@ from takeback.synthesize.prompting import prompt_set
 from takeback.verify import Verdict, prove
 
 
-@pytest.mark.parametrize("level", [Level.L0, Level.L1])
+@pytest.mark.parametrize("level", list(Level))
 def test_a_language_description_names_every_operation_of_the_language_and_no_other(level: Level) -> None:
-    text = prompt_set().files[f"language_{level.value}.md"]
+    text = prompt_set().language(level)
     for kind in KINDS.values():
         told = re.search(rf"\b{kind.name}\b", text) is not None
-        wanted = level.includes(kind.level) and (level is Level.L1 or kind.stage is not Stage.FORWARD)
+        wanted = level.includes(kind.level) and (level is not Level.L0 or kind.stage is not Stage.FORWARD)
         assert told == wanted, kind.name
 
 
@@ -37,6 +37,15 @@ def test_a_frozen_schema_allows_every_operation_of_its_language_and_no_other(lev
     for kind in KINDS.values():
         wanted = level.includes(kind.level) and (mutation or kind.stage is not Stage.FORWARD)
         assert (f'"{kind.name}"' in text) == wanted, kind.name
+
+
+@pytest.mark.parametrize("mutation", [True, False])
+def test_a_language_newer_than_the_prompts_is_described_all_the_same(mutation: bool) -> None:
+    prompts = prompt_set()
+    assert "language_L2.md" not in prompts.files
+    asked = prompts.repair(Level.L2, mutation=[], attempt={}, diagnosis="d")
+    assert "edit_prompt" in asked[1].content
+    assert '"edit_file"' in json.dumps(prompts.schema(Level.L2, mutation=mutation))
 
 
 def test_a_change_to_any_file_changes_the_digest() -> None:

@@ -190,3 +190,14 @@ def test_a_packed_recording_damaged_anywhere_is_a_recording_error(tmp_path: Path
     packed.write_bytes(bytes(raw))
     with pytest.raises(RecordingError):
         ReplayModel(tmp_path)
+
+
+def test_half_a_surrogate_pair_in_a_reply_is_recorded_as_a_replacement_character(tmp_path: Path) -> None:
+    class Broken(Scripted):
+        def complete(self, request: Request) -> Reply:
+            return Reply('{"a": "\ud83d"} \U0001f600', "stop")
+
+    with RecordingModel(Broken(), tmp_path) as model:
+        said = model.complete(REQUEST)
+    assert said.text == '{"a": "\ufffd"} \U0001f600'
+    assert ReplayModel(tmp_path).complete(REQUEST) == said

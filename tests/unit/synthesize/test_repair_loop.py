@@ -262,10 +262,9 @@ def test_the_oracle_says_what_the_language_lacks() -> None:
 
 
 def test_a_candidate_too_large_to_prove_is_rejected_not_a_crash() -> None:
-    ops = [
-        {"op_type": "allocate_socket", "target": f"s{n}", "value": f"tcp://127.0.0.1:{9200 + n}"} for n in range(40)
-    ]
-    start = attempt_from({"mutation": ops, "witness": [], "recovery": [], "contract": ["resources"]})
+    paths = ["/".join(f"d{at}_{level}" for level in range(50)) for at in range(64)]
+    ops = [{"op_type": "write_file", "target": path, "value": "x"} for path in paths]
+    start = attempt_from({"mutation": ops, "witness": [], "recovery": [], "contract": ["files"]})
     found = repair_with_portfolio(start, None, judge_for("proof", Level.L1, nominal_state()), DEFAULT)
     assert found.admitted is None
     assert {reason.code for reason in found.verdict.reasons} == {Code.LIMIT}

@@ -167,18 +167,6 @@ def test_recovery_must_not_damage_what_a_failed_mutation_did_not_make():
     assert prove(read_candidate({"mutation": mutation, "recovery": recovery})).grade is Grade.REFUTED
 
 
-def test_too_many_sockets_end_in_a_rejection_that_says_what_to_split():
-    mutation = [
-        {"op_type": "allocate_socket", "target": f"k{at}", "value": f"tcp://127.0.0.1:{9600 + at}"}
-        for at in range(20)
-    ]
-    verdict = prove(inverted(*mutation))
-    (reason,) = verdict.reasons
-    assert reason.code.value == "LIMIT"
-    assert "20 sockets over 20 addresses" in reason.message
-    assert "smaller changes" in reason.message
-
-
 def test_proof_knows_the_language():
     verdict = prove(inverted(FORMS[6]), level=Level.L0)
     assert not verdict.admitted

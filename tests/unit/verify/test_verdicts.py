@@ -55,7 +55,8 @@ def test_a_verdict_has_the_fields_a_program_needs(rule):
 
 def test_a_counterexample_in_json_shows_state_split_residuals_and_failures():
     example = verify_json(DELETES).to_json()["counterexample"]
-    assert set(example) == {"state", "split", "residuals", "uncovered", "failure", "forward_failure"}
+    assert set(example) == {"state", "split", "minimal", "residuals", "uncovered", "failure", "forward_failure"}
+    assert example["minimal"] is True
     (residual,) = example["residuals"]
     assert residual["address"] == 'config["verbose"]'
     assert residual["covered"] is True

@@ -73,6 +73,7 @@ class Config(TreeSurface):
     """Dotted path → JSON value."""
 
     name = "config"
+    part_word = "item"
     kinds = (
         Kind("capture_config", Stage.CAPTURE, Level.L0, "config", capture, witness=Takes.MUST),
         Kind(

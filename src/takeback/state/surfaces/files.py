@@ -309,7 +309,7 @@ def _read_file(raw: Any, where: str) -> File | PMap:
     if not isinstance(raw, dict) or set(raw) - {"content", "base64", "mode", "directory"}:
         raise InputError(where, found=raw, expected='{"content", "mode"}, {"base64", "mode"} or {"directory": true}')
     if "directory" in raw:
-        if raw != {"directory": True}:
+        if len(raw) > 1 or raw["directory"] is not True:
             raise InputError(where, found=raw, expected='{"directory": true} alone')
         return EMPTY
     if ("content" in raw) == ("base64" in raw):

@@ -9,11 +9,10 @@ from __future__ import annotations
 import ipaddress
 import random
 import re
-from collections.abc import Sequence
-from itertools import combinations, product
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from takeback.errors import InputError, OperationFailed, ProgramTooLarge
+from takeback.errors import InputError, OperationFailed
 from takeback.state.keyed_surface import KeyedSurface, capture
 from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
 from takeback.state.pmap import ABSENT, PMap
@@ -22,7 +21,6 @@ from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.surface import Component, Edit
 from takeback.state.values import text
 
-MAX_JOINT = 6_000
 _ADDRESS = re.compile(r"tcp://(\[::1\]|127(?:\.[0-9]{1,3}){3}):(0|[1-9][0-9]{0,4})")
 _MAX_PORT = 65535
 
@@ -174,42 +172,59 @@ class Resources(KeyedSurface):
         return value if record is not ABSENT and _holder(value.drop(key), record["address"]) else varied
 
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
-        """Any named key may hold any named address, so all of them are one component (docs/proof.md).
+        """Each named key holds an address of its own that nobody names, nothing, or one that is named.
 
-        Two keys at a time hold nothing, an address of their own that nobody names, or one that is named; the
-        others hold addresses of their own. Something outside holds the first named address that is free, or
-        nothing.
+        One key at a time: initial addresses are all different, so no conflict involves two of them (docs/proof.md).
+        Something outside holds a named address, or nothing.
         """
         keys = sorted({op.path for op in ops})
-        wanted = {op.value["address"] for op in ops if op.value is not ABSENT}
-        named = sorted(address for address in wanted if not address.endswith(":0"))
-        pairs = [(keys[0],)] if len(keys) == 1 else list(combinations(keys, 2))
-        count = len(pairs) * (len(named) + 2) ** 2 * 2
-        if count > MAX_JOINT:
-            raise ProgramTooLarge(
-                f"{len(keys)} sockets over {len(named)} addresses have {count} joint shapes, more than {MAX_JOINT}",
-                hint="allocate sockets in several smaller changes",
-            )
+        takers: dict[str, set[str]] = {}
+        for op in ops:
+            if op.value is not ABSENT:
+                takers.setdefault(op.value["address"], set()).add(op.path)
+        named = sorted(address for address in takers if not address.endswith(":0"))
         unnamed = (f"tcp://127.0.0.1:{port}" for port in range(20_001, 30_000))
-        own = dict(zip(keys, (address for address in unnamed if address not in wanted), strict=False))
-        edits: dict[str, Edit] = {}
-        for pair in pairs:
-            for holding in product(*([own[key], "", *named] for key in pair)):
-                held = [address for address in holding if address]
-                if len(set(held)) == len(held):
-                    free = [address for address in named if address not in held]
-                    for outside in ("", *free[:1]):
-                        chosen = {**own, **dict(zip(pair, holding, strict=True))}
-                        edits.setdefault(repr((sorted(chosen.items()), outside)), _arranging(chosen, outside, salt))
-        return (Component("resources", tuple(edits.values())),)
+        own = zip(keys, (address for address in unnamed if address not in takers), strict=False)
+        found = [
+            Component(
+                f"{address} held outside",
+                (_unchanged, _holding(f"holder_{salt}", _socket(address, kind="external"))),
+                concerns=_on(takers[address]),
+            )
+            for address in named[:1]
+        ]
+        for key, address in own:
+            held = _holding(key, _socket(address, lifecycle=f"{salt}-{key}"))
+            found.append(Component(f"{self.name}[{key!r}]", (held, _dropping(key)), concerns=_on({key})))
+        found += [
+            Component(
+                f"{self.name}[{key!r}] on {address}",
+                (_unchanged, _holding(key, _socket(address, lifecycle=f"{salt}-{key}"))),
+                concerns=_on({key, *takers[address]}),
+            )
+            for key in keys
+            for address in named
+        ]
+        return tuple(found)
 
 
-def _arranging(holding: dict[str, str], outside: str, salt: str) -> Edit:
+def _on(keys: set[str]) -> Callable[[Operation], bool]:
+    return lambda op: op.path in keys
+
+
+def _unchanged(value: PMap) -> PMap:
+    return value
+
+
+def _dropping(key: str) -> Edit:
+    return lambda value: value.drop(key)
+
+
+def _holding(key: str, record: PMap) -> Edit:
+    """Let the key hold an address, unless another one does: then it keeps what it has."""
+
     def edit(value: PMap) -> PMap:
-        for key, address in holding.items():
-            value = value.put(key, _socket(address, lifecycle=f"{salt}-{key}")) if address else value.drop(key)
-        holder = f"holder_{salt}"
-        return value.put(holder, _socket(outside, kind="external")) if outside else value.drop(holder)
+        return value if _holder(value.drop(key), record["address"]) else value.put(key, record)
 
     return edit
 

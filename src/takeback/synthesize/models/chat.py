@@ -6,6 +6,7 @@ A `Request` is a value with a canonical digest, so that a reply can be recorded 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import reduce
@@ -15,6 +16,7 @@ from takeback.canonical import digest
 
 Role = Literal["system", "user", "assistant"]
 
+_LONE: Final = re.compile("[\ud800-\udfff]")
 TOO_LARGE = "too_large"
 """Finish reason of a reply that was cut because it passed the caller's limit."""
 
@@ -82,12 +84,18 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: the text, why it ended (`stop`, `length`, `too_large`, …), its cost and time."""
+    """What came back: the text, why it ended (`stop`, `length`, `too_large`, …), its cost and time.
+
+    Half a surrogate pair, which no file can hold, is read as a replacement character.
+    """
 
     text: str
     finish_reason: str
     usage: Usage = field(default_factory=Usage)
     latency_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", _LONE.sub("\ufffd", self.text))
 
 
 class ChatModel(Protocol):

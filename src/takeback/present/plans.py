@@ -1,0 +1,62 @@
+"""A plan in words: whether anything visible changes, what is kept and because of whom, as the first line to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from takeback.present.titles import counted, listed, part_in, pointed, title_in
+from takeback.state import ABSENT
+from takeback.state.slots import Slot, get_slot, slot_title, whole_of
+from takeback.undo import Plan
+from takeback.undo.outcome import Kept
+
+
+def headline(plan: Plan, *, done: bool) -> str | None:
+    """What must be read first; None where the plan does all it was asked to."""
+    if not plan.visible:
+        it = "it" if len(plan.off) + len(plan.on) == 1 else "them"
+        start = "nothing visible changed" if done else "nothing visible would change"
+        because = "; ".join(_later(plan)) if plan.kept else f"everything is the same with and without {it}"
+        return f"{start}: {because}"
+    if not plan.kept:
+        return None
+    states = plan.state, plan.before
+    changed, kept = [change.slot for change in plan.changes], [one.slot for one in plan.kept]
+    verb = "taken back" if not plan.on else "brought back" if not plan.off else "changed"
+    told, stays = counted(changed, *states), counted(kept, *states)
+    number, unit = stays.split(" ", 1)
+    if unit.rstrip("s") == told.split(" ", 1)[1].rstrip("s"):
+        stays = number
+    because = listed([f"#{entry}" for entry in sorted({one.entry for one in plan.kept})])
+    return f"{told} {'' if done else 'would be '}{verb}, {stays} kept because of {because}"
+
+
+def kept_lines(plan: Plan) -> Iterator[str]:
+    """What is kept, one line each."""
+    for one in plan.kept:
+        yield f"kept: {title_in(one.slot, plan.state, plan.before)}, which #{one.entry} {_verb(plan, one)} later"
+
+
+def kept_json(plan: Plan) -> list[dict[str, Any]]:
+    """What is kept, as JSON: the slot, which part of it, and the later entry."""
+    return [
+        {
+            "slot": slot_title(whole_of(one.slot)),
+            "part": part_in(one.slot, plan.state, plan.before),
+            "entry": one.entry,
+        }
+        for one in plan.kept
+    ]
+
+
+def _later(plan: Plan) -> Iterator[str]:
+    groups: dict[tuple[int, str], list[Slot]] = {}
+    for one in plan.kept:
+        groups.setdefault((one.entry, _verb(plan, one)), []).append(one.slot)
+    for (entry, verb), slots in sorted(groups.items()):
+        yield f"#{entry} {verb} {pointed(slots, plan.state, plan.before)} later"
+
+
+def _verb(plan: Plan, one: Kept) -> str:
+    return "removed" if get_slot(plan.state, one.slot) is ABSENT else "rewrote"

@@ -1,0 +1,212 @@
+"""What people ask undo for, through the command line: take back one of several edits of one text or list."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from takeback.cli import app, workspaces
+from takeback.harness import Applied, open_memory
+from takeback.state import State
+
+START = {
+    "prompts": {"system": "You are careful.\n", "bare": "You are careful."},
+    "config": {"permissions": {"allow": ["Read"]}, "verbose": False},
+    "files": {"notes.md": {"content": "".join(f"note {number}\n" for number in range(1, 41))}},
+}
+
+
+class Story:
+    """An agent's workspace, and what a person types."""
+
+    def __init__(self, folder, look):
+        self.folder = folder
+        self.look = look
+        self.agent = folder / "agent"
+
+    def type(self, *words):
+        result = CliRunner().invoke(app, [*map(str, words), "--dir", str(self.agent)])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.stdout
+
+    def tell(self, *words):
+        code, text = self.type(*words, "--json")
+        return code, json.loads(text)
+
+    def change(self, op_type, target, value, *options):
+        asked = self.folder / "asked.json"
+        asked.write_text(json.dumps({"mutation": [{"op_type": op_type, "target": target, "value": value}]}))
+        made = CliRunner().invoke(app, ["oracle", str(asked)])
+        assert made.exit_code == 0, made.output
+        asked.write_text(made.stdout)
+        code, told = self.tell("apply", asked, *options)
+        assert (code, told["result"], told["verdict"]["grade"]) == (0, "applied", "proved"), told
+        return told["entry"]
+
+    def edit(self, old, new, target="system"):
+        return self.change("edit_prompt", target, {"old": old, "new": new})
+
+    def number(self, entry):
+        return self.tell("show", entry)[1]["seq"]
+
+
+@pytest.fixture
+def memory(tmp_path, monkeypatch):
+    """The same commands over a state that is kept in a journal only."""
+    journal = tmp_path / "journal.db"
+    with open_memory(State.read(START), journal=journal) as begun:
+        assert begun.state.write() == State.read(START).write()
+    monkeypatch.setattr(workspaces, "open_workspace", lambda *_, **__: open_memory(journal=journal))
+
+    def look(surface, key):
+        with open_memory(journal=journal) as harness:
+            return harness.state.write()[surface][key]
+
+    return Story(tmp_path, look)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps(START))
+    assert CliRunner().invoke(app, ["init", str(tmp_path / "agent"), "--state", str(state)]).exit_code == 0
+
+    def look(surface, key):
+        if surface == "prompts":
+            return (tmp_path / "agent" / "prompts" / f"{key}.md").read_bytes().decode()
+        with workspaces.opened(tmp_path / "agent", None) as harness:
+            return harness.state.write()[surface][key]
+
+    return Story(tmp_path, look)
+
+
+@pytest.fixture(params=["memory", "workspace"])
+def story(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.mark.parametrize(("prompt", "end"), [("system", "\n"), ("bare", "")])
+def test_the_first_of_three_rules_is_taken_back_and_the_others_stand(story, prompt, end):
+    start = story.look("prompts", prompt)
+    rules = [f"Rule {number}.{end}" if end else f"\nRule {number}." for number in (1, 2, 3)]
+    first, *_ = [story.edit("", rule, prompt) for rule in rules]
+    assert story.look("prompts", prompt) == start + "".join(rules)
+    code, told = story.tell("undo", first)
+    assert (code, told["result"], told["visible"], told["kept"]) == (0, "done", True, [])
+    assert story.look("prompts", prompt) == start + "".join(rules[1:])
+    assert story.tell("redo")[1]["visible"]
+    assert story.look("prompts", prompt) == start + "".join(rules)
+
+
+def test_a_permission_that_is_taken_back_is_no_longer_allowed(story):
+    first = story.change("append_config", "permissions.allow", "Bash(rm:*)")
+    story.change("append_config", "permissions.allow", "Bash(git:*)")
+    code, text = story.type("undo", first)
+    assert code == 0
+    assert '-"Bash(rm:*)"' in text.splitlines()
+    assert story.look("config", "permissions")["allow"] == ["Read", "Bash(git:*)"]
+
+
+def test_an_edit_that_was_rewritten_later_is_undone_without_a_visible_change_and_says_so_first(story):
+    first = story.edit("careful", "quick")
+    later = story.number(story.edit("quick", "bold"))
+    code, text = story.type("undo", first, "--plan")
+    assert (code, text.splitlines()[0]) == (0, f"nothing visible would change: #{later} rewrote this line later")
+    code, text = story.type("undo", first, "--strict")
+    assert code == 1
+    assert text.splitlines()[0] == f"refused: what #{later} wrote later would be kept; nothing was changed"
+    code, text = story.type("undo", first)
+    assert (code, text.splitlines()[0]) == (0, f"nothing visible changed: #{later} rewrote this line later")
+    assert story.look("prompts", "system") == "You are bold.\n"
+
+
+def test_the_json_of_an_undo_names_slot_part_and_later_entry_of_what_is_kept(story):
+    first = story.edit("", "One.\nTwo.\n")
+    later = story.edit("Two.", "Three.")
+    number = story.number(later)
+    refused = story.tell("undo", first, "--strict")
+    kept = [{"slot": 'prompts["system"]', "part": "line 3", "entry": number}]
+    assert refused[0] == 1
+    assert (refused[1]["why"], refused[1]["kept"]) == ("kept", kept)
+    _, plan = story.tell("undo", first, "--plan")
+    assert (plan["visible"], plan["kept"], plan["ids"][str(number)]) == (True, [{**kept[0], "part": "line 2"}], later)
+    _, text = story.type("undo", first)
+    assert text.splitlines()[0] == f"1 line taken back, 1 kept because of #{number}"
+    assert story.look("prompts", "system") == "You are careful.\nThree.\n"
+
+
+def test_whole_values_are_told_as_honestly(story):
+    first = story.change("set_config", "verbose", True)
+    later = story.number(story.change("set_config", "verbose", False))
+    _, text = story.type("undo", first)
+    assert text.splitlines()[0] == f"nothing visible changed: #{later} rewrote this value later"
+    _, told = story.tell("redo")
+    assert (told["visible"], told["kept"]) == (False, [{"slot": 'config["verbose"]', "part": None, "entry": later}])
+
+
+def test_every_command_that_shows_a_change_shows_the_changed_line_with_its_number(story):
+    entry = story.change("edit_file", "notes.md", {"old": "note 33\n", "new": "note thirty-three\n"}, "-m", "spelled")
+    hunk = ["@@ -30,7 +30,7 @@", " note 30", " note 31", " note 32", "-note 33", "+note thirty-three"]
+    for words in (("show", entry), ("diff", entry), ("log", "-p", "-n", "1")):
+        _, text = story.type(*words)
+        assert "\n".join(hunk) in text, words
+        assert "\\x1f" not in text, words
+    _, text = story.type("undo", entry, "--plan")
+    assert "-note thirty-three\n+note 33\n" in text
+    assert story.tell("show", entry)[1]["addresses"] == ['files["notes.md"]']
+
+
+def test_an_undo_says_which_part_of_the_past_it_cannot_do_without(story):
+    first = story.change("set_prompt", "fresh", "One.\nTwo.\n")
+    later = story.number(story.edit("Two.", "Three.", "fresh"))
+    code, text = story.type("undo", first)
+    assert code == 1
+    assert f"(#{later}): it edits the prompts" in text
+
+
+def test_an_adopted_edit_is_shown_as_having_no_admitted_recovery_and_as_read_in_one_of_several_ways(workspace):
+    twice = workspace.agent / "prompts" / "system.md"
+    twice.write_text("Be kind.\nBe kind.\nBe brief.\n")
+    assert workspace.tell("adopt")[0] == 0
+    twice.write_text("Be kind.\nBe brief.\n")
+    code, told = workspace.tell("adopt")
+    assert (code, told["ambiguous"]) == (0, ['prompts["system"]'])
+    _, text = workspace.type("show", told["entry"])
+    assert "can be read in several ways" in text
+    _, plan = workspace.tell("undo", told["entry"], "--plan")
+    assert [one["slot"] for one in plan["ambiguous"]] == ['prompts["system"]']
+    _, text = workspace.type("undo", told["entry"], "--plan")
+    assert "can be read in several ways" in text
+
+
+def test_a_refused_change_under_a_narrower_language_says_so(memory):
+    asked = memory.folder / "edit.json"
+    edit = {"op_type": "edit_prompt", "target": "system", "value": {"old": "", "new": "x"}}
+    asked.write_text(json.dumps({"mutation": [edit]}))
+    asked.write_text(CliRunner().invoke(app, ["oracle", str(asked)]).stdout)
+    code, told = memory.tell("apply", asked, "--language", "L1")
+    assert (code, told["result"], told["verdict"]["language"]) == (1, "refused", "L1")
+    assert memory.tell("apply", asked)[1]["verdict"]["language"] == "L2"
+
+
+def test_a_forced_entry_is_named_where_its_undo_is_planned(memory, monkeypatch):
+    from takeback.cli.outcomes import outcome_json, show_outcome
+    from takeback.undo import Plan
+
+    with open_memory(State.read(START)) as harness:
+        done = harness.apply(
+            {"mutation": [{"op_type": "set_config", "target": "a", "value": 1}], "witness": [], "recovery": []},
+            force=True,
+        )
+        assert isinstance(done, Applied)
+        plan = harness.plan_undo(done)
+        assert isinstance(plan, Plan)
+        plan = plan._replace(unadmitted=(done.entry.seq,))
+        assert outcome_json(plan, harness)["unadmitted"] == [done.entry.seq]
+        told = []
+        monkeypatch.setattr("takeback.cli.outcomes.out.print", lambda *words, **_: told.append(str(words[0])))
+        show_outcome(plan, harness)
+    assert any("has no admitted recovery: it was forced" in line for line in told)
