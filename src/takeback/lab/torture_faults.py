@@ -11,6 +11,7 @@ import errno
 import os
 import random
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,8 +21,11 @@ from typing import Any, Final
 ROOT_USER: Final = 0
 DISK: Final = "16m"
 FILLER: Final = "filler"
-FULL, UNWRITABLE, CUT = "full disk", "unwritable directory", "lost connection"
-KINDS: Final = (FULL, UNWRITABLE)
+FULL: Final = "full disk"
+UNWRITABLE: Final = "unwritable directory"
+CUT: Final = "lost connection"
+STALE: Final = "stale writer"
+"""A process that lost its connection, stood still while another went on, and wakes up in the middle of its change."""
 ROLLING_BACK: Final = "rollback."
 
 
@@ -40,10 +44,11 @@ def small_disk(place: Path) -> Iterator[bool]:
 class Faults:
     """The faults of one run; `disk` is the small disk the workspace lies on, if there is one."""
 
-    def __init__(self, root: Path, disk: Path | None, journal: str | None) -> None:
+    def __init__(self, root: Path, disk: Path | None, journal: str) -> None:
         self._root = root
         self._disk = disk
-        self.kinds = (*KINDS, CUT) if journal is not None and "://" in journal else KINDS
+        self._journal = journal
+        self.kinds = (FULL, UNWRITABLE, CUT, STALE) if "://" in journal else (FULL, UNWRITABLE)
 
     def begin(self, kind: str | None) -> None:
         """Let a fault set in, before a child works."""
@@ -65,10 +70,12 @@ class Faults:
 
         def strike(name: str) -> None:
             nonlocal left
-            if kind == CUT and name == "file.renamed":
+            if kind in {CUT, STALE} and name == "file.renamed":
                 left -= 1
                 if left == 0:
-                    _cut(harness.journal)
+                    _cut(harness.journal, self._journal)
+                    if kind == STALE:
+                        os.kill(os.getpid(), signal.SIGSTOP)
             elif kind == FULL and self._disk is None and name == "file.temp.created":
                 left -= 1
                 if left <= 0:
@@ -77,12 +84,12 @@ class Faults:
         return strike
 
 
-def _cut(store: Any) -> None:
+def _cut(store: Any, url: str) -> None:
     """End the connection that a store works on, from another one."""
     import psycopg  # noqa: PLC0415 - only with the extra, and only here
 
     pid = store._connection.info.backend_pid  # noqa: SLF001 - nobody else may want to do this
-    with psycopg.connect(store._url, autocommit=True) as other:  # noqa: SLF001
+    with psycopg.connect(url.partition("#")[0], autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s)", (pid,))
 
 
