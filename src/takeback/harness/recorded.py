@@ -41,7 +41,8 @@ def exact(
     if isinstance(wanted, Unknown):
         return change
     if isinstance(wanted, FileImage) and isinstance(change.before, FileImage) and _chmodded(ledger, change):
-        wanted = replace(wanted, mode=change.before.mode)
+        kept = replace(wanted, mode=change.before.mode)
+        wanted = kept if adapter.means(change.path, kept, after) else wanted
     return FileChange(change.path, change.before, wanted)
 
 
@@ -92,7 +93,8 @@ def _earlier(adapter: FileAdapter, ledger: Ledger, change: FileChange, after: St
 
 def _chmodded(ledger: Ledger, change: FileChange) -> bool:
     """Whether someone else changed a file's permission bits since it was last recorded."""
-    last = next(images_at(ledger.store, change.path), None)
-    if last is None or not isinstance(last[1].after, FileImage) or not isinstance(change.before, FileImage):
+    made = (image for record, image in images_at(ledger.store, change.path) if not ledger.aborted(record))
+    last = next(made, None)
+    if last is None or not isinstance(last.after, FileImage) or not isinstance(change.before, FileImage):
         return False
-    return last[1].after.mode != change.before.mode
+    return last.after.mode != change.before.mode

@@ -168,3 +168,15 @@ def test_a_disk_that_is_still_full_lets_everyone_look(tmp_path, monkeypatch):
     last = open_workspace(root)
     assert last.status().clean
     assert "d/x" in last.state.write()["files"]
+
+
+def test_modes_are_undone_right_after_a_change_of_them_was_given_up(tmp_path):
+    """What a change that was given up would have made of a file says nothing about who changed its mode."""
+    root = init_workspace(tmp_path / "agent", start=State.read(START))
+    harness = open_workspace(root)
+    entry = harness.apply(candidate(file("d/old", "new", mode="0600"))).entry
+    with immutable(root / "files/d"), pytest.raises(HarnessError):
+        harness.apply(candidate(file("d/old", "newer", mode="0755")))
+    harness.undo(entry.id)
+    assert harness.status().clean
+    assert (root / "files/d/old").stat().st_mode & 0o777 == 0o644

@@ -1,0 +1,130 @@
+"""The recovery that was admitted counts: undo by the journal and by the recovery must end in the same state."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.changes import candidate, config, file, listener, middleware, mutation, prompt, socket, tool
+
+from takeback.adapters import init_workspace, open_workspace
+from takeback.adapters.doctor import examine_workspace
+from takeback.errors import HarnessError
+from takeback.harness import Undone
+from takeback.harness import harness as module
+from takeback.harness.two_roads import Roads, compare_roads
+from takeback.language import Candidate, read_candidate
+from takeback.state import State
+from takeback.state.slots import put_slots
+from takeback.undo import plan_undo
+
+START = {
+    "config": {"a": {"b": 1}, "l": ["x"]},
+    "prompts": {"p": "one\ntwo\n"},
+    "middleware": [{"id": "auth", "handler": "h"}, {"id": "log", "handler": "h"}],
+    "files": {"d/x": {"content": "x\n"}},
+}
+
+
+@pytest.fixture
+def root(tmp_path):
+    return init_workspace(tmp_path / "agent", start=State.read(START))
+
+
+@pytest.fixture
+def harness(root):
+    with open_workspace(root, hold=False) as opened:
+        yield opened
+
+
+def roads(harness, *entries):
+    plan = plan_undo(harness.ledger.history, harness.state, set(entries))
+    return compare_roads(harness.ledger, harness.state, plan)
+
+
+CHANGES = {
+    "a value": [config("a.b", 2)],
+    "a deep value": [config("n.e.w", {"k": 1})],
+    "a file": [file("new/deep/f", "1"), file("d/x", "2")],
+    "a chain": [middleware("auth", index=1), middleware("new", index=0)],
+    "many": [prompt("p", "new"), tool("t"), listener("e", "cb"), config("a", 5), socket("s", 0)],
+    "an edit": [{"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}}],
+    "an item": [{"op_type": "append_config", "target": "l", "value": "y"}],
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_both_roads_end_in_the_same_state(harness, name):
+    entry = harness.apply(candidate(*CHANGES[name])).entry
+    assert roads(harness, entry.seq) is Roads.AGREE
+    other = harness.apply(candidate(config("else.where", 1))).entry
+    assert roads(harness, entry.seq) is Roads.AGREE
+    assert roads(harness, entry.seq, other.seq) is Roads.AGREE
+    assert isinstance(harness.undo(entry.id), Undone)
+
+
+def test_a_difference_is_a_fault_that_changes_nothing_and_names_the_entry(root, harness, monkeypatch):
+    entry = harness.apply(candidate(config("a.b", 2))).entry
+    before, head = (root / "config.toml").read_bytes(), harness.ledger.head
+
+    def astray(history, state, off, on, **more):
+        plan = module_plan(history, state, off, on, **more)
+        return plan._replace(state=put_slots(plan.state, [(("config", "else"), 1)]))
+
+    module_plan = module.plan_toggle
+    monkeypatch.setattr(module, "plan_toggle", astray)
+    with pytest.raises(HarnessError, match=rf"{entry.id[:12]}.*differ at config\[\"else\"\]; nothing was changed"):
+        harness.undo(entry.id)
+    assert (root / "config.toml").read_bytes() == before
+    assert harness.ledger.head == head
+
+
+def test_a_recovery_that_no_longer_runs_is_a_fault(harness, monkeypatch):
+    entry = harness.apply(candidate(config("a.b", 2))).entry
+    wrong = read_candidate(
+        {"mutation": [config("a.b", 2)], "recovery": [{"op_type": "delete_config", "target": "a.b"}]}
+    )
+    monkeypatch.setattr("takeback.harness.two_roads.admitted_candidate", lambda _: wrong)
+    with pytest.raises(HarnessError, match="differ at"):
+        roads(harness, entry.seq)
+
+
+def test_entries_that_others_overlay_are_not_compared(harness):
+    one = harness.apply(candidate(config("a.b", 2))).entry
+    harness.apply(candidate(config("a.b", 3)))
+    assert roads(harness, one.seq) is Roads.OVERLAID
+    two = harness.apply(candidate(config("deep", {"x": 1}))).entry
+    harness.apply(candidate(config("deep.x", 2)))
+    assert roads(harness, two.seq) is Roads.OVERLAID
+
+
+def test_what_was_taken_back_underneath_is_no_fault(harness):
+    first = harness.apply(candidate(config("a.b", 2))).entry
+    second = harness.apply(candidate(config("a.b", 3))).entry
+    harness.undo(first.id)
+    assert roads(harness, second.seq) is Roads.OVERLAID
+    assert isinstance(harness.undo(second.id), Undone)
+    assert harness.state == State.read(START)
+
+
+def test_forced_and_adopted_entries_are_named_where_their_undo_is_planned(root, harness):
+    bad = Candidate(mutation(config("a.b", 9)), (), (), candidate(config("a.b", 9)).contract)
+    forced = harness.apply(bad, force=True).entry
+    (root / "prompts/new.md").write_text("by hand")
+    adopted = harness.adopt().entry
+    proved = harness.apply(candidate(tool("t"))).entry
+    assert harness.plan_undo(forced.id).unadmitted == (forced.seq,)
+    assert harness.plan_undo(adopted.id, proved.id).unadmitted == (adopted.seq,)
+    assert harness.plan_undo(proved.id).unadmitted == ()
+    assert roads(harness, forced.seq) is Roads.ALONE
+    assert harness.undo(forced.id).plan.unadmitted == (forced.seq,)
+
+
+def test_the_doctor_looks_at_every_live_entry(root, harness):
+    for name in ("a value", "a chain", "an edit"):
+        harness.apply(candidate(*CHANGES[name]))
+    harness.apply(candidate(config("a.b", 7)))
+    (root / "prompts/new.md").write_text("by hand")
+    harness.adopt()
+    found = examine_workspace(root, deep=True)
+    assert all(finding.good for finding in found)
+    assert found[-1].detail == "3 run and compared, 1 overlaid by other entries, 1 without an admitted recovery"
+    assert "recoveries" not in [finding.check for finding in examine_workspace(root)]
