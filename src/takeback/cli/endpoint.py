@@ -131,9 +131,19 @@ def endpoint_for(model: str, settings: ModelSettings) -> Endpoint:
 
 
 def open_model(
-    spec: Spec, *, environment: Mapping[str, str], home: Path, cache: Path, shipped: Path, threads: int = 1
+    spec: Spec,
+    *,
+    environment: Mapping[str, str],
+    home: Path,
+    cache: Path,
+    shipped: Path,
+    threads: int = 1,
+    slots: int = 1,
 ) -> ChatModel:
-    """The model a specification names; `shipped` is the recording that plain `replay` means."""
+    """The model a specification names; `shipped` is the recording that plain `replay` means.
+
+    A local model answers `slots` requests at once.
+    """
     if spec.kind == "replay":
         return ReplayModel(Path(spec.argument) if spec.argument else shipped)
     if spec.kind == "openai":
@@ -143,7 +153,7 @@ def open_model(
         return OpenAIModel(endpoint, sleep=lambda seconds: _wait(shown, seconds))
     if spec.kind == "local":
         path = Path(spec.argument) if spec.argument else weights.require(weights.QWEN, cache)
-        return LocalModel(LocalSettings(path, threads=threads))
+        return LocalModel(LocalSettings(path, threads=threads, slots=slots))
     raise InputError("--synthesizer", found=str(spec), expected="a model: openai:<model>, local or replay")
 
 

@@ -48,8 +48,13 @@ class Opened:
 
 
 @contextmanager
-def opened(text: str, record: Path | None = None, threads: int = 1, replay: Path | None = None) -> Iterator[Opened]:
-    """Open the synthesizer that `text` names; `replay` is the recording that plain `replay` means."""
+def opened(
+    text: str, record: Path | None = None, threads: int = 1, replay: Path | None = None, slots: int = 1
+) -> Iterator[Opened]:
+    """Open the synthesizer that `text` names; `replay` is the recording that plain `replay` means.
+
+    A local model answers `slots` requests at once.
+    """
     spec = parse_spec(text)
     behind = spec if spec.kind in MODEL_KINDS else spec.behind
     if behind is None:
@@ -65,6 +70,7 @@ def opened(text: str, record: Path | None = None, threads: int = 1, replay: Path
         cache=cache,
         shipped=replay or _shipped(behind),
         threads=threads,
+        slots=slots,
     )
     with recorded(model, record) as kept:
         yield Opened(spec, kept, method_of(spec, kept))

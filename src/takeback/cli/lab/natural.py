@@ -14,10 +14,27 @@ from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.synthesizers import RecordOption, ThreadsOption, opened
 from takeback.errors import InputError
 from takeback.lab.experiments.bank import check_replayed, cohort, freeze, load_bank
-from takeback.lab.experiments.natural import OUTCOMES, Entry, answer, natural_lock, round_robin, tally
+from takeback.lab.experiments.natural import (
+    OUTCOMES,
+    Condition,
+    Entry,
+    answer,
+    draw_order,
+    natural_lock,
+    round_robin,
+    tally,
+)
 from takeback.lab.experiments.units import run_units
 from takeback.lab.tasks import FAMILIES, Task, load
+from takeback.state import Level
 from takeback.synthesize.models import ChatModel, Sampling
+from takeback.synthesize.prompting import GUIDED, PLAIN
+
+STYLES = {"plain": PLAIN, "guided": GUIDED}
+LanguageOption = typer.Option(None, "--language", help="Language of witness and recovery: L0 or L1; L0 if left out.")
+PromptOption = typer.Option(
+    None, "--prompt", help="plain (names the operations) or guided (explains them); plain if left out."
+)
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -28,7 +45,9 @@ def register(lab_app: typer.Typer) -> None:
 def natural(
     synthesizer: str = typer.Option("replay", "--synthesizer", help="A model: replay[:DIR], local, openai:MODEL."),
     tasks: int | None = typer.Option(None, "--tasks", min=1, help="How many tasks, families in turn."),
-    per_family: int | None = typer.Option(None, "--per-family", min=1, help="Lock only the first of each family."),
+    per_family: int | None = typer.Option(None, "--per-family", min=1, help="Lock only so many of each family."),
+    language: str | None = LanguageOption,
+    prompt: str | None = PromptOption,
     sampling: str = SamplingOption,
     workers: int = WorkersOption,
     record: Path | None = RecordOption,
@@ -44,28 +63,31 @@ def natural(
     Example: `takeback lab natural --synthesizer replay --json`
     """
     drawn = read_sampling(sampling)
-    with opened(synthesizer, record, threads) as found:
+    with opened(synthesizer, record, threads, slots=workers) as found:
         if found.model is None:
             raise InputError("--synthesizer", found=synthesizer, expected="replay[:DIR], local or openai:MODEL")
-        bank = None
+        bank, condition = None, read_condition(language, prompt)
         if found.spec.kind == "replay" and tasks is None and per_family is None:
             bank = load_bank(Path(found.spec.argument) if found.spec.argument else None)
             locked, chosen, drawn = bank.locked_tasks(), bank.tasks(), read_sampling(sampling, bank.sampling)
+            if language is None and prompt is None:
+                condition = bank.condition
         else:
-            locked = round_robin(load("natural"), per_family)
+            locked = round_robin(draw_order(load("natural")), per_family)
             chosen = locked[:tasks]
         name = found.model.name
-        lock = natural_lock(locked, name, drawn)
+        lock = natural_lock(locked, name, drawn, condition)
         begin(out_dir, lock)
-        entries = _ask(chosen, found.model, drawn, workers)
+        entries = _ask(chosen, found.model, drawn, condition, workers)
     if bank is not None and freeze_to is None:
         check_replayed(bank, name, entries)
     if freeze_to is not None:
-        freeze(freeze_to, name, locked, entries, drawn)
+        freeze(freeze_to, name, locked, entries, drawn, condition)
     strata: dict[str, str] = {case.task.id: case.stratum for case in cohort([entry.to_json() for entry in entries])}
     data = {"label": name, "tasks": [_row(entry, strata) for entry in entries]}
     summary = {
         "model": name,
+        **condition.to_json(),
         **tally(entries),
         "strata": {part: list(strata.values()).count(part) for part in ("S0", "S1", "residual")},
         "locked": len(locked),
@@ -79,9 +101,20 @@ def natural(
     finish(yes=True)
 
 
-def _ask(chosen: tuple[Task, ...], model: ChatModel, drawn: Sampling, workers: int) -> list[Entry]:
+def read_condition(language: str | None, prompt: str | None) -> Condition:
+    """The condition that the options name; what they leave out is the paper's."""
+    if language not in {None, "L0", "L1"}:
+        raise InputError("--language", found=language, expected="L0 or L1")
+    if prompt is not None and prompt not in STYLES:
+        raise InputError("--prompt", found=prompt, expected=f"one of {', '.join(STYLES)}")
+    return Condition(Level(language or "L0"), STYLES[prompt or "plain"])
+
+
+def _ask(
+    chosen: tuple[Task, ...], model: ChatModel, drawn: Sampling, condition: Condition, workers: int
+) -> list[Entry]:
     with bar("tasks", len(chosen)) as tick:
-        return run_units(chosen, lambda task: answer(task, model, drawn), workers=workers, tick=tick)
+        return run_units(chosen, lambda task: answer(task, model, drawn, condition), workers=workers, tick=tick)
 
 
 def _row(entry: Entry, strata: dict[str, str]) -> dict[str, Any]:

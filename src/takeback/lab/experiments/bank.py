@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from takeback.errors import InputError, RecordingError
-from takeback.lab.experiments.natural import OUTCOMES, Entry, Outcome, natural_lock, protocol
+from takeback.lab.experiments.natural import FIRST, OUTCOMES, Condition, Entry, Outcome, natural_lock, protocol
 from takeback.lab.lock import Lock, check, digest_of, read_json, read_lock, write_lock, write_whole
 from takeback.lab.tasks import Task, get
 from takeback.language import read_program
@@ -48,13 +48,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Bank:
-    """A frozen bank: the model that made it and how, the tasks that were locked, and the entries that ran."""
+    """A frozen bank: the model and condition it was made under, the tasks that were locked, the entries that ran."""
 
     model: str
     sampling: Sampling
     locked: tuple[str, ...]
     lock: Lock
     entries: tuple[dict[str, Any], ...]
+    condition: Condition = FIRST
 
     def tasks(self) -> tuple[Task, ...]:
         """The tasks that ran, in their order."""
@@ -63,7 +64,8 @@ class Bank:
     def locked_tasks(self) -> tuple[Task, ...]:
         """The tasks that were locked before the first call; raises `LockChanged` if one is another now."""
         tasks = tuple(get(task_id) for task_id in self.locked)
-        check(self.lock, protocol(model=self.model, chosen=tasks, sampling=self.sampling))
+        parts = protocol(model=self.model, chosen=tasks, sampling=self.sampling, condition=self.condition)
+        check(self.lock, parts)
         return tasks
 
 
@@ -73,14 +75,20 @@ def shipped() -> Path:
 
 
 def freeze(
-    folder: Path, model: str, tasks: Sequence[Task], entries: Sequence[Entry], sampling: Sampling = PAPER
+    folder: Path,
+    model: str,
+    tasks: Sequence[Task],
+    entries: Sequence[Entry],
+    sampling: Sampling = PAPER,
+    condition: Condition = FIRST,
 ) -> Bank:
     """Write a bank and its lock: `tasks` are all that were locked, `entries` those that ran."""
-    lock = natural_lock(tasks, model, sampling)
+    lock = natural_lock(tasks, model, sampling, condition)
     ids = tuple(task.id for task in tasks)
-    bank = Bank(model, sampling, ids, lock, tuple(entry.to_json() for entry in entries))
+    bank = Bank(model, sampling, ids, lock, tuple(entry.to_json() for entry in entries), condition)
     body = {
         "model": model,
+        "condition": condition.to_json(),
         "sampling": sampling.to_json(),
         "locked": list(ids),
         "lock": lock.digest,
@@ -97,9 +105,11 @@ def load_bank(folder: Path | None = None) -> Bank:
     path = (folder or shipped()) / BANK
     raw, lock = read_json(path), read_lock(path.with_name(LOCK))
     try:
-        bank = Bank(raw["model"], Sampling(**raw["sampling"]), tuple(raw["locked"]), lock, tuple(raw["entries"]))
+        sampling, under = Sampling(**raw["sampling"]), raw.get("condition")
+        condition = FIRST if under is None else Condition(Level(under["language"]), str(under["prompts"]))
+        bank = Bank(raw["model"], sampling, tuple(raw["locked"]), lock, tuple(raw["entries"]), condition)
         held = {"lock": raw["lock"], "digest": raw["digest"]}
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         expected = "a bank: model, sampling, locked, lock, digest, entries"
         raise InputError(str(path), found="another form", expected=expected) from None
     for name, wanted in (("lock", lock.digest), ("digest", digest_of(raw["entries"], "entries"))):

@@ -7,11 +7,12 @@ inadequate when its mutation cannot be run, defective when only its witness, rec
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, zip_longest
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from takeback.lab.lock import Lock, make_lock
 from takeback.lab.tasks import FAMILIES, Task, capability, load
@@ -19,16 +20,48 @@ from takeback.language import Program
 from takeback.runtime import forward
 from takeback.state import SURFACES, Level, State
 from takeback.synthesize.attempt import read_proposal
+from takeback.synthesize.judging import recovery_judge
 from takeback.synthesize.models import PAPER, Account, ChatModel, Reply, Request, Sampling
-from takeback.synthesize.prompting import prompt_set
-from takeback.verify import RULES, THRESHOLD, Verdict, verify_sampled
+from takeback.synthesize.prompting import PLAIN, VERSION, prompt_set
+from takeback.verify import RULES, THRESHOLD, Verdict
 
 Outcome = Literal["admissible", "defective", "inadequate"]
 OUTCOMES: tuple[Outcome, ...] = ("admissible", "defective", "inadequate")
 FIRST_SEED = 7000
 LEVEL = Level.L1
 RULE = "split-wald"
-PROMPT_FILES = ("system.md", "language_L1.md", "propose.md", "candidate_L1.json")
+ORDER_SEED: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Under what a candidate is asked for: the language of witness and recovery, and the set of prompts.
+
+    The mutation may use all of L1 in either language.
+    """
+
+    language: Level = Level.L0
+    prompts: str = PLAIN
+
+    def prompt_files(self) -> tuple[str, ...]:
+        """The files that a request at turn 0 is made of."""
+        used = [
+            "system.md",
+            f"language_{self.language.value}.md",
+            "propose.md",
+            f"candidate_{self.language.value}.json",
+        ]
+        return (*used, "forward.md") if "forward.md" in prompt_set(self.prompts).files else tuple(used)
+
+    def to_json(self) -> dict[str, str]:
+        """The condition as a bank holds it."""
+        return {"language": self.language.value, "prompts": self.prompts}
+
+
+PLAIN_L0: Final = Condition()
+"""The paper's: a base language, and a prompt that names the operations and explains nothing."""
+FIRST: Final = Condition(Level.L1, VERSION)
+"""What banks were made under that do not name their condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +126,31 @@ def task_index(task: Task) -> int:
     return load(task.set_name).index(task)
 
 
-def proposal_request(task: Task, model: str, level: Level = LEVEL, sampling: Sampling = PAPER) -> Request:
+def draw_order(tasks: Sequence[Task], seed: int = ORDER_SEED) -> tuple[Task, ...]:
+    """The tasks in a seeded order in which families take turns, so that any prefix is a balanced sample."""
+
+    def place(task: Task) -> str:
+        return hashlib.sha256(f"{seed}:{task.id}".encode()).hexdigest()
+
+    return round_robin(sorted(tasks, key=place))
+
+
+def proposal_request(task: Task, model: str, sampling: Sampling = PAPER, condition: Condition = FIRST) -> Request:
     """What is asked for a task at turn 0, with seed 7000 + the task's index."""
-    chosen = prompt_set()
+    chosen = prompt_set(condition.prompts)
     state = {name: task.state.get(name, SURFACES[name].write(SURFACES[name].empty)) for name in task.surfaces}
     return Request(
         model=model,
-        messages=chosen.propose(level, state=state, instruction=task.instruction),
-        schema=chosen.schema(level, mutation=True),
+        messages=chosen.propose(condition.language, state=state, instruction=task.instruction),
+        schema=chosen.schema(condition.language, mutation=True),
         seed=FIRST_SEED + task_index(task),
+        ordered=chosen.ordered,
         **sampling.to_json(),
     )
 
 
-def judge(task: Task, reply: Reply, level: Level = LEVEL) -> Entry:
-    """What became of a task, given the one reply to it."""
+def judge(task: Task, reply: Reply, language: Level = LEVEL) -> Entry:
+    """What became of a task, given the one reply to it: the mutation judged at L1, its recovery at `language`."""
     account = Account().plus(reply)
     attempt = read_proposal(reply)
     short = attempt.rejected.shortfall if attempt.rejected is not None else ""
@@ -117,7 +160,8 @@ def judge(task: Task, reply: Reply, level: Level = LEVEL) -> Entry:
         return Entry(task, "inadequate", attempt.raw, gain, account, short, detail)
     if attempt.candidate is None:
         return Entry(task, "defective", attempt.raw, gain, account, short, detail)
-    verdict = verify_sampled(attempt.candidate, nominal=State.read(task.state, task.id), level=level)
+    nominal = State.read(task.state, task.id)
+    verdict = recovery_judge(RULE, language, nominal, mutation=Level.L1)(attempt.candidate)
     outcome: Outcome = "admissible" if verdict.admitted else "defective"
     return Entry(task, outcome, attempt.raw, gain, account, verdict=verdict)
 
@@ -129,9 +173,10 @@ def improvement(task: Task, mutation: Program) -> Fraction:
     return capability(task, after.write()) - capability(task, task.state)
 
 
-def answer(task: Task, model: ChatModel, sampling: Sampling = PAPER) -> Entry:
+def answer(task: Task, model: ChatModel, sampling: Sampling = PAPER, condition: Condition = FIRST) -> Entry:
     """Ask the model once and judge what it says."""
-    return judge(task, model.complete(proposal_request(task, model.name, sampling=sampling)))
+    request = proposal_request(task, model.name, sampling, condition)
+    return judge(task, model.complete(request), condition.language)
 
 
 def tally(entries: Sequence[Entry]) -> dict[str, Any]:
@@ -152,20 +197,27 @@ def tally(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def protocol(
-    *, model: str, per_family: int | None = None, chosen: Sequence[Task] | None = None, sampling: Sampling = PAPER
+    *,
+    model: str,
+    per_family: int | None = None,
+    chosen: Sequence[Task] | None = None,
+    sampling: Sampling = PAPER,
+    condition: Condition = PLAIN_L0,
 ) -> dict[str, Any]:
     """What a lock of this experiment freezes: tasks in their order, seeds, prompts, settings."""
-    tasks = round_robin(load("natural"), per_family) if chosen is None else chosen
+    tasks = round_robin(draw_order(load("natural")), per_family) if chosen is None else chosen
     return {
         "tasks": [task.to_json() for task in tasks],
         "seeds": [FIRST_SEED + task_index(task) for task in tasks],
         "suites": suites_of(RULE),
-        "prompts": prompt_set().digest(*PROMPT_FILES),
+        "prompts": prompt_set(condition.prompts).digest(*condition.prompt_files()),
         "model": {"name": model, **sampling.to_json()},
-        "analysis": {"rule": RULE, "threshold": THRESHOLD, "language": LEVEL.value},
+        "analysis": {"rule": RULE, "threshold": THRESHOLD, "language": condition.language.value},
     }
 
 
-def natural_lock(tasks: Sequence[Task], model: str, sampling: Sampling = PAPER) -> Lock:
+def natural_lock(
+    tasks: Sequence[Task], model: str, sampling: Sampling = PAPER, condition: Condition = PLAIN_L0
+) -> Lock:
     """The lock of a bank over these tasks, made before the first call."""
-    return make_lock("natural", protocol(model=model, chosen=tasks, sampling=sampling))
+    return make_lock("natural", protocol(model=model, chosen=tasks, sampling=sampling, condition=condition))

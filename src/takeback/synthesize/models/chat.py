@@ -57,10 +57,18 @@ class Request:
     seed: int = 0
     max_tokens: int = 2048
     reasoning_effort: str | None = None
+    ordered: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The request as it is hashed and recorded."""
-        return asdict(self)
+        """The request as it is hashed and recorded.
+
+        With `ordered` the schema is kept as its text, so that the order of its properties, which steers constrained
+        decoding, is part of the digest. Recordings made before that hold it as a mapping.
+        """
+        body = asdict(self)
+        if body.pop("ordered") and self.schema is not None:
+            body["schema"] = json.dumps(self.schema, separators=(",", ":"), ensure_ascii=False)
+        return body
 
     def digest(self) -> str:
         """The name under which its reply is recorded."""
