@@ -19,11 +19,13 @@ from takeback.language import candidate_schema
 from takeback.state import SURFACES, Level, Stage
 from takeback.synthesize.models import Message
 
-VERSION: Final = "v2"
+FIRST: Final = "v2"
+"""The version of the first recordings: requests are named without regard to the order of a schema's properties."""
 PLAIN: Final = "v3-plain"
 GUIDED: Final = "v3-guided"
-UNORDERED: Final = frozenset({"v2"})
-"""Versions whose requests are named without regard to the order of a schema's properties."""
+VERSION: Final = FIRST
+DIAGNOSIS: Final[Mapping[str, str]] = {FIRST: "v1", PLAIN: "v2", GUIDED: "v2"}
+"""The version of the diagnosis that goes with each set of prompts."""
 MAX_OPERATIONS: Final = 4
 
 
@@ -46,7 +48,7 @@ class PromptSet:
     @property
     def ordered(self) -> bool:
         """Whether the order of a schema's properties, which steers constrained decoding, names a request too."""
-        return self.version not in UNORDERED
+        return self.version != FIRST
 
     def propose(self, level: Level, *, state: Mapping[str, Any], instruction: str) -> tuple[Message, ...]:
         """Ask for a whole candidate: `state` holds the surfaces the task concerns.

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from takeback.errors import InputError, RecordingError
-from takeback.lab.experiments.natural import FIRST, OUTCOMES, Condition, Entry, Outcome, natural_lock, protocol
+from takeback.lab.experiments.natural import (
+    FIRST,
+    OUTCOMES,
+    PLAIN_L0,
+    Condition,
+    Entry,
+    Outcome,
+    natural_lock,
+    protocol,
+)
 from takeback.lab.lock import Lock, check, digest_of, read_json, read_lock, write_lock, write_whole
 from takeback.lab.tasks import Task, get
 from takeback.language import read_program
@@ -80,7 +89,7 @@ def freeze(
     tasks: Sequence[Task],
     entries: Sequence[Entry],
     sampling: Sampling = PAPER,
-    condition: Condition = FIRST,
+    condition: Condition = PLAIN_L0,
 ) -> Bank:
     """Write a bank and its lock: `tasks` are all that were locked, `entries` those that ran."""
     lock = natural_lock(tasks, model, sampling, condition)

@@ -15,6 +15,7 @@ from takeback.lab.experiments.natural import FIRST_SEED, suites_of, task_index
 from takeback.lab.experiments.units import Tick, run_units
 from takeback.lab.lock import Lock, make_lock
 from takeback.lab.tasks import DEFECTS, Task, get, load
+from takeback.lab.tasks.library import FIRST
 from takeback.state import Level, State
 from takeback.synthesize.attempt import attempt_from
 from takeback.synthesize.judging import judge_for
@@ -88,7 +89,8 @@ def load_plan(folder: Path) -> Plan:
     """The plan that a recording was frozen with; raises `LockChanged` if what was locked is another now."""
 
     def build(raw: Any) -> Plan:
-        tasks, locked = (tuple(get(task) for task in raw[name]) for name in ("ran", "locked"))
+        edition = raw.get("edition", FIRST)
+        tasks, locked = (tuple(get(task, edition) for task in raw[name]) for name in ("ran", "locked"))
         modes, sampling = tuple(Mode(name) for name in raw["modes"]), Sampling(**raw["sampling"])
         return Plan(tasks, modes, raw["budget"], raw["rule"], sampling=sampling, locked=locked)
 

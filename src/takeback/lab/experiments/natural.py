@@ -123,7 +123,7 @@ def suites_of(rule: str) -> dict[str, Any] | None:
 
 def task_index(task: Task) -> int:
     """The task's place in its set, which sets the seed of turn 0."""
-    return load(task.set_name).index(task)
+    return next(at for at, one in enumerate(load(task.set_name)) if one.id == task.id)
 
 
 def draw_order(tasks: Sequence[Task], seed: int = ORDER_SEED) -> tuple[Task, ...]:
@@ -135,7 +135,7 @@ def draw_order(tasks: Sequence[Task], seed: int = ORDER_SEED) -> tuple[Task, ...
     return round_robin(sorted(tasks, key=place))
 
 
-def proposal_request(task: Task, model: str, sampling: Sampling = PAPER, condition: Condition = FIRST) -> Request:
+def proposal_request(task: Task, model: str, sampling: Sampling = PAPER, condition: Condition = PLAIN_L0) -> Request:
     """What is asked for a task at turn 0, with seed 7000 + the task's index."""
     chosen = prompt_set(condition.prompts)
     state = {name: task.state.get(name, SURFACES[name].write(SURFACES[name].empty)) for name in task.surfaces}
@@ -173,7 +173,7 @@ def improvement(task: Task, mutation: Program) -> Fraction:
     return capability(task, after.write()) - capability(task, task.state)
 
 
-def answer(task: Task, model: ChatModel, sampling: Sampling = PAPER, condition: Condition = FIRST) -> Entry:
+def answer(task: Task, model: ChatModel, sampling: Sampling = PAPER, condition: Condition = PLAIN_L0) -> Entry:
     """Ask the model once and judge what it says."""
     request = proposal_request(task, model.name, sampling, condition)
     return judge(task, model.complete(request), condition.language)
