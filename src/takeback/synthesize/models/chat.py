@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from functools import reduce
 from typing import Any, Final, Literal, Protocol
 
-from takeback.canonical import digest
+from takeback.canonical import compact, digest
 
 Role = Literal["system", "user", "assistant"]
 
@@ -67,7 +67,7 @@ class Request:
         """
         body = asdict(self)
         if body.pop("ordered") and self.schema is not None:
-            body["schema"] = json.dumps(self.schema, separators=(",", ":"), ensure_ascii=False)
+            body["schema"] = compact(self.schema)
         return body
 
     def digest(self) -> str:

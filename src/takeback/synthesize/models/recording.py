@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 
-from takeback.canonical import encode, parse
+from takeback.canonical import digest, encode, parse
 from takeback.errors import InputError, RecordingError
 from takeback.synthesize.models.chat import ChatModel, Reply, Request, Usage, request_digest
 
@@ -47,16 +47,37 @@ def read_lines(directory: Path) -> Iterator[Line]:
         yield from _parse(path, _read_bytes(path))
 
 
+def has_recording(directory: Path) -> bool:
+    """Whether a directory holds a recording."""
+    return any((directory / name).is_file() for name in (PACKED, PLAIN))
+
+
 def pack(directory: Path) -> Path:
     """Fold a directory's recordings into one packed file, sorted by digest; equal recordings, equal bytes."""
-    lines = {line.digest: line for line in read_lines(directory)}
-    body = "".join(lines[digest].to_text() for digest in sorted(lines)).encode("utf-8")
     packed = directory / PACKED
     fresh = packed.with_suffix(".new")
-    fresh.write_bytes(gzip.compress(body, compresslevel=9, mtime=0))
+    fresh.write_bytes(packed_bytes(directory))
     fresh.replace(packed)
     (directory / PLAIN).unlink(missing_ok=True)
     return packed
+
+
+def packed_bytes(directory: Path) -> bytes:
+    """What a directory's recordings are as one packed file."""
+    lines = _by_digest(directory)
+    body = "".join(line.to_text() for line in lines).encode("utf-8")
+    return gzip.compress(body, compresslevel=9, mtime=0)
+
+
+def replies_digest(directory: Path) -> str:
+    """SHA-256 over every request's digest and its whole reply: an altered reply gives another one."""
+    pairs = [[line.digest, asdict(line.reply)] for line in _by_digest(directory)]
+    return digest(pairs)
+
+
+def _by_digest(directory: Path) -> list[Line]:
+    lines = {line.digest: line for line in read_lines(directory)}
+    return [lines[digest] for digest in sorted(lines)]
 
 
 class RecordingModel:
