@@ -80,9 +80,9 @@ def _shipped(spec: Spec) -> Path:
     """The recording that comes with the lab, where plain `replay` asks for it."""
     if spec.kind != "replay" or spec.argument:
         return Path()
-    from takeback.lab.experiments.bank import shipped  # noqa: PLC0415 - only plain `replay` needs the lab
+    from takeback.lab.experiments.recorded import first_natural  # noqa: PLC0415 - only plain `replay` needs the lab
 
-    return shipped()
+    return first_natural()
 
 
 def read_rule(name: str) -> str:

@@ -59,7 +59,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What feedback may rest on besides the verdict: the nominal state, development states, the templates' version."""
+    """What feedback may rest on besides the verdict: nominal state, development states, version of the templates."""
 
     nominal: State | None = None
     dev: tuple[State, ...] = ()

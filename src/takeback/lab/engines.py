@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from typing import Any, Final, Protocol
@@ -71,9 +72,10 @@ class Processes:
                     for key, result in _drained(pool, work, dict(left), self.workers):
                         del left[key]
                         yield key, result
-                return
             except BrokenProcessPool:
                 continue
+            else:
+                return
         raise WorkerLost(f"a worker process died {TRIES} times", where=next(iter(left)))
 
 
@@ -95,17 +97,17 @@ class OnRay:
             here = {"num_cpus": self.workers, "include_dashboard": False}
             ray.init(address=self.address, log_to_driver=False, **({} if self.address else here))
         try:
-            yield from self._each(ray, ray.remote(max_retries=TRIES - 1)(work), units)
+            yield from self._each(ray, partial(ray.remote(max_retries=TRIES - 1)(_apply).remote, work), units)
         finally:
             if started:
                 ray.shutdown()
 
-    def _each(self, ray: Any, remote: Any, units: Mapping[str, Any]) -> Done:
+    def _each(self, ray: Any, begin: Callable[[Any], Any], units: Mapping[str, Any]) -> Done:
         left = iter(units.items())
         running: dict[Any, str] = {}
         while True:
             for key, unit in islice(left, AHEAD * self.workers - len(running)):
-                running[remote.remote(unit)] = key
+                running[begin(unit)] = key
             if not running:
                 return
             ready, _ = ray.wait(list(running), num_returns=1)
@@ -117,6 +119,11 @@ class OnRay:
                     raise fault.cause from None
                 except (ray.exceptions.WorkerCrashedError, ray.exceptions.ObjectLostError) as fault:
                     raise WorkerLost(f"a Ray worker died {TRIES} times ({type(fault).__name__})", where=key) from None
+
+
+def _apply(work: Work, unit: Any) -> Any:
+    """What a Ray worker is given: it takes functions only, and work may be more."""
+    return work(unit)
 
 
 def _ray() -> Any:

@@ -68,7 +68,9 @@ def bank_cases(folder: Path | None = None, limit: int | None = None) -> tuple[Ca
     found = defective(load_bank(folder).entries)
     cases = [_case(task, tuple(candidate["mutation"])) for task, candidate in found]
     if not cases:
-        raise InputError(str(folder or shipped_recording("natural")), found="no defective entry", expected="at least one")
+        raise InputError(
+            str(folder or shipped_recording("natural")), found="no defective entry", expected="at least one"
+        )
     return tuple(balanced(cases, limit))
 
 

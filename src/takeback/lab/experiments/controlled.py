@@ -14,7 +14,7 @@ from takeback.lab.experiments import options
 from takeback.lab.experiments.draws import at_most, draw_classes, first_seed, suites_of
 from takeback.lab.experiments.factorial import altered
 from takeback.lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
-from takeback.lab.experiments.repairs import Terms, repair_unit, run_repair, spent
+from takeback.lab.experiments.repairs import TERMS, Terms, repair_unit, run_repair, spent
 from takeback.lab.lock import make_lock
 from takeback.lab.report.table import Table
 from takeback.lab.tasks import DEFECTS, Task, get, load
@@ -38,7 +38,7 @@ class ControlledPlan:
 
     tasks: tuple[Task, ...]
     modes: tuple[Mode, ...] = MODES
-    terms: Terms = Terms()
+    terms: Terms = TERMS
     locked: tuple[Task, ...] = ()
     edition: str = ""
 
@@ -196,7 +196,7 @@ class Controlled:
 
     def plots(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
         """Repairs by mode, with intervals."""
-        from takeback.lab.report.controlled_tables import controlled_plots  # noqa: PLC0415 - loads matplotlib
+        from takeback.lab.report.figures import controlled_plots  # noqa: PLC0415 - loads matplotlib
 
         return controlled_plots(data)
 

@@ -18,7 +18,7 @@ from takeback.lab.experiments import options
 from takeback.lab.experiments.bank import Failure, cohort, drawn, load_bank, stratified
 from takeback.lab.experiments.draws import at_most, first_seed, suites_of
 from takeback.lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
-from takeback.lab.experiments.repairs import Terms, read_cell, repair_unit, run_repair, spent
+from takeback.lab.experiments.repairs import TERMS, Terms, read_cell, repair_unit, run_repair, spent
 from takeback.lab.experiments.turn0 import STYLES
 from takeback.lab.lock import make_lock
 from takeback.lab.report.table import Table
@@ -37,7 +37,7 @@ class CellsPlan:
 
     cases: tuple[Failure, ...]
     cells: tuple[str, ...] = CELLS
-    terms: Terms = Terms()
+    terms: Terms = TERMS
     locked: tuple[Failure, ...] = ()
     bank: Mapping[str, Any] | None = None
 
@@ -77,9 +77,9 @@ class Factorial:
 
     name = "factorial"
     asks = True
-    cells = CELLS
+    cells: tuple[str, ...] = CELLS
     default_synthesizer = "oracle"
-    options = (
+    options: tuple[Option, ...] = (
         Option("tasks", "number", "The first cases of the cohort only.", least=1),
         Option("per-stratum", "number", "The first of each stratum only.", least=1),
         Option("draw", "text", "S0=24,S1=36: so many of each stratum, or all there are, drawn by seed."),
@@ -136,7 +136,7 @@ class Factorial:
 
     def summary(self, plan: CellsPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """Rescues by cell and stratum, the contrasts, what the gate turned away."""
-        from takeback.lab.report.factorial_summary import factorial_summary  # noqa: PLC0415 - loads statistics
+        from takeback.lab.report.summaries import factorial_summary  # noqa: PLC0415 - loads statistics
 
         del plan
         [found] = data.values()
@@ -167,7 +167,7 @@ class Factorial:
 
     def plots(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
         """Rescue by budget."""
-        from takeback.lab.report.factorial_plots import factorial_plots  # noqa: PLC0415 - loads matplotlib
+        from takeback.lab.report.figures import factorial_plots  # noqa: PLC0415 - loads matplotlib
 
         return factorial_plots(data, self.name)
 

@@ -19,7 +19,7 @@ from takeback.lab.experiments import options
 from takeback.lab.experiments.draws import at_most, draw_order, first_seed
 from takeback.lab.experiments.factorial import altered
 from takeback.lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
-from takeback.lab.experiments.repairs import Terms, outcome_of, repair_unit, repaired, spent
+from takeback.lab.experiments.repairs import TERMS, Terms, outcome_of, repair_unit, repaired, spent
 from takeback.lab.lock import make_lock
 from takeback.lab.report.table import Table
 from takeback.lab.tasks import Task, get, load
@@ -46,7 +46,7 @@ class FreshPlan:
     tasks: tuple[Task, ...]
     suites: tuple[str, ...] = tuple(SUITES)
     mode: Mode = Mode.D0
-    terms: Terms = Terms()
+    terms: Terms = TERMS
     locked: tuple[Task, ...] = ()
 
     def parts(self, who: str) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class Fresh:
 
     def summary(self, plan: FreshPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """Each suite's counts, the paired test of Q2 against Q20, costs."""
-        from takeback.lab.report.fresh_summary import fresh_summary  # noqa: PLC0415 - loads statistics
+        from takeback.lab.report.summaries import fresh_summary  # noqa: PLC0415 - loads statistics
 
         del plan
         [found] = data.values()
@@ -157,10 +157,12 @@ class Fresh:
     def lines(self, summary: Mapping[str, Any]) -> Iterator[Table | str]:
         """Each suite's counts."""
         states = summary["hidden_states"]
-        yield f"{summary['tasks']} tasks of {summary['locked']} locked, {summary['model']}, {states} hidden states each"
+        ran = f"{summary['tasks']} tasks of {summary['locked']} locked"
+        yield f"{ran}, {summary['model']}, {states} hidden states each"
         fields = ("dev", "false_positive", "rescue", "hidden", "gap")
         rows = tuple(
-            (name, *(f"{row[field][0]}/{row[field][1]}" for field in fields)) for name, row in summary["suites"].items()
+            (name, *(f"{row[field][0]}/{row[field][1]}" for field in fields))
+            for name, row in summary["suites"].items()
         )
         yield Table(NAME, "", ("suite", "dev pass", "false positive", "rescue", "hidden", "gap"), rows)
         if paired := summary["Q20_against_Q2"]:
@@ -176,7 +178,7 @@ class Fresh:
 
     def plots(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
         """False positives against conservatism, and the round trips."""
-        from takeback.lab.report.fresh_plots import fresh_plots  # noqa: PLC0415 - loads matplotlib
+        from takeback.lab.report.figures import fresh_plots  # noqa: PLC0415 - loads matplotlib
 
         return fresh_plots(data)
 

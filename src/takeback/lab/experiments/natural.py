@@ -1,6 +1,6 @@
 """The natural bank: one candidate per task from a model, and what became of each.
 
-The defective ones are the cohort of the other experiments; the oracle says which stratum each is in, and the diagnosis
+The defective ones are the cohort of the other experiments; the oracle says which stratum each is in, the diagnosis
 which mistakes it makes.
 """
 
@@ -131,7 +131,9 @@ class Natural:
         rows = []
         for one in done.values():
             row = {key: one["entry"][key] for key in ("id", "family", "outcome", "shortfall")}
-            rows.append(row | {key: one[key] for key in ("stratum", "mistakes", "counts") if one.get(key) is not None})
+            rows.append(
+                row | {key: one[key] for key in ("stratum", "mistakes", "counts") if one.get(key) is not None}
+            )
         data = {
             "model": who,
             **plan.condition.to_json(),
@@ -143,6 +145,7 @@ class Natural:
 
     def summary(self, plan: NaturalPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """The bank's accounting: outcomes in all and by family, strata, mistakes, cost."""
+        del plan
         [found] = data.values()
         rows = found["tasks"]
         short = [row["shortfall"] for row in rows if row["shortfall"]]
@@ -174,9 +177,7 @@ class Natural:
         """The accounting by family."""
         under = f"{summary['language']}, prompts {summary['prompts']}"
         yield f"{summary['tasks']} tasks of {summary['locked']} locked, {summary['model']}, {under}"
-        rows = [
-            (family, *(str(summary["families"][family][outcome]) for outcome in OUTCOMES)) for family in FAMILIES
-        ]
+        rows = [(family, *(str(summary["families"][family][outcome]) for outcome in OUTCOMES)) for family in FAMILIES]
         rows.append(("all", *(str(summary[outcome]) for outcome in OUTCOMES)))
         yield Table(NAME, "", ("family", *OUTCOMES), tuple(rows))
         parts = ", ".join(f"{part} {count}" for part, count in summary["strata"].items())
@@ -191,7 +192,7 @@ class Natural:
 
     def plots(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
         """Outcome and stratum by family."""
-        from takeback.lab.report.natural_tables import natural_plots  # noqa: PLC0415 - a report loads matplotlib
+        from takeback.lab.report.figures import natural_plots  # noqa: PLC0415 - a report loads matplotlib
 
         return natural_plots(data)
 
@@ -224,4 +225,3 @@ def mistakes_of(entry: Entry) -> list[str]:
 
 
 EXPERIMENT = Natural()
-

@@ -14,18 +14,14 @@ from takeback.synthesize.loop import MAX_BUDGET
 from takeback.verify import RULE_NAMES
 
 LANGUAGE: Final = Option("language", "text", "Language of witness and recovery: L0 or L1; L0 if left out.")
-PROMPT: Final = Option(
-    "prompt", "text", "plain (names the operations) or guided (explains them); plain if left out."
-)
+PROMPT: Final = Option("prompt", "text", "plain (names the operations) or guided (explains them); plain if left out.")
 SAMPLING: Final = Option(
     "sampling",
     "text",
     "temperature=0.2,top_p=0.95,max_tokens=2048 unless said; also reasoning_effort. temperature=none: not sent.",
 )
 BUDGET: Final = Option("budget", "number", "Turns at most; 4, or the recording's.", least=1)
-RULE: Final = Option(
-    "rule", "text", f"Rule of admission: {', '.join(RULE_NAMES)}; split-wald, or the recording's."
-)
+RULE: Final = Option("rule", "text", f"Rule of admission: {', '.join(RULE_NAMES)}; split-wald, or the recording's.")
 BANK: Final = Option("bank", "path", "A frozen bank; the one beside the recording, or the shipped one.")
 TASKS: Final = Option("tasks", "number", "Only so many tasks, families in equal parts.", least=1)
 SETS: Final = Option("set", "texts", "Task sets whose references to take; bank: the shipped bank's defective ones.")

@@ -139,7 +139,6 @@ def _proved(candidate: Candidate) -> bool:
         return False
 
 
-
 def audit_unit(unit: Mapping[str, Any]) -> list[Outcome]:
     """Audit the cases of a unit."""
     return [audit(Case.from_json(case), unit["rule"], unit["seed"]) for case in unit["cases"]]
@@ -218,7 +217,7 @@ class Oracle:
 
     def plots(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
         """Strata by family, round trips."""
-        from takeback.lab.report.cohort_tables import oracle_plots  # noqa: PLC0415 - loads matplotlib
+        from takeback.lab.report.figures import oracle_plots  # noqa: PLC0415 - loads matplotlib
 
         return oracle_plots(data)
 

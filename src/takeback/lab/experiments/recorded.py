@@ -33,6 +33,11 @@ def shipped_recording(name: str) -> Path:
     return latest if has_recording(latest) else recorded_folder() / FIRST / name
 
 
+def first_natural() -> Path:
+    """The recording of proposals under the first prompts, in L1: what `propose` and `evolve` replay."""
+    return recorded_folder() / FIRST / "natural"
+
+
 def write_run(folder: Path, ran: Mapping[str, Any], lock: Lock) -> None:
     """Write down what was run, `model` among it, with the digest of its replies and the lock it was run under."""
     body = {**ran, "replies": replies_digest(folder) if has_recording(folder) else None}

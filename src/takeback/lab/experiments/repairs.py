@@ -55,6 +55,10 @@ class Terms:
         return [prompt_set(self.prompts).digest(), templates_digest(DIAGNOSIS[self.prompts])]
 
 
+TERMS: Final = Terms()
+"""The paper's, with plain prompts."""
+
+
 def read_cell(name: str) -> tuple[Mode, Level]:
     """The feedback mode and language of a cell: its name is the one followed by the other, as in `adaptiveL1`."""
     try:
@@ -108,12 +112,13 @@ def repaired(
 
 
 def outcome_of(found: Repair) -> dict[str, Any]:
-    """What a repair came to: the turn it was admitted at, what each turn came to, what it cost, what it ended with."""
+    """What a repair came to: the turn it was admitted at, what each turn came to, its cost, what it ended with."""
     last = found.turns[-1].attempt.candidate if found.turns else found.admitted
     return {
         "turn": max(1, len(found.turns)) if found.admitted is not None else None,
         "turns": [{"outcome": turn.outcome, "counts": counts_of(turn.verdict)} for turn in found.turns],
-        "recovery": [op.kind.name for op in last.recovery] if last is not None else None,
+        "recovery": [[op.kind.name, op.target] for op in last.recovery] if last is not None else None,
+        "candidate": found.admitted.to_json() if found.admitted is not None else None,
         "calls": found.account.calls,
         "prompt_tokens": found.account.prompt_tokens,
         "tokens": found.account.completion_tokens,

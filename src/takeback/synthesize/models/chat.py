@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from functools import reduce
 from typing import Any, Final, Literal, Protocol
 
-from takeback.canonical import compact, digest
+from takeback.canonical import compact, decode, digest
 
 Role = Literal["system", "user", "assistant"]
 
@@ -69,6 +69,15 @@ class Request:
         if body.pop("ordered") and self.schema is not None:
             body["schema"] = compact(self.schema)
         return body
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Request:
+        """The request that `to_json` wrote."""
+        schema: Any = raw.get("schema")
+        ordered = isinstance(schema, str)
+        messages = tuple(Message(one["role"], one["content"]) for one in raw["messages"])
+        rest = {name: raw[name] for name in raw if name not in {"schema", "messages"}}
+        return cls(messages=messages, schema=decode(schema) if ordered else schema, ordered=ordered, **rest)
 
     def digest(self) -> str:
         """The name under which its reply is recorded."""
