@@ -50,7 +50,7 @@ def run_all(
         alone = name == ALONE
         running = Running("local" if alone else engine, 1 if alone else workers, results, as_json=as_json)
         with lab_extra():
-            found[name] = conduct(experiment, given, running)
+            found[name], _ = conduct(experiment, given, running)
         found[name]["seconds"] = round(perf_counter() - started, 1)
         held[name] = experiment.holds(found[name])
     seconds = round(perf_counter() - begin, 1)

@@ -28,6 +28,7 @@ from takeback.cli.synthesizing import SYNTHESIZERS, opened
 from takeback.errors import InputError
 from takeback.lab.engines import ENGINES, Engine, engine_named
 from takeback.lab.experiment import Asked, Experiment, Option
+from takeback.lab.experiments.recorded import is_shipped
 from takeback.lab.rounds import Rounds, Unanswered
 from takeback.lab.runner import Ran, Tick, run_experiment
 from takeback.synthesize.method import method_of
@@ -107,7 +108,7 @@ def experiment_command(experiment: Experiment[Any]) -> Callable[..., None]:
         names = {option.name for option in (*ASKING, *RUNNING)}
         running = Running(**{name: words.pop(name) for name in names if name in words}, as_json=as_json)
         with lab_extra():
-            found = conduct(experiment, words, running)
+            found, _ = conduct(experiment, words, running)
         if as_json:
             emit(found)
         finish(yes=experiment.holds(found))
@@ -115,8 +116,10 @@ def experiment_command(experiment: Experiment[Any]) -> Callable[..., None]:
     return command_of(experiment.name, type(experiment).__doc__ or "", options, do)
 
 
-def conduct(experiment: Experiment[Any], given: Mapping[str, Any], running: Running) -> dict[str, Any]:
-    """Run an experiment with the options given, and show it unless JSON is wanted; the summary."""
+def conduct(
+    experiment: Experiment[Any], given: Mapping[str, Any], running: Running
+) -> tuple[dict[str, Any], Mapping[str, dict[str, Any]]]:
+    """Run an experiment with the options given, and show it unless JSON is wanted; its summary and its data."""
     if experiment.asks:
         ran, summary = _ask(experiment, given, running)
     else:
@@ -132,7 +135,7 @@ def conduct(experiment: Experiment[Any], given: Mapping[str, Any], running: Runn
         show_lines(experiment.lines(summary))
         for folder in ran.written:
             out.print(f"written to {running.out}/{folder} under lock {ran.lock.digest[:16]}", markup=False)
-    return summary
+    return summary, ran.data
 
 
 def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[Ran, dict[str, Any]]:
@@ -141,7 +144,7 @@ def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[R
     replayed = _replayed(spec, shipped)
     plan = experiment.plan(given, experiment.thaw(replayed) if replayed is not None else None)
     folder = running.record or replayed
-    kept = None if folder in (None, shipped) else folder
+    kept = None if folder is None or is_shipped(folder) else folder
     with _asked(text, spec, shipped, running) as (asked, engine), bar(experiment.name) as tick:
         ran = run_experiment(
             experiment,

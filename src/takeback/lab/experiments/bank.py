@@ -19,6 +19,7 @@ from takeback.lab.experiments.draws import draw_order
 from takeback.lab.experiments.recorded import LOCK, check_replies, shipped_recording
 from takeback.lab.experiments.turn0 import FIRST, OUTCOMES, Condition, Outcome
 from takeback.lab.lock import Lock, digest_of, read_json, read_lock, write_lock, write_whole
+from takeback.lab.results import BANK
 from takeback.lab.tasks import Task, get
 from takeback.language import read_program
 from takeback.state import Level, Stage, State
@@ -33,7 +34,6 @@ Stratum = Literal["S0", "S1", "residual"]
 LEVELS: Final[Mapping[Level, Stratum]] = {Level.L0: "S0", Level.L1: "S1"}
 STRATA: Final[tuple[Stratum, ...]] = ("S0", "S1", "residual")
 DEFECTIVE: Final[Outcome] = "defective"
-BANK: Final = "bank.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from takeback.lab.experiments.repairs import TERMS, Terms, read_cell, repair_uni
 from takeback.lab.experiments.turn0 import STYLES
 from takeback.lab.lock import make_lock
 from takeback.lab.report.table import Table
+from takeback.lab.results import BANK
 from takeback.synthesize.prompting import FIRST, PLAIN
 from takeback.synthesize.sampling import read_sampling
 
@@ -195,7 +196,7 @@ class Factorial:
 def _bank_beside(frozen: Mapping[str, Any] | None) -> Path | None:
     """The bank that a recorded run was made on: the one beside it, where there is one."""
     beside = Path(frozen["folder"]).with_name("natural") if frozen is not None else None
-    return beside if beside is not None and (beside / "bank.json").exists() else None
+    return beside if beside is not None and (beside / BANK).exists() else None
 
 
 def _found(ids: Any, known: Mapping[str, Failure]) -> tuple[Failure, ...]:

@@ -30,6 +30,7 @@ from takeback.lab.experiments.turn0 import (
 )
 from takeback.lab.lock import check, make_lock
 from takeback.lab.report.table import Table
+from takeback.lab.results import BANK
 from takeback.lab.tasks import FAMILIES, Task, get, load
 from takeback.synthesize.attempt import attempt_from
 from takeback.synthesize.models import PAPER, Account, Sampling
@@ -205,7 +206,7 @@ class Natural:
 
     def thaw(self, folder: Path) -> Mapping[str, Any] | None:
         """The bank beside a recording, if there is one."""
-        return {"bank": load_bank(folder)} if (folder / "bank.json").exists() else None
+        return {"bank": load_bank(folder)} if (folder / BANK).exists() else None
 
     def shipped(self) -> Path:
         """The latest natural recording."""

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from takeback.errors import InputError, RecordingError
 from takeback.lab.lock import Lock, check, read_json, read_lock, write_lock, write_whole
+from takeback.lab.results import RAN
 from takeback.synthesize.models.recording import has_recording, read_lines, replies_digest
 
-RAN: Final = "ran.json"
 LOCK: Final = "lock.json"
 FIRST: Final = "first"
 """The folder of the runs under the first prompts, replayed where a later one has not been recorded."""
@@ -31,6 +31,11 @@ def shipped_recording(name: str) -> Path:
     """The recording of an experiment that comes with Takeback: the latest that was made."""
     latest = recorded_folder() / name
     return latest if has_recording(latest) else recorded_folder() / FIRST / name
+
+
+def is_shipped(folder: Path) -> bool:
+    """Whether a recording is one that comes with Takeback, so that no result needs a copy of it."""
+    return folder.resolve().is_relative_to(recorded_folder().resolve())
 
 
 def first_natural() -> Path:

@@ -21,6 +21,8 @@ Stratum = Literal["S0", "S1", "residual"]
 Count = Annotated[int, Field(ge=0)]
 Turn = Annotated[int, Field(ge=1)] | None
 Passes = Annotated[str, Field(pattern=r"^[01-]+$")]
+Said = Annotated[str, Field(min_length=1)]
+"""What titles must be able to say: who was asked, or on what it was measured."""
 
 
 class Input(BaseModel):
@@ -110,7 +112,7 @@ class GateCount(Input):
 class Factorial(Run):
     """Experiments `factorial`, `conventional` and `replication`; `bank` is the accounting of the bank drawn from."""
 
-    model: str
+    model: Said
     rule: str = "split-wald"
     bank: dict[str, Count] = {}
     budget: Annotated[int, Field(ge=1)]
@@ -140,6 +142,7 @@ class ControlledCandidate(Input):
 class Controlled(Run):
     """Experiment `controlled`."""
 
+    model: Said
     rule: str = "split-wald"
     budget: Annotated[int, Field(ge=1)]
     candidates: Annotated[tuple[ControlledCandidate, ...], Field(min_length=1)]
@@ -160,6 +163,7 @@ class NaturalTask(Input):
 class Natural(Run):
     """Experiment `natural`: the accounting of all tasks; `language` is that of witness and recovery."""
 
+    model: Said
     language: str = "L1"
     tasks: Annotated[tuple[NaturalTask, ...], Field(min_length=1)]
 
@@ -176,6 +180,7 @@ class OracleTask(Input):
 class Oracle(Run):
     """Experiment `oracle`; `matrix` is optional."""
 
+    population: Said
     rule: str = "split-wald"
     tasks: Annotated[tuple[OracleTask, ...], Field(min_length=1)]
     matrix: Matrix | None = None
@@ -191,6 +196,7 @@ class StabilityTask(Input):
 class Stability(Run):
     """Experiment `stability`."""
 
+    population: Said
     seeds: Annotated[tuple[int, ...], Field(min_length=1)]
     tasks: Annotated[tuple[StabilityTask, ...], Field(min_length=1)]
 
@@ -234,6 +240,7 @@ class EntryBytes(Input):
 class Snapshots(Run):
     """Experiment `snapshots`."""
 
+    population: Said
     methods: Annotated[tuple[SnapshotMethod, ...], Field(min_length=1)]
     not_run: dict[str, str] = {}
     entry: EntryBytes | None = None
@@ -242,6 +249,7 @@ class Snapshots(Run):
 class ContractAudit(Run):
     """Experiment `contract-audit`: (detected or false alarms, trials)."""
 
+    population: Said
     incomplete: tuple[Count, Count]
     complete: tuple[Count, Count]
     nondeterminism: tuple[Count, Count]
@@ -271,6 +279,7 @@ class FreshSuite(Input):
 class Fresh(Run):
     """Experiment `fresh`; `threshold` is that of the hidden criterion."""
 
+    model: Said
     budget: Annotated[int, Field(ge=1)]
     threshold: Annotated[float, Field(gt=0, lt=1)]
     suites: Annotated[tuple[FreshSuite, ...], Field(min_length=1)]

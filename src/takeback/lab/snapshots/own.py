@@ -187,13 +187,10 @@ def _witness(program: Any, before: State) -> dict[str, Json]:
 def disk_bytes(trials: list[Situation], folder: Path) -> float:
     """What one entry takes in a SQLite journal, all of it, on average over the changes of these trials."""
     path = folder / "journal.db"
-    with closing(open_memory(State(), journal=str(path))) as harness:
-        before = _size(path)
-        made = 0
-        for trial in trials:
-            made += isinstance(harness.apply(invert(trial.change, trial.before), allow_ties=True), Applied)
-    return (_size(path) - before) / made
-
-
-def _size(path: Path) -> int:
-    return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
+    sizes = []
+    made = 0
+    for changes in ([], trials):
+        with closing(open_memory(State(), journal=str(path))) as harness:
+            made = sum(isinstance(harness.apply(invert(one.change, one.before)), Applied) for one in changes)
+        sizes.append(sum(file.stat().st_size for file in folder.glob(f"{path.name}*")))
+    return (sizes[1] - sizes[0]) / made
