@@ -7,7 +7,6 @@ that the work itself raises ends the run.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -127,7 +126,6 @@ def _apply(work: Work, unit: Any) -> Any:
 
 
 def _ray() -> Any:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report home otherwise
     try:
         import ray  # noqa: PLC0415 - an optional extra
     except ImportError:

@@ -28,7 +28,7 @@ from takeback.cli.synthesizing import SYNTHESIZERS, opened
 from takeback.errors import InputError
 from takeback.lab.engines import ENGINES, Engine, engine_named
 from takeback.lab.experiment import Asked, Experiment, Option
-from takeback.lab.experiments.recorded import is_shipped
+from takeback.lab.experiments.recorded import FIRST, is_shipped, recorded_folder
 from takeback.lab.rounds import Rounds, Unanswered
 from takeback.lab.runner import Ran, Tick, run_experiment
 from takeback.synthesize.method import method_of
@@ -124,9 +124,8 @@ def conduct(
         ran, summary = _ask(experiment, given, running)
     else:
         plan = experiment.plan(given, None)
-        engine = engine_named(running.engine, running.workers, address=os.environ.get("RAY_ADDRESS"))
         with bar(experiment.name) as tick:
-            ran = run_experiment(experiment, plan, engine=engine, results=running.out, tick=tick)
+            ran = run_experiment(experiment, plan, engine=_engine(running), results=running.out, tick=tick)
         summary = experiment.summary(plan, ran.data)
     summary |= {"lock": ran.lock.digest}
     if running.out is not None:
@@ -139,7 +138,7 @@ def conduct(
 
 
 def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[Ran, dict[str, Any]]:
-    text = running.synthesizer or experiment.default_synthesizer
+    text = _named(running.synthesizer or experiment.default_synthesizer, experiment.name)
     spec, shipped = parse_spec(text), experiment.shipped()
     replayed = _replayed(spec, shipped)
     plan = experiment.plan(given, experiment.thaw(replayed) if replayed is not None else None)
@@ -161,6 +160,11 @@ def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[R
     return ran, experiment.summary(plan, ran.data)
 
 
+def _engine(running: Running) -> Engine:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report home otherwise
+    return engine_named(running.engine, running.workers, address=os.environ.get("RAY_ADDRESS"))
+
+
 def _recording(folder: Path) -> dict[str, bytes]:
     return {"recording.jsonl.gz": packed_bytes(folder)}
 
@@ -173,13 +177,12 @@ def _asked(text: str, spec: Spec, shipped: Path, running: Running) -> Iterator[t
             engine = engine_named("local", running.workers, waiting=True)
             yield Asked(found.model, found.method, found.model_name), engine
         return
-    engine = engine_named(running.engine, running.workers, address=os.environ.get("RAY_ADDRESS"))
     if spec.kind != "openai":
         expected = "openai:MODEL, whose endpoint the workers ask; anyone else answers here, with --engine local"
         raise InputError(f"--engine {running.engine}", found=str(spec), expected=expected)
     unanswered = Unanswered(spec.argument)
     with _folder(running.record) as folder, RecordingModel(unanswered, folder) as recorded:
-        rounds = Rounds(recorded, unanswered, engine, partial(answer_request, text))
+        rounds = Rounds(recorded, unanswered, _engine(running), partial(answer_request, text))
         yield Asked(recorded, method_of(spec, recorded), spec.argument), rounds
 
 
@@ -193,6 +196,11 @@ def _folder(record: Path | None) -> AbstractContextManager[Path]:
 def _temporary() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         yield Path(name)
+
+
+def _named(text: str, experiment: str) -> str:
+    """`replay:first` means the experiment's recording under the first prompts, which ships too."""
+    return f"replay:{recorded_folder() / FIRST / experiment}" if text == f"replay:{FIRST}" else text
 
 
 def _replayed(spec: Spec, shipped: Path) -> Path | None:
