@@ -82,7 +82,8 @@ def test_a_lock_is_frozen_and_a_run_under_another_protocol_refuses(tmp_path):
         (("natural", "--language", "L7"), "expected L0 or L1"),
         (("natural", "--prompt", "florid"), "expected one of plain, guided"),
         (("factorial", "--draw", "S9=4"), "such as S0=24,S1=36"),
-        (("controlled", "--engine", "ray"), "expected openai:MODEL"),
+        (("controlled", "--engine", "ray", "--synthesizer", "local:x.gguf"), "expected openai:MODEL"),
+        (("controlled", "--engine", "abacus"), "expected one of local, ray"),
     ],
 )
 def test_bad_input_is_refused_with_what_was_expected(words, expected):

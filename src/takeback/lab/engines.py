@@ -93,13 +93,25 @@ class OnRay:
         ray = _ray()
         started = not ray.is_initialized()
         if started:
-            here = {"num_cpus": self.workers, "include_dashboard": False}
-            ray.init(address=self.address, log_to_driver=False, **({} if self.address else here))
+            self._start(ray)
         try:
             yield from self._each(ray, partial(ray.remote(max_retries=TRIES - 1)(_apply).remote, work), units)
         finally:
             if started:
                 ray.shutdown()
+
+    def _start(self, ray: Any) -> None:
+        """Join the cluster, or start one here; a busy machine can be too slow for Ray's own patience."""
+        here = {"num_cpus": self.workers, "include_dashboard": False}
+        for left in range(TRIES - 1, -1, -1):
+            try:
+                ray.init(address=self.address, log_to_driver=False, **({} if self.address else here))
+            except (RuntimeError, ConnectionError, TimeoutError) as fault:
+                ray.shutdown()
+                if not left:
+                    raise WorkerLost(f"Ray could not be reached or started ({fault})") from None
+            else:
+                return
 
     def _each(self, ray: Any, begin: Callable[[Any], Any], units: Mapping[str, Any]) -> Done:
         left = iter(units.items())

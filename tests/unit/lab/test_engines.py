@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.fault_server import Act, FaultServer
 
 from takeback.errors import InputError, ServiceFault, WorkerLost
 from takeback.lab.engines import Engine, Here, OnRay, Processes, Threads, engine_named
@@ -43,7 +47,7 @@ def fails(n: int) -> int:
 
 @pytest.fixture(scope="module")
 def ray() -> OnRay:
-    pytest.importorskip("ray")
+    pytest.importorskip("ray").cloudpickle.register_pickle_by_value(sys.modules[__name__])
     return OnRay(2)
 
 
@@ -103,3 +107,42 @@ def test_an_engine_is_chosen_by_name_and_by_what_units_do() -> None:
     assert engine_named("ray", 4, address="auto") == OnRay(4, "auto")
     with pytest.raises(InputError, match="one of local, ray"):
         engine_named("abacus", 1)
+
+
+@pytest.mark.slow
+def test_a_run_that_asks_is_the_same_on_a_real_ray_replayed_or_with_an_endpoint(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+
+    def run(*words: object, **environment: str) -> dict[str, Any]:
+        command = [sys.executable, "-m", "takeback", "lab", *map(str, words), "--json"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, **environment}, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    replayed = ("factorial", "--synthesizer", "replay:first", "--workers", 2, "--engine")
+    assert run(*replayed, "ray") == run(*replayed, "local")
+    with FaultServer([Act(text=json.dumps({"witness": [], "recovery": [], "contract": ["config"]}))]) as server:
+        environment = {"TAKEBACK_BASE_URL": server.base_url, "XDG_CONFIG_HOME": str(tmp_path)}
+        asked = (
+            "controlled",
+            "--tasks",
+            2,
+            "--feedback",
+            "D1",
+            "--budget",
+            2,
+            "--synthesizer",
+            "openai:m",
+            "--workers",
+            2,
+        )
+        found = [
+            run(*asked, "--record", tmp_path / engine, "--engine", engine, **environment)
+            for engine in ("local", "ray")
+        ]
+    costs = [one.pop("account") for one in found]
+    assert found[0] == found[1]
+    assert costs[0]["calls"] == costs[1]["calls"] == 4

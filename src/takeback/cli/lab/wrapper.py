@@ -171,18 +171,26 @@ def _recording(folder: Path) -> dict[str, bytes]:
 
 @contextmanager
 def _asked(text: str, spec: Spec, shipped: Path, running: Running) -> Iterator[tuple[Asked, Engine]]:
-    """Who is asked and how: on threads here, or round by round with the requests answered on a cluster."""
-    if running.engine == "local":
+    """Who is asked and how.
+
+    A model is asked on threads here, or round by round with the requests answered on a cluster; where nobody has to
+    be asked (oracle, replay) a cluster does the units themselves.
+    """
+    alone = spec.kind in {"oracle", "replay"} or (spec.kind == "portfolio" and spec.behind is None)
+    if running.engine == "local" or alone:
+        engine = (
+            engine_named("local", running.workers, waiting=True) if running.engine == "local" else _engine(running)
+        )
         with opened(text, running.record, running.threads, shipped, slots=running.workers) as found:
-            engine = engine_named("local", running.workers, waiting=True)
             yield Asked(found.model, found.method, found.model_name), engine
         return
+    engine = _engine(running)
     if spec.kind != "openai":
-        expected = "openai:MODEL, whose endpoint the workers ask; anyone else answers here, with --engine local"
+        expected = "openai:MODEL, whose endpoint the workers ask, or oracle, portfolio or replay"
         raise InputError(f"--engine {running.engine}", found=str(spec), expected=expected)
     unanswered = Unanswered(spec.argument)
     with _folder(running.record) as folder, RecordingModel(unanswered, folder) as recorded:
-        rounds = Rounds(recorded, unanswered, _engine(running), partial(answer_request, text))
+        rounds = Rounds(recorded, unanswered, engine, partial(answer_request, text))
         yield Asked(recorded, method_of(spec, recorded), spec.argument), rounds
 
 
