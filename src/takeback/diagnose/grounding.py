@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from takeback.canonical import encode
 from takeback.language import Candidate, Program
 from takeback.language.program import infer_contract, read_operation
 from takeback.runtime import capture
@@ -43,8 +44,9 @@ def _probes(mutation: Program) -> Sequence[Program]:
     """One capture for each slot that the mutation writes."""
     found: dict[str, Program] = {}
     for op in mutation:
-        plain, _ = SURFACES[op.kind.surface].invert(op, "w")
-        found.setdefault(str(sorted(plain.items())), (read_operation(plain, Stage.CAPTURE, "probe"),))
+        for plain, _ in SURFACES[op.kind.surface].invert(op):
+            probe = read_operation({**plain, "witness_key": "w"}, Stage.CAPTURE, "probe")
+            found.setdefault(encode(plain), (probe,))
     return tuple(found.values())
 
 

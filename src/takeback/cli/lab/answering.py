@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
-from takeback.cli.synthesizing import opened
+from takeback.cli.synthesizers import opened
 from takeback.errors import InputError
 from takeback.synthesize.models import ChatModel, Request
 

@@ -19,8 +19,4 @@ def show_lines(lines: Iterable[Table | str]) -> None:
 
 def show_table(table: Table) -> None:
     """Print a table as columns, each as wide as its widest cell."""
-    rows = [list(table.columns), *([DASH if cell is None else str(cell) for cell in row] for row in table.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        out.print("  ".join(cells).rstrip(), markup=False)
+    out.table(table.columns, [[DASH if cell is None else str(cell) for cell in row] for row in table.rows])

@@ -24,7 +24,7 @@ from takeback.cli.lab.answering import answer_request
 from takeback.cli.lab.extra import lab_extra
 from takeback.cli.lab.printing import show_lines
 from takeback.cli.output import emit, err, finish, out
-from takeback.cli.synthesizing import SYNTHESIZERS, opened
+from takeback.cli.synthesizers import SYNTHESIZERS, opened
 from takeback.errors import InputError
 from takeback.lab.engines import ENGINES, Engine, engine_named
 from takeback.lab.experiment import Asked, Experiment, Option
@@ -221,6 +221,6 @@ def _replayed(spec: Spec, shipped: Path) -> Path | None:
 def bar(label: str) -> Iterator[Tick]:
     """Show a bar on a terminal while the block runs; elsewhere nothing."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as shown:
+    with Progress(*columns, console=err.console, transient=True, disable=not err.is_terminal) as shown:
         task = shown.add_task(label, total=None)
         yield lambda done, of: shown.update(task, completed=done, total=of)

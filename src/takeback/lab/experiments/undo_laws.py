@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from takeback.lab.experiment import Asked, Option
 from takeback.lab.protocol import parts_of, sources
 from takeback.lab.report.table import Table
-from takeback.lab.undo_laws import check_undo_laws
+from takeback.lab.undo_laws import Findings, check_history
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 NAME: Final = "undo-laws"
 HISTORIES: Final = 2_000
 PART: Final = 100
-APART: Final = 1_000_003
-"""Seeds of two runs, each times this plus the number of a part, never meet."""
 FEW: Final = 5
 
 
@@ -32,17 +30,15 @@ class LawsPlan:
     def parts(self, who: str) -> dict[str, Any]:
         """What a lock of the run freezes."""
         del who
-        laws = ("takeback.lab.undo_laws", "takeback.lab.naive", "takeback.lab.random_changes")
-        code = sources("takeback.state", "takeback.language", "takeback.runtime", "takeback.undo", *laws)
+        here = "takeback.lab"
+        laws = (f"{here}.undo_laws", f"{here}.law_world", f"{here}.naive", f"{here}.random_changes")
+        code = sources("takeback.state", "takeback.language", "takeback.undo", "takeback.harness", *laws)
         return parts_of(seeds=[self.seed], suites={"histories": self.histories, "part": PART}, analysis=code)
 
     def units(self) -> dict[str, Any]:
         """Parts of a size worth sending to a worker."""
         return {
-            f"part {at // PART}": {
-                "histories": min(PART, self.histories - at),
-                "seed": self.seed * APART + at // PART,
-            }
+            f"part {at // PART}": {"first": at, "histories": min(PART, self.histories - at), "seed": self.seed}
             for at in range(0, self.histories, PART)
         }
 
@@ -68,7 +64,10 @@ class UndoLaws:
     def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
         """Check one part."""
         del asked
-        return asdict(check_undo_laws(unit["histories"], unit["seed"]))
+        found = Findings()
+        for at in range(unit["first"], unit["first"] + unit["histories"]):
+            check_history(at, unit["seed"], found)
+        return asdict(found)
 
     def data(self, plan: LawsPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
         """All parts together; `examples` keeps the first few violations."""
@@ -77,7 +76,8 @@ class UndoLaws:
         for part in done.values():
             for name, value in part.items():
                 total[name] = total[name] + value if name in total else value
-        return {NAME: {**total, "examples": total["examples"][:FEW]}}
+        kinds = sorted(set(total["kinds"]))
+        return {NAME: {**total, "kinds": kinds, "examples": total["examples"][:FEW]}}
 
     def summary(self, plan: LawsPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """The counts."""
