@@ -7,8 +7,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from takeback.adapters import open_memory
 from takeback.cli import app, workspaces
-from takeback.harness import Applied, open_memory
+from takeback.harness import Applied
 from takeback.state import State
 
 START = {

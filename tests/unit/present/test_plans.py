@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.support.changes import candidate, config
 
-from takeback.harness import Applied, open_memory
+from takeback.adapters import open_memory
+from takeback.harness import Applied
 from takeback.present.changes import differences
 from takeback.present.diffs import unified
 from takeback.present.plans import headline, kept_json, kept_lines
