@@ -209,9 +209,8 @@ class Harness:
             if not look.drift:
                 return None
             writes = self.ledger.history.grounded(writes_between(self.state, look.actual))
-            about: dict[str, Any] = {"note": note, **_made_by(by)}
-            if several := several_readings(self.state, look.actual, writes):
-                about["ambiguous"] = list(several)
+            several = several_readings(self.state, look.actual, writes)
+            about = {"note": note, **_made_by(by), **({"ambiguous": list(several)} if several else {})}
             draft = with_images(change_draft("adopt", writes, about), self._adopted_images(look.actual))
             entry = self.ledger.record(draft, writes)
             self._engine.note()

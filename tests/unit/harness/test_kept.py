@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.changes import candidate, config
 
-from takeback.adapters import open_memory
+from takeback import open_memory
 from takeback.harness import Applied, Harness, Refused, Undone, Why
 from takeback.state import State
 from takeback.undo import Plan
