@@ -84,6 +84,8 @@ def undoing(harness: Harness, applied: Applied) -> str:
             assert_type(outcome.plan, Plan)
             harness.redo(outcome)
             return outcome.entry.id
+        case Discarded():
+            return ", ".join(outcome.paths)
         case Blocked():
             return ", ".join(why for _, why in outcome.reasons)
         case Discarded():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from takeback.adapters import init_workspace
+from takeback.adapters.workspace.init import make_workspace
 from takeback.cli.inputs import read_state
 from takeback.cli.output import JsonFlag, emit, out, settle
 from takeback.cli.workspaces import JournalOption, opened
@@ -26,19 +26,25 @@ def init(
 ) -> None:
     """Make a directory a workspace. It gets a file or folder for each surface, a manifest, and a journal.
 
-    Files that are there already are taken as they are. The manifest names the journal, but never a password: give a
-    URL that has one in TAKEBACK_JOURNAL.
+    Files that are there already are taken as they are, and so is a workspace. The manifest names the journal, but
+    never a password: give a URL that has one in TAKEBACK_JOURNAL.
 
     Example: `takeback init agent`
     """
     start = None if state is None else read_state(state)
     source = context.get_parameter_source("journal")
     secret = source is not None and source.name == "ENVIRONMENT"
-    root = init_workspace(directory, journal=journal, start=start, secret=secret)
+    root, fresh = make_workspace(directory, journal=journal, start=start, secret=secret)
     with opened(root, journal) as harness:
-        payload = {"workspace": str(root), "head": harness.ledger.head, "entries": harness.state.size()}
+        payload = {
+            "workspace": str(root),
+            "created": fresh,
+            "head": harness.ledger.head,
+            "entries": harness.state.size(),
+        }
     settle(0)
     if as_json:
         emit(payload)
     else:
-        out.print(f"{root} is a workspace with {payload['entries']} things in it")
+        was = "is" if fresh else "is already"
+        out.print(f"{root} {was} a workspace with {payload['entries']} things in it")

@@ -52,7 +52,7 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
 def doctor(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
-    deep: bool = typer.Option(False, "--deep", help="Also run every live entry's recovery and compare."),
+    deep: bool = typer.Option(False, "--deep", help="Run every live entry's recovery and compare with its undo."),
     as_json: bool = JsonFlag,
 ) -> None:
     """Check everything: manifest, journal, files, leftovers. Exit code 1 if anything is bad.

@@ -27,8 +27,9 @@ def torture(
 ) -> None:
     """Kill processes that change a workspace, and check what is left.
 
-    They are killed at every named boundary and at random, also while they recover. Exit code 1 if anything is
-    violated, or if a boundary was never reached: that takes enough kills.
+    They are killed at every named boundary and at random, also while they recover, and while writes fail: on a full
+    disk, in a directory nobody may write to, with a connection that was cut. Exit code 1 if anything is violated, or
+    if a boundary was never reached: that takes enough kills.
 
     Example: `takeback torture --kills 500 --json`
     """
@@ -41,7 +42,7 @@ def torture(
     ):
         task = bar.add_task("killing", total=kills)
         found = run(
-            Path(directory) / "agent",
+            Path(directory),
             kills=kills,
             seed=seed,
             journal=place,
@@ -53,7 +54,7 @@ def torture(
     else:
         out.print(
             f"{found.kills} kills ({found.at_random} at random), {found.checks} checks, "
-            f"{found.acknowledged} changes acknowledged, {len(found.violations)} violations"
+            f"{found.acknowledged} changes acknowledged, {found.gave_up} given up, {len(found.violations)} violations"
         )
         for name, hits in found.failpoints.items():
             out.print(f"  {name:<24} {hits}")

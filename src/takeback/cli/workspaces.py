@@ -38,8 +38,11 @@ def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Itera
     harness = open_workspace(directory, journal=journal, hold=hold)
     try:
         told = harness.recovered
-        if told.entry is not None:
-            err.print(f"finished entry {told.entry.id[:SHORT]}, which a killed process had left under way")
+        if told.fault:
+            err.print(f"a change that a killed process left under way could not be finished: {told.fault}")
+        elif told.entry is not None:
+            done = "gave up" if told.given_up else "finished"
+            err.print(f"{done} entry {told.entry.id[:SHORT]}, which a killed process had left under way")
         yield harness
     finally:
         harness.close()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from takeback.harness.log import EntryView
-from takeback.harness.results import Adopted, Applied, Undone
+from takeback.harness.results import Adopted, Applied, Discarded, Undone
 from takeback.journal import Record
 
-EntryLike = str | Record | Applied | Adopted | Undone | EntryView
+EntryLike = str | Record | Applied | Adopted | Undone | Discarded | EntryView
 
 
 def name_of(entry: EntryLike) -> str:
@@ -16,7 +16,7 @@ def name_of(entry: EntryLike) -> str:
             return entry
         case Record() | EntryView():
             return entry.id
-        case Applied() | Adopted() | Undone():
+        case Applied() | Adopted() | Undone() | Discarded():
             return entry.entry.id
 
 

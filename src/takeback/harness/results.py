@@ -127,6 +127,9 @@ class Discarded:
     entry: Record
     paths: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"Discarded({self.entry!r}, {', '.join(self.paths)})"
+
 
 @dataclass(frozen=True, slots=True)
 class Status:

@@ -1,9 +1,10 @@
-"""Kills a real process at every durable step, and at random, and looks at what is left.
+"""Kills a real process at every durable step, and at random, with writes that fail, and looks at what is left.
 
 The parent forks a child that works on a real workspace and dies by SIGKILL: at the n-th time it reaches a named
-boundary, or at a random moment. Children also die while they recover what the one before left. Then the parent
-opens the workspace and demands: the chain holds, nothing acknowledged is lost, files equal the replay of what
-the journal calls committed, no leftovers, and recovering again changes nothing.
+boundary, or at a random moment. Children also die while they recover what the one before left, and work while the
+disk is full, a directory cannot be written to, or their connection is cut. Then the parent opens the workspace and
+demands: the chain holds, nothing acknowledged is lost, files equal the replay of what the journal calls committed, no
+leftovers, and recovering again changes nothing.
 """
 
 from __future__ import annotations
@@ -20,23 +21,19 @@ from typing import Any
 
 from takeback.adapters import init_workspace, open_workspace
 from takeback.errors import TakebackError
-from takeback.harness import Applied, Harness, Undone
-from takeback.journal.failpoint import BOUNDARIES, armed
-from takeback.lab.naive import replay
-from takeback.lab.torture_check import leftovers, naive_history, naive_state, snapshot
-from takeback.lab.torture_work import START, random_mutation
+from takeback.journal.failpoint import BOUNDARIES
+from takeback.lab.torture_check import aborted, wrongs
+from takeback.lab.torture_child import Orders, child
+from takeback.lab.torture_faults import ROLLING_BACK, STALE, UNWRITABLE, Faults, small_disk
+from takeback.lab.torture_work import START
 from takeback.state import State
-from takeback.synthesize import invert
-from takeback.verify import Grade, Verdict
 
-WORK_LIMIT = 15
-MAX_DELAY = 0.05
+MAX_DELAY = 0.2
 CHECK_EVERY = 3
-RECENT = 4
-UNFINISHED = ("change.announced", "change.written", "file.", "directory.", "recovery.")
+RANDOM_MOMENTS = 0.2
+FAILING = 0.3
+UNFINISHED = ("change.written", "file.renamed", "file.removed", "directory.", "recovery.")
 """Dying here leaves a change for the next process to finish."""
-TRUSTED = Verdict(admitted=True, grade=Grade.DECLARED, rule="torture", language="L1")
-"""Nothing is verified here: what is tested is durability."""
 
 
 @dataclass
@@ -50,6 +47,12 @@ class Torture:
     """Children that finished their work before their end was due."""
     checks: int = 0
     acknowledged: int = 0
+    gave_up: int = 0
+    """Changes that were announced and given up: their writes failed, or their process died before the first."""
+    failed: int = 0
+    """Changes that were answered with an error because a write failed."""
+    faults: Counter[str] = field(default_factory=Counter)
+    """Children that worked under a fault, by its kind."""
     failpoints: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(BOUNDARIES, 0)))
     violations: list[str] = field(default_factory=list)
 
@@ -62,6 +65,9 @@ class Torture:
             "survived": self.survived,
             "checks": self.checks,
             "acknowledged": self.acknowledged,
+            "gave_up": self.gave_up,
+            "failed": self.failed,
+            "faults": dict(self.faults),
             "failpoints": dict(self.failpoints),
             "missed": [n for n, hits in self.failpoints.items() if not hits],
             "violations": len(self.violations),
@@ -77,160 +83,118 @@ def torture(
     journal: str | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Torture:
-    """Kill `kills` children working on a fresh workspace in `directory`; stops at the first check that fails."""
-    init_workspace(directory, journal=journal, start=State.read(START), secret=True)
-    found = Torture()
-    rng = random.Random(seed)
-    acknowledged: set[str] = set()
-    while found.kills < kills and not found.violations:
+    """Kill `kills` children working on a fresh workspace below `directory`; stops at the first check that fails."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with small_disk(directory / "disk") as mounted:
+        root = directory / "disk" / "agent"
+        place = journal if journal is not None else str(directory / "journal.db")
+        init_workspace(root, journal=place, start=State.read(START), secret=True)
+        run = _Run(root, place, Faults(root, directory / "disk" if mounted else None, place), random.Random(seed))
+        try:
+            while run.found.kills < kills and not run.found.violations:
+                run.some_children(progress)
+                run.check()
+        finally:
+            run.faults.end()
+    return run.found
+
+
+class _Run:
+    """One run."""
+
+    def __init__(self, root: Path, journal: str, faults: Faults, rng: random.Random) -> None:
+        self.root = root
+        self.journal = journal
+        self.faults = faults
+        self.rng = rng
+        self.found = Torture()
+        self.acknowledged: set[str] = set()
+
+    def some_children(self, progress: Callable[[int], None]) -> None:
+        """A few children one after the other, each meeting what the one before left."""
         unfinished = False
         for _ in range(CHECK_EVERY):
-            target = _next_target(found, rng, unfinished=unfinished)
-            killed = _one_child(directory, journal, found, rng, target, acknowledged)
+            target = self._next_target(unfinished=unfinished)
+            killed = self._one_child(target, self._next_fault(target))
             unfinished = killed and target is not None and target.startswith(UNFINISHED)
-            progress(found.kills)
-        _check(directory, journal, found, acknowledged)
-    return found
+            progress(self.found.kills)
 
+    def _next_target(self, *, unfinished: bool) -> str | None:
+        """The boundary hit least so far that can be reached now, or now and then a moment at random."""
+        if self.rng.random() < RANDOM_MOMENTS:
+            return None
+        finishing = ("recovery.", "file.renamed", "file.temp", "journal.")
+        within = [
+            name
+            for name in self.found.failpoints
+            if (name.startswith(finishing) if unfinished else not name.startswith("recovery."))
+        ]
+        fewest = min(self.found.failpoints[name] for name in within)
+        return self.rng.choice([name for name in within if self.found.failpoints[name] <= fewest + 1])
 
-def _next_target(found: Torture, rng: random.Random, *, unfinished: bool) -> str | None:
-    """The boundary hit least so far that can be reached now, or now and then a moment at random."""
-    if rng.random() < 0.2:  # noqa: PLR2004 - one in five
-        return None
-    finishing = ("recovery.", "file.", "journal.")
-    within = [
-        name
-        for name in found.failpoints
-        if (name.startswith(finishing) if unfinished else not name.startswith("recovery."))
-    ]
-    fewest = min(found.failpoints[name] for name in within)
-    return rng.choice([name for name in within if found.failpoints[name] <= fewest + 1])
+    def _next_fault(self, target: str | None) -> str | None:
+        """A fault to work under, now and then; to be killed while rolling back there must be one."""
+        if target is not None and target.startswith(ROLLING_BACK):
+            return UNWRITABLE
+        return self.rng.choice(self.faults.kinds) if self.rng.random() < FAILING else None
 
+    def _one_child(self, target: str | None, fault: str | None) -> bool:
+        rare = target is None or fault is not None or target.startswith(("recovery.", "directory.", "file.removed"))
+        count = 1 if rare else self.rng.choice((1, 1, 2, 3, 5))
+        orders = Orders(self.root, self.journal, self.rng.random(), target, count, fault)
+        self.faults.begin(fault)
+        self.found.faults.update([fault] if fault is not None else [])
+        read_end, write_end = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(read_end)
+            child(orders, self.faults, write_end)
+        os.close(write_end)
+        if fault == STALE:
+            self._overtake(pid)
+        if target is None:
+            time.sleep(self.rng.random() * MAX_DELAY)
+            os.kill(pid, signal.SIGKILL)
+        with os.fdopen(read_end, encoding="ascii") as pipe:
+            words = pipe.read().splitlines()
+        _, status = os.waitpid(pid, 0)
+        self.faults.end()
+        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        self._take_down(words, target, killed=killed)
+        return killed
 
-def _one_child(
-    directory: Path,
-    journal: str | None,
-    found: Torture,
-    rng: random.Random,
-    target: str | None,
-    acknowledged: set[str],
-) -> bool:
-    rare = target is None or target.startswith(("recovery.", "directory.", "file.removed"))
-    child_seed, count = rng.random(), 1 if rare else rng.choice((1, 1, 2, 3, 5))
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read_end)
-        _child(directory, journal, child_seed, target, count, write_end)
-    os.close(write_end)
-    if target is None:
-        time.sleep(rng.random() * MAX_DELAY * 4)
-        os.kill(child, signal.SIGKILL)
-    with os.fdopen(read_end, encoding="ascii") as pipe:
-        words = pipe.read().splitlines()
-    _, status = os.waitpid(child, 0)
-    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-    for word in words:
-        kind, _, value = word.partition(" ")
-        if kind == "done":
-            acknowledged.add(value)
-            found.acknowledged += 1
-        elif kind == "at":
-            found.failpoints[value] += 1
-        elif kind == "fault":
-            found.violations.append(f"a child failed: {value}")
-    found.kills += killed
-    found.survived += not killed
-    if killed:
-        found.at_boundaries += target is not None
-        found.at_random += target is None
-    return killed
+    def _overtake(self, pid: int) -> None:
+        """While a child stands still in the middle of a change, let another recover it and go on; then wake it."""
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            return
+        self._one_child("journal.append.done", None)
+        os.kill(pid, signal.SIGCONT)
 
+    def _take_down(self, words: list[str], target: str | None, *, killed: bool) -> None:
+        for word in words:
+            kind, _, value = word.partition(" ")
+            if kind == "done":
+                self.acknowledged.add(value)
+                self.found.acknowledged += 1
+            elif kind == "at":
+                self.found.failpoints[value] += 1
+            elif kind == "failed":
+                self.found.failed += 1
+            elif kind == "fault":
+                self.found.violations.append(f"a child failed: {value}")
+        self.found.kills += killed
+        self.found.survived += not killed
+        if killed:
+            self.found.at_boundaries += target is not None
+            self.found.at_random += target is None
 
-def _child(directory: Path, journal: str | None, seed: float, target: str | None, count: int, pipe: int) -> None:
-    """Work until death; never returns."""
-    hits = 0
-
-    def probe(name: str) -> None:
-        nonlocal hits
-        if name == target:
-            hits += 1
-            if hits == count:
-                os.write(pipe, f"at {name}\n".encode())
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    code = 0
-    try:
-        with armed(probe):
-            harness = open_workspace(directory, journal=journal, verifier=lambda _: TRUSTED)
-            _work(harness, random.Random(seed), pipe)
-    except TakebackError as fault:
-        os.write(pipe, f"fault {fault.message}\n".encode("ascii", "replace"))
-        code = 1
-    finally:
-        os._exit(code)
-
-
-def _work(harness: Harness, rng: random.Random, pipe: int) -> None:
-    for _ in range(WORK_LIMIT):
-        undone = sorted(harness.ledger.history.undone)
-        if rng.random() < 0.45 and harness.ledger.last > 2:  # noqa: PLR2004 - something to take back
-            entries = [record for record in harness.ledger.entries() if record.kind in {"apply", "undo"}]
-            record = rng.choice(entries[:RECENT]) if entries else None
-            if record is None or record.seq in undone:
-                continue
-            try:
-                result: Any = harness.undo(record.id, cascade=True)
-            except TakebackError:
-                continue
-        else:
-            result = harness.apply(invert(random_mutation(rng, harness.state)))
-        if isinstance(result, Applied | Undone):
-            os.write(pipe, f"done {result.entry.id}\n".encode())
-
-
-def _check(directory: Path, journal: str | None, found: Torture, acknowledged: set[str]) -> None:
-    found.checks += 1
-    try:
-        harness = open_workspace(directory, journal=journal)
+    def check(self) -> None:
+        """Open the workspace and look at everything."""
+        self.found.checks += 1
         try:
-            found.violations += _wrongs(harness, directory, acknowledged)
-        finally:
-            harness.close()
-    except TakebackError as fault:
-        found.violations.append(f"cannot open: {fault}")
-
-
-def _wrongs(harness: Harness, directory: Path, acknowledged: set[str]) -> list[str]:
-    wrongs: list[str] = []
-    report = harness.journal.check()
-    wrongs += [fault.problem for fault in report.faults]
-    status = harness.status()
-    wrongs += [f"drift at {change.slot}" for change in status.drift]
-    if status.pending is not None:
-        wrongs.append("something is still pending")
-    wrongs += [f"leftover {path}" for path in (*status.leftovers, *leftovers(directory))]
-    committed, live = naive_history(harness)
-    lost = acknowledged - committed
-    if lost:
-        wrongs.append(f"{len(lost)} acknowledged entries are lost")
-    data, failed = replay(naive_state(harness), live)
-    if failed or snapshot(data) != snapshot(harness.state.write()):
-        wrongs.append(f"the state is not the replay of what is committed ({failed})")
-    if harness.ledger.replayed() != harness.state:
-        wrongs.append("the state is not what the records add up to")
-    before = (harness.ledger.head, harness.state.digest(), _files(directory))
-    harness.recover()
-    harness.recover()
-    if before != (harness.ledger.head, harness.state.digest(), _files(directory)):
-        wrongs.append("recovering again changed something")
-    return wrongs
-
-
-def _files(directory: Path) -> dict[str, bytes]:
-    private = directory / ".takeback"
-    return {
-        str(path): path.read_bytes()
-        for path in sorted(directory.rglob("*"))
-        if path.is_file() and private not in path.parents
-    }
+            with open_workspace(self.root, journal=self.journal) as harness:
+                self.found.violations += wrongs(harness, self.root, self.acknowledged)
+                self.found.gave_up = aborted(harness)
+        except TakebackError as fault:
+            self.found.violations.append(f"cannot open: {fault}")

@@ -10,7 +10,7 @@ from takeback.adapters.directory import TEMPORARY
 from takeback.harness import Harness
 from takeback.journal import Record
 from takeback.journal.encoding import encode
-from takeback.lab.naive import NaiveEntry, Plain, Step, begin, finish
+from takeback.lab.naive import NaiveEntry, Plain, Step, begin, finish, replay
 
 
 def naive_state(harness: Harness) -> Plain:
@@ -89,3 +89,43 @@ def _flat(node: Plain, above: str = "") -> Plain:
         else:
             flat[path] = {"directory": True}
     return flat
+
+
+def aborted(harness: Harness) -> int:
+    """How many changes were announced and given up."""
+    return sum(record.kind == "abort" for record in harness.journal.records())
+
+
+def wrongs(harness: Harness, directory: Path, acknowledged: set[str]) -> list[str]:
+    """Everything about an opened workspace that should not be."""
+    found = [fault.problem for fault in harness.journal.check().faults]
+    status = harness.status()
+    found += [f"drift at {change.slot}" for change in status.drift]
+    found += [f"broken: {fault}" for fault in status.broken]
+    if status.pending is not None:
+        found.append("something is still pending")
+    found += [f"leftover {path}" for path in (*status.leftovers, *leftovers(directory))]
+    committed, live = naive_history(harness)
+    lost = acknowledged - committed
+    if lost:
+        found.append(f"{len(lost)} acknowledged entries are lost")
+    data, failed = replay(naive_state(harness), live)
+    if failed or snapshot(data) != snapshot(harness.state.write()):
+        found.append(f"the state is not the replay of what is committed ({failed})")
+    if harness.ledger.replayed() != harness.state:
+        found.append("the state is not what the records add up to")
+    before = (harness.ledger.head, harness.state.digest(), _files(directory))
+    harness.recover()
+    harness.recover()
+    if before != (harness.ledger.head, harness.state.digest(), _files(directory)):
+        found.append("recovering again changed something")
+    return found
+
+
+def _files(directory: Path) -> dict[str, bytes]:
+    private = directory / ".takeback"
+    return {
+        str(path): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and private not in path.parents
+    }

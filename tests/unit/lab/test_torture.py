@@ -7,30 +7,43 @@ import os
 import pytest
 
 from takeback.adapters.directory import Directory
-from takeback.harness import Harness
+from takeback.adapters.place import FilePlace, Kept
+from takeback.harness.engine import Engine
+from takeback.harness.writing import Writing
+from takeback.journal.failpoint import failpoint
+from takeback.lab import torture_faults
 from takeback.lab.torture import torture
 
 
 def test_every_boundary_is_hit_and_nothing_is_violated(tmp_path):
-    found = torture(tmp_path / "agent", kills=45, seed=3)
+    found = torture(tmp_path, kills=45, seed=3)
     assert found.violations == []
     assert [name for name, hits in found.failpoints.items() if not hits] == []
     assert found.acknowledged > 20
+    assert found.gave_up > 0
+    assert found.failed > 0
+    assert set(found.faults) == {torture_faults.FULL, torture_faults.UNWRITABLE}
+
+
+def test_it_runs_where_nothing_can_be_mounted_or_made_immutable(tmp_path, monkeypatch):
+    monkeypatch.setattr(torture_faults, "_run", lambda *_: False)
+    found = torture(tmp_path, kills=20, seed=5)
+    assert found.violations == []
+    assert found.gave_up > 0
 
 
 def test_a_harness_that_writes_before_it_announces_is_caught(tmp_path, monkeypatch):
-    def careless(self, draft, writes, after):
-        self.binding.write(self.state, after)
-        return self._ledger.record(draft, writes)
+    def careless(self, draft, writes, after, changes):
+        for change in changes:
+            self.files.place.settle(self.files.place.put(change))
+        return self.ledger.record(draft, writes)
 
-    monkeypatch.setattr(Harness, "_make", careless)
-    assert torture(tmp_path / "agent", kills=12, seed=1).violations
+    monkeypatch.setattr(Engine, "make", careless)
+    assert torture(tmp_path, kills=20, seed=1).violations
 
 
 def test_a_write_that_is_not_atomic_is_caught(tmp_path, monkeypatch):
-    def torn(self, parent, name, image, **_):
-        from takeback.journal.failpoint import failpoint
-
+    def torn(self, parent, name, change, image):
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644, dir_fd=parent)
         failpoint("file.temp.created")
         os.write(fd, image.content)
@@ -38,14 +51,25 @@ def test_a_write_that_is_not_atomic_is_caught(tmp_path, monkeypatch):
         os.fchmod(fd, image.mode)
         os.close(fd)
         failpoint("file.renamed")
+        return Kept(change)
 
-    monkeypatch.setattr(Directory, "_write_in", torn)
-    assert torture(tmp_path / "agent", kills=40, seed=2).violations
+    monkeypatch.setattr(FilePlace, "_write", torn)
+    assert torture(tmp_path, kills=40, seed=2).violations
+
+
+def test_a_rollback_that_forgets_is_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(Writing, "roll_back", lambda _: None)
+    assert torture(tmp_path, kills=40, seed=4).violations
+
+
+def test_temporaries_that_are_never_swept_are_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(Directory, "own_temporaries", lambda *_: [])
+    assert torture(tmp_path, kills=40, seed=6).violations
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 def test_two_hundred_kills(tmp_path, backend, request):
     journal = None if backend == "sqlite" else request.getfixturevalue("postgres_url") + "#torture"
-    found = torture(tmp_path / "agent", kills=200, journal=journal)
+    found = torture(tmp_path, kills=200, journal=journal)
     assert found.violations == []

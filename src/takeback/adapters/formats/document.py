@@ -60,7 +60,7 @@ class Document(ABC):
 
     @abstractmethod
     def _insert(self, path: Path, value: Any) -> list[Edit]:
-        """Edits that put a new item before position `path[-1]` of a list."""
+        """Edits that put a new item before position `path[-1]` of a list, or into one that is not there yet."""
 
     @abstractmethod
     def _move(self, path: Path, to: int) -> list[Edit]:
@@ -123,10 +123,7 @@ def transform(document: Document, value: Any, path: Path = ()) -> Document:
             document = transform(document, item, (*path, key))
         return document
     if isinstance(present, list) and isinstance(value, list):
-        try:
-            return _transform_list(document, present, value, path)
-        except CannotSplice:
-            return document.set(path, value)  # a list of tables, say, that gets other items: the list is what changes
+        return _transform_list(document, present, value, path)
     return document.set(path, value)
 
 
@@ -150,6 +147,8 @@ def patch(document: Document, before: Any, after: Any, path: Path = ()) -> Docum
 def _transform_list(document: Document, present: list[Any], value: list[Any], path: Path) -> Document:
     old, new = ([encode(item) for item in items] for items in (present, value))
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    if not any(step[0] == "equal" for step in steps) and not all(isinstance(item, dict) for item in value):
+        return document.set(path, value)
     for tag, one, end_one, two, end_two in reversed(steps):
         if tag == "equal":
             continue
@@ -226,7 +225,8 @@ def without(value: Any, path: Path) -> Any:
 
 def inserted(value: Any, path: Path, new: Any) -> Any:
     """A plain value with a new item in one of its lists."""
-    items = list(look_up(value, path[:-1]))
+    present = look_up(value, path[:-1])
+    items = [] if present is MISSING else list(present)
     items.insert(int(path[-1]), new)
     return changed(value, path[:-1], items)
 

@@ -183,7 +183,7 @@ class TomlDocument(Document):
             text = f"{_keys_text((*table.dotted, key))} = {value_text(value)}"
             last = max((pair for pair in dotted_pairs(table)), key=lambda pair: pair.span)
             return [layout.line_behind(last.span[1], text, layout.indent(last.span[0]))]
-        if not inline and (is_table(value) or (table.made is Made.ROOT and _tables(value))):
+        if not inline and is_table(value):
             return [layout.block(layout.behind(table), _section_lines((*table.path, key), value))]
         if table.made is Made.BELOW or table.section is None:
             first = min(sections_of(table), key=lambda section: section.start)
@@ -215,6 +215,8 @@ class TomlDocument(Document):
         spot, at = self._find(path[:-1]), int(path[-1])
         if isinstance(spot, Value) and not spot.inline and spot.listing is not None:
             return self._bracketed(spot).insert(at, lambda _: value_text(value).encode())
+        if spot is None and is_table(value) and len(path) == 2:  # noqa: PLR2004 - a list directly in the document
+            return [self._layout.block(len(self.data), _element_lines((str(path[0]),), value))]
         if not isinstance(spot, Tables) or not is_table(value):
             raise self.refusal(path, "it is not a list of such items")
         lines = _element_lines(spot.path, value)
@@ -253,15 +255,8 @@ def _keys_text(keys: tuple[str, ...]) -> str:
     return ".".join(key_text(key) for key in keys)
 
 
-def _tables(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(is_table(item) for item in value)
-
-
 def _section_lines(path: tuple[str, ...], value: Any) -> list[str]:
-    """The lines of new tables for a mapping, or for a list of mappings."""
-    if isinstance(value, list):
-        elements = [_element_lines(path, item) for item in value]
-        return [line for at, lines in enumerate(elements) for line in (*([""] if at else []), *lines)]
+    """The lines of new tables for a mapping."""
     plain = {key: item for key, item in value.items() if not is_table(item)}
     lines: list[str] = []
     if plain or len(plain) == len(value):

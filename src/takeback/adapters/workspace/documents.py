@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.formats.document import Document, Path, patch, reorder, transform
+from takeback.adapters.formats.document import Document, Path, patch, reorder
 from takeback.adapters.formats.json_text import JsonDocument
 from takeback.adapters.formats.toml_text import TomlDocument
 from takeback.adapters.workspace.storage import Part, Storage, broken, missing_directories
@@ -20,6 +20,8 @@ from takeback.canonical import encode
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.images import FileChange, FileImage, Image
 
+Identity = tuple[str, str]
+"""What tells one table from another: its event, if it has one, and its id."""
 KEPT = 3
 DEFAULTS = {"priority": 100, "options": {}}
 
@@ -168,39 +170,27 @@ class TablesStorage(DocumentStorage):
         return [{"event": event, **record} for event in sorted(plain) for record in plain[event]]
 
     def edit(self, document: Document, before: Any, after: Any) -> Document:
-        """Take out, put in, move and edit whole tables; those of an event stand where the event first does."""
+        """Take out, put in, move and edit whole tables; those of other events stay where they stand."""
         path: Path = (self._table,)
-        old = {_identity(table): table for table in before}
-        new = {_identity(table): table for table in self._ordered(document, after)}
-        present = [_identity(table) for table in self._present(document)]
+        old, new = ({_identity(table): table for table in tables} for tables in (before, after))
+        found = document.get(path)
+        present = [_identity(table) for table in found] if isinstance(found, list) else []
         gone = [name for name in present if name not in new]
-        if len(gone) == len(present) and present:
+        if gone == present and gone:
             document, present = document.remove(path), []
         for name in gone if present else ():
             document = document.remove((*path, present.index(name)))
             present.remove(name)
-        fresh = [_brief(new[name]) for name in new] if not present else []
-        if fresh:
-            return transform(document, fresh, path)
-        staying = [name for name in new if name in present]
-        document = reorder(document, path, [present.index(name) for name in staying])
-        for at, (name, table) in enumerate(new.items()):
-            if name not in present:
-                document = document.insert((*path, at), _brief(table))
+        order = _arranged(present, list(new))
+        document = reorder(document, path, [present.index(name) for name in order])
+        for name, table in new.items():
+            if name in order:
+                document = patch(document, old[name], table, (*path, order.index(name)))
             else:
-                document = patch(document, old[name], table, (*path, at))
+                at = _room(order, name, list(new))
+                document = document.insert((*path, at), _brief(table))
+                order.insert(at, name)
         return document
-
-    def _present(self, document: Document) -> list[Any]:
-        found = document.get((self._table,))
-        return found if isinstance(found, list) else []
-
-    def _ordered(self, document: Document, tables: list[Any]) -> list[Any]:
-        """Tables in the order to write them: events in the order they first appear in the document."""
-        if not self._events:
-            return tables
-        events = dict.fromkeys(table["event"] for table in (*self._present(document), *tables))
-        return [table for event in events for table in tables if table["event"] == event]
 
 
 class JsonStorage(DocumentStorage):
@@ -211,7 +201,26 @@ class JsonStorage(DocumentStorage):
         self.heading = encode(self.surface.write(self.surface.empty)) + "\n"
 
 
-def _identity(table: Any) -> tuple[str, str]:
+def _arranged(present: list[Identity], wanted: list[Identity]) -> list[Identity]:
+    """Tables in the order wanted within each event, every event in the places its tables have now."""
+    queues: dict[str, list[Identity]] = {}
+    for name in wanted:
+        if name in present:
+            queues.setdefault(name[0], []).append(name)
+    return [queues[event].pop(0) for event, _ in present]
+
+
+def _room(order: list[Identity], name: Identity, wanted: list[Identity]) -> int:
+    """Where a new table goes: behind the one before it in its event, else before the next, else at the end."""
+    event = [one for one in wanted if one[0] == name[0]]
+    at = event.index(name)
+    if at:
+        return order.index(event[at - 1]) + 1
+    following = next((one for one in event[1:] if one in order), None)
+    return len(order) if following is None else order.index(following)
+
+
+def _identity(table: Any) -> Identity:
     return table.get("event", ""), table["id"]
 
 

@@ -220,7 +220,7 @@ def _filled(adapter: WorkspaceAdapter, start: State | None, kept: list[Kept]) ->
     kept += [adapter.place.put(one) for one in adapter.beginnings() if adapter.image(one.path) is None]
     present = adapter.read(State())
     for fault in present.broken:
-        raise InputError(fault.where, found=fault.message, expected="a file that can be read")
+        raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
     if start is None:
         return present.state
     target, foreign = bring_forward(present.state, State(), start)

@@ -1,0 +1,133 @@
+"""Bytes: every kind of change to every file of a corpus of odd formatting, applied and taken back.
+
+A case is one file and one change. `untouched` counts those where the change alone left every other byte as it was,
+`identical` those where apply followed by undo gave back every file byte for byte, with its mode.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from takeback.adapters import init_workspace, open_workspace
+from takeback.harness import Applied, Harness, Undone
+from takeback.lab.bytes.changes import Change, changes_of
+from takeback.lab.bytes.untouched import untouched
+from takeback.language import read_program
+from takeback.state import Stage
+from takeback.synthesize import invert
+from takeback.verify import Grade, Verdict
+
+CORPUS: Final = Path(__file__).parents[1] / "bytes" / "corpus"
+FOLDERS: Final = {"prompts": ".md", "tools": ".json", "files": ""}
+MODES: Final = (0o644, 0o600, 0o640)
+Image = Mapping[str, tuple[bytes, int]]
+
+
+@dataclass
+class Findings:
+    """What a run counted; anything in `examples` is a defect."""
+
+    files: int = 0
+    of: int = 0
+    identical: int = 0
+    untouched: int = 0
+    refused: int = 0
+    formats: Counter[str] = field(default_factory=Counter)
+    examples: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The findings as JSON."""
+        return {
+            "files": self.files,
+            "of": self.of,
+            "identical": self.identical,
+            "untouched": self.untouched,
+            "refused": self.refused,
+            "formats": dict(sorted(self.formats.items())),
+            "examples": self.examples[:5],
+        }
+
+    @property
+    def hold(self) -> bool:
+        """Whether every case came out as it must."""
+        return self.of == self.identical == self.untouched and not self.refused
+
+
+def corpus() -> tuple[Path, ...]:
+    """The files, in order."""
+    return tuple(sorted(path for path in CORPUS.rglob("*") if path.is_file() and not path.name.startswith(".")))
+
+
+def run(files: Sequence[Path] | None = None, *, progress: Callable[[int], None] = lambda _: None) -> Findings:
+    """Every kind of change to each file."""
+    found = Findings()
+    for number, path in enumerate(corpus() if files is None else files):
+        with tempfile.TemporaryDirectory(prefix="takeback-bytes-") as directory:
+            _one_file(Path(directory) / "agent", path, MODES[number % len(MODES)], found)
+        found.files += 1
+        progress(found.files)
+    return found
+
+
+def _one_file(root: Path, path: Path, mode: int, found: Findings) -> None:
+    surface = path.parent.name
+    place = root / surface / path.name if surface in FOLDERS else root / f"{surface}.toml"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(path.read_bytes())
+    place.chmod(mode)
+    init_workspace(root)
+    name = path.stem if surface in {"prompts", "tools"} else path.name
+    with closing(open_workspace(root, hold=False, verifier=lambda _: _TRUSTED)) as harness:
+        for change in list(changes_of(surface, name, harness.state.write())):
+            found.of += 1
+            found.formats[place.suffix or surface] += 1
+            wrong = "; ".join(_one_change(harness, root, change, found))
+            if wrong:
+                found.examples.append(f"{surface}/{path.name}: {change.ops[0]}: {wrong}")
+
+
+def _one_change(harness: Harness, root: Path, change: Change, found: Findings) -> Iterator[str]:
+    before = _images(root)
+    done = harness.apply(invert(read_program(list(change.ops), Stage.FORWARD, "mutation")))
+    if not isinstance(done, Applied):
+        found.refused += 1
+        yield f"refused: {done.message}"
+        return
+    after = _images(root)
+    if untouched(_bytes(before), _bytes(after), change.effect) and _modes_kept(before, after):
+        found.untouched += 1
+    else:
+        different = {path: data for path, (data, _) in after.items() if after[path] != before.get(path)}
+        yield f"{change.effect} touched more: {different}"
+    taken = harness.undo(done.entry.id)
+    if isinstance(taken, Undone) and _images(root) == before:
+        found.identical += 1
+    else:
+        yield f"not identical after undo ({type(taken).__name__})"
+
+
+def _images(root: Path) -> Image:
+    return {
+        str(path.relative_to(root)): (path.read_bytes(), path.stat().st_mode)
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and ".takeback" not in path.relative_to(root).parts
+    }
+
+
+def _bytes(images: Image) -> dict[str, bytes]:
+    return {path: data for path, (data, _) in images.items()}
+
+
+def _modes_kept(before: Image, after: Image) -> bool:
+    documents = (path for path in before.keys() & after.keys() if not path.startswith("files/"))
+    return all(before[path][1] == after[path][1] for path in documents)
+
+
+_TRUSTED: Final = Verdict(admitted=True, grade=Grade.DECLARED, rule="bytes", language="L2")
+"""Nothing is verified here: what is tested is what becomes of files."""
