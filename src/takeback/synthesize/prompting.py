@@ -23,7 +23,8 @@ FIRST: Final = "v2"
 """The version of the first recordings: requests are named without regard to the order of a schema's properties."""
 PLAIN: Final = "v3-plain"
 GUIDED: Final = "v3-guided"
-VERSION: Final = FIRST
+VERSION: Final = GUIDED
+"""What a repair is asked with unless it says otherwise."""
 DIAGNOSIS: Final[Mapping[str, str]] = {FIRST: "v1", PLAIN: "v2", GUIDED: "v2"}
 """The version of the diagnosis that goes with each set of prompts."""
 MAX_OPERATIONS: Final = 4

@@ -50,6 +50,8 @@ CATEGORIES = {
     "defective, no stratum": "#8A4F7D",
 }
 NARROW = 0.03
+SPREAD = 0.64
+"""How much of the room between two ticks the marks of one tick take up."""
 GREY = "#777777"
 GAP = ("conservatism gap (% of dev rejections)", "#0072B2")
 PUBLISHED_COHORT = "published: 197 failures, gpt-oss-120b"
@@ -90,9 +92,10 @@ def _wilson(share: Share) -> tuple[float, float, float]:
     return value, max(0.0, value - 100 * bound.lower), max(0.0, 100 * bound.upper - value)
 
 
-def _beside(at: float, index: int, count: int, width: float = 0.5) -> float:
-    """Where the mark of one of several conditions stands, so that equal values stay apart."""
-    return at + width * ((index + 0.5) / count - 0.5)
+def _beside(at: float, index: int, count: int, *, theirs: bool = False) -> float:
+    """Where the mark of one of several conditions stands, ours and the paper's, so that equal values stay apart."""
+    place = at + SPREAD * ((index + 0.5) / count - 0.5)
+    return place + SPREAD / (2.5 * count) if theirs else place
 
 
 def rescue_by_budget(data: Factorial, title: str, printed: Mapping[str, Mapping[int, float]]) -> Figure:
@@ -108,7 +111,7 @@ def rescue_by_budget(data: Factorial, title: str, printed: Mapping[str, Mapping[
             values, below, above = zip(*found, strict=True)
             axes.errorbar(places, values, yerr=(below, above), color=colour, **MARK)
             beside = printed.get(cell, {})
-            shown = [_beside(budget, index, len(cells)) for budget in beside]
+            shown = [_beside(budget, index, len(cells), theirs=True) for budget in beside]
             axes.plot(shown, list(beside.values()), color=colour, clip_on=False, **HOLLOW)
             keys.append(Line2D([], [], color=colour, marker="o", label=cell))
         keys.append(Line2D([], [], color=GREY, marker="o", label="ours, 95% interval"))
@@ -188,7 +191,8 @@ def precision_coverage(data: Fresh, title: str) -> Figure:
                     axes.text(place, 1, "n = 0", ha="center", va="bottom", color=colour, fontsize=8)
                 if beside := published.share(f"fresh.{suite.name}.{part}"):
                     height = 100 * beside.k / beside.n
-                    axes.plot([place + 0.12], [height], "o", mfc="none", mec=colour, mew=1.6, ms=8, clip_on=False)
+                    aside = _beside(at, index, len(parts), theirs=True)
+                    axes.plot([aside], [height], "o", mfc="none", mec=colour, mew=1.6, ms=8, clip_on=False)
         axes.set_xticks(range(len(data.suites)), [suite.name for suite in data.suites])
         axes.set(xlabel="development suite", ylabel="%", ylim=(-2, 102))
         axes.grid(axis="y", color="#E5E5E5")
