@@ -140,7 +140,7 @@ class Items(Parts):
         """Return the list with an item next to another one."""
         near = self._next(anchor, after=after)
         low, high = (anchor, near) if after else (near, anchor)
-        return self.add(low, high, item)[0]
+        return self.add(low, high, item, before=not after)[0]
 
     def _next(self, link: Link, *, after: bool) -> Link | None:
         at, segment = self._segment(link.place)
@@ -175,19 +175,21 @@ class Items(Parts):
         if not set(texts[0]) & set(texts[1]):
             return None
         pairs = align(*texts)
-        items, near, seen = self, None, 0
+        items, near, seen, added = self, None, 0, False
         following = [old[at] for at, _ in pairs if at is not None]
         for at, to in pairs:
             seen += at is not None
             if at is not None and to is None:
                 items = items.drop(old[at].id)
             elif at is not None and to is not None:
-                near = old[at]
+                near, added = old[at], False
                 if not same(near.record, new[to]):
                     near = Link(near.place, near.id, new[to])
                     items = items.put(near)
             elif to is not None:
-                items, near = items.add(near, following[seen] if seen < len(following) else None, new[to])
+                later = following[seen] if seen < len(following) else None
+                items, near = items.add(near, later, new[to], follows=added)
+                added = True
         return items
 
 

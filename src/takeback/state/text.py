@@ -213,7 +213,7 @@ class Text(Parts):
 
     def aligned(self, old: Sequence[Link], new: Sequence[str], low: Link | None, high: Link | None) -> Self:
         """Return the text with neighbouring lines made others; a new line stands for the one it is paired with."""
-        text, near = self, low
+        text, near, added = self, low, False
         pairs = align([link.record for link in old], new)
         following = [old[at].place for at, _ in pairs if at is not None]
         seen = 0
@@ -223,13 +223,15 @@ class Text(Parts):
             if at is not None and to is None:
                 text = text.drop(old[at].id)
             elif at is not None and to is not None:
-                near = old[at]
+                near, added = old[at], False
                 if near.record != new[to]:
                     near = Link(near.place, near.id, new[to])
                     text = text.put(near)
             elif to is not None:
                 later = Link(following[seen], "", "") if seen < len(following) else high
-                text, near = text.add(near, later, new[to])
+                first = near is low and seen < len(following)
+                text, near = text.add(near, later, new[to], before=first, follows=added)
+                added = True
         return text
 
     def _at(self, position: int) -> tuple[int, int]:
