@@ -80,7 +80,7 @@ def test_grades_say_what_the_evidence_is(rule, good, bad):
         (None, Code.MALFORMED),
         ({"mutation": [op("fly", "x")]}, Code.MALFORMED),
         ({"mutation": [SET] * 65}, Code.LIMIT),
-        ({"mutation": [op("set_config", "a", value="x" * 1_000_001)]}, Code.LIMIT),
+        ({"mutation": [op("set_config", "a", value="x" * 10_000_001)]}, Code.LIMIT),
         ({"mutation": [op("write_file", "f", value="x")]}, Code.OUT_OF_LANGUAGE),
     ],
 )
