@@ -21,7 +21,7 @@ from takeback.lab.registry import experiment_named
 from takeback.lab.snapshots.method import Plain, UndoAttempt, packed, timed
 from takeback.lab.snapshots.situations import Json, Situation
 from takeback.language import Candidate, read_candidate
-from takeback.runtime import capture, forward, recover
+from takeback.runtime import capture, recover
 from takeback.state import ABSENT, SURFACES, State, tree
 from takeback.state.pmap import EMPTY
 from takeback.state.slots import Slot, get_slot, put_slots
@@ -155,7 +155,6 @@ def model_recoveries() -> dict[str, Candidate | None]:
 
 def _recovered(candidate: Candidate, trial: Situation) -> UndoAttempt:
     witness = capture(candidate.witness, trial.before)
-    _, receipt = forward(trial.change, trial.before)
     kept = packed(
         {
             "witness": _witness(candidate.witness, trial.before),
@@ -165,7 +164,7 @@ def _recovered(candidate: Candidate, trial: Situation) -> UndoAttempt:
 
     def undo() -> State | None:
         try:
-            return recover(candidate.recovery, trial.after, witness, receipt)
+            return recover(candidate.recovery, trial.after, witness)
         except OperationFailed:
             return None
 
