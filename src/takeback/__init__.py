@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from takeback.journal import Record
     from takeback.language import Candidate, candidate_schema, gate, read_candidate
     from takeback.state import Kind, Level, State, Surface, diff, register
-    from takeback.synthesize.oracle import oracle
+    from takeback.synthesize.oracle import NoInverse, oracle
     from takeback.undo import Blocked, Gone, Plan
     from takeback.verify import Admitted, Counterexample, Grade, Verdict, objection, prove, round_trip, verify
 
@@ -54,6 +54,7 @@ __all__ = [
     "InputError",
     "Kind",
     "Level",
+    "NoInverse",
     "Plan",
     "Record",
     "Recovered",
@@ -103,7 +104,7 @@ _HOMES = {
     "takeback.journal": ("Record",),
     "takeback.language": ("Candidate", "candidate_schema", "gate", "read_candidate"),
     "takeback.state": ("Kind", "Level", "State", "Surface", "diff", "register"),
-    "takeback.synthesize.oracle": ("oracle",),
+    "takeback.synthesize.oracle": ("NoInverse", "oracle"),
     "takeback.undo": ("Blocked", "Gone", "Plan"),
     "takeback.verify": (
         "Admitted",

@@ -44,7 +44,7 @@ def mutation(task: Task) -> Program:
 
 def by_oracle(task: Task) -> Candidate:
     built = oracle(mutation(task), Level.L1, nominal(task))
-    assert built is not None, task.id
+    assert isinstance(built, Candidate), task.id
     return built
 
 
