@@ -37,7 +37,7 @@ def oracle(
         if as_json:
             emit({"candidate": None, "reasons": reasons})
         for reason in reasons:
-            err.print(f"no recovery in {level.value}: {reason}")
+            err.print(f"no recovery in {built.level.value}: {reason}")
         finish(yes=False)
     else:
         emit(built.to_json())

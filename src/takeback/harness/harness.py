@@ -41,6 +41,7 @@ from takeback.journal import Record, Store
 from takeback.language import Candidate, read_candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
+from takeback.synthesize.oracle import NoInverse
 from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle, relied_on
 from takeback.undo.recording import run_recorded, writes_between
 from takeback.verify import Admitted, Verdict, objection, verify
@@ -106,7 +107,7 @@ class Harness:
 
     def apply(
         self,
-        candidate: Candidate | Admitted | Mapping[str, Any],
+        candidate: Candidate | Admitted | NoInverse | Mapping[str, Any],
         *,
         force: bool = False,
         note: str = "",
@@ -117,8 +118,11 @@ class Harness:
         """Make a change, if it is admitted; with `force` also if not.
 
         `evidence` is a verdict already at hand: one that a verifier of this process issued about this very candidate,
-        or the change is refused. A candidate may be given as the JSON it is written in, or as an `Admitted`.
+        or the change is refused. A candidate may be given as the JSON it is written in, as an `Admitted`, or as what
+        the oracle answered.
         """
+        if isinstance(candidate, NoInverse):
+            return Refused(Why.VERDICT, str(candidate))
         if isinstance(candidate, Mapping):
             candidate = read_candidate(dict(candidate))
         if isinstance(candidate, Admitted):

@@ -178,8 +178,11 @@ def verify_results(folder: Path) -> list[Problem]:
     """Every problem of every run at or below a folder: missing, altered, extra, or under another lock."""
     if not folder.is_dir():
         raise InputError(str(folder), found="no such folder", expected="a folder of results")
+    runs = find_runs(folder)
+    if not runs and not any(next(folder.rglob(name), None) for name in (RAN, BANK)):
+        return [Problem("missing", str(folder), "no run here: no MANIFEST.json, result.json or lock.json")]
     problems = []
-    for run in find_runs(folder):
+    for run in runs:
         problems += problems_of(run)
         kept = run / SUPERSEDED
         for old in sorted(kept.iterdir()) if kept.is_dir() else []:

@@ -43,7 +43,7 @@ KINDS: Final[Mapping[str, Any]] = {
     "texts": list[str] | None,
 }
 RUNNING: Final = (
-    Option("engine", "text", f"Where units run: {' or '.join(ENGINES)} (extra `scale`); local if left out."),
+    Option("engine", "text", f"Where units run: {' or '.join(ENGINES)} (extra scale); local if left out."),
     Option("workers", "number", "How many units run at once; 1 if left out.", least=1),
     Option("out", "path", "Results folder: lock, data and manifest go to a folder in it."),
 )
