@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from takeback.harness.adapter import Adapter
     from takeback.harness.results import Discarded
     from takeback.journal import Record
-    from takeback.language import Candidate, candidate_schema, gate, read_candidate
+    from takeback.language import Candidate, NoInverse, candidate_schema, gate, read_candidate
     from takeback.state import Kind, Level, State, Surface, diff, register
-    from takeback.synthesize.oracle import NoInverse, oracle
+    from takeback.synthesize.oracle import oracle
     from takeback.undo import Blocked, Gone, Plan
     from takeback.verify import Admitted, Counterexample, Grade, Verdict, objection, prove, round_trip, verify
 
@@ -102,9 +102,9 @@ _HOMES = {
     "takeback.harness.adapter": ("Adapter",),
     "takeback.harness.results": ("Discarded",),
     "takeback.journal": ("Record",),
-    "takeback.language": ("Candidate", "candidate_schema", "gate", "read_candidate"),
+    "takeback.language": ("Candidate", "NoInverse", "candidate_schema", "gate", "read_candidate"),
     "takeback.state": ("Kind", "Level", "State", "Surface", "diff", "register"),
-    "takeback.synthesize.oracle": ("NoInverse", "oracle"),
+    "takeback.synthesize.oracle": ("oracle",),
     "takeback.undo": ("Blocked", "Gone", "Plan"),
     "takeback.verify": (
         "Admitted",

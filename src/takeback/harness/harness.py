@@ -38,10 +38,9 @@ from takeback.harness.results import (
 )
 from takeback.harness.two_roads import compare_roads, unadmitted
 from takeback.journal import Record, Store
-from takeback.language import Candidate, read_candidate
+from takeback.language import Candidate, NoInverse, read_candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
-from takeback.synthesize.oracle import NoInverse
 from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle, relied_on
 from takeback.undo.recording import run_recorded, writes_between
 from takeback.verify import Admitted, Verdict, objection, verify

@@ -8,25 +8,13 @@ the same surface later survives. The contract lists the addresses the mutation n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from takeback.canonical import encode
-from takeback.language import Candidate, OutOfLanguage, Program, gate, widest_level
+from takeback.language import Candidate, NoInverse, Program, gate, widest_level
 from takeback.language.program import infer_contract, read_operation
 from takeback.runtime import effects, forward
 from takeback.state import SURFACES, Address, Contract, Level, Operation, Stage, State
 from takeback.state.tree_surface import TreeSurface
-
-
-@dataclass(frozen=True, slots=True)
-class NoInverse:
-    """There is no recovery in a language: which operations it lacks."""
-
-    level: Level
-    lacking: tuple[OutOfLanguage, ...]
-
-    def __str__(self) -> str:
-        return f"no recovery in {self.level.value}: {'; '.join(map(str, self.lacking))}"
 
 
 def oracle(mutation: Program, level: Level | None = None, nominal: State | None = None) -> Candidate | NoInverse:
