@@ -8,8 +8,7 @@ import typer
 
 from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, read_level, read_state
 from takeback.cli.output import JsonFlag, emit, err, finish
-from takeback.language import load_json, read_candidate
-from takeback.synthesize import NoInverse
+from takeback.language import NoInverse, load_json, read_candidate
 from takeback.synthesize import oracle as find_recovery
 
 

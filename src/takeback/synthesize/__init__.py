@@ -1,5 +1,5 @@
 """Synthesis of recoveries: the oracle and, later, models."""
 
-from takeback.synthesize.oracle import NoInverse, invert, oracle
+from takeback.synthesize.oracle import invert, oracle
 
-__all__ = ["NoInverse", "invert", "oracle"]
+__all__ = ["invert", "oracle"]
