@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.support.running import op
 
-from takeback.language import Candidate, read_program
+from takeback.language import Candidate, NoInverse, read_program
 from takeback.runtime import capture, forward, recover
 from takeback.state import Level, Stage, State
-from takeback.synthesize import NoInverse, invert, oracle
+from takeback.synthesize import invert, oracle
 from takeback.verify import Grade, prove
 
 
