@@ -38,5 +38,4 @@ def oracle(
         for reason in reasons:
             err.print(f"no recovery in {built.level.value}: {reason}")
         finish(yes=False)
-    else:
-        emit(built.to_json())
+    emit(built.to_json())
