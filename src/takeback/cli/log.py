@@ -10,7 +10,8 @@ import typer
 
 from takeback.cli.opening import DirOption, EntryArgument, JournalOption, opened, show_changes, show_log
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.harness.log import change_json, changes_of, fate_of, log, view
+from takeback.harness.codec import candidate_of, evidence_of
+from takeback.harness.log import change_json, changes_of, log, view
 from takeback.harness.requests import named_entry
 from takeback.undo import SlotChange, Write
 
@@ -53,13 +54,13 @@ def show_entry(
     """
     with opened(directory, journal) as harness:
         record = named_entry(harness.ledger, entry)
-        seen = view(harness, record, fate_of(harness, record))
+        seen = view(harness, record)
+        candidate, evidence = candidate_of(harness.journal, record), evidence_of(harness.journal, record)
         changes = () if record.kind == "genesis" else changes_of(harness, record)
-    payload = dict(record.payload)
     if as_json:
         details = {
-            "candidate": payload.get("candidate"),
-            "evidence": payload.get("evidence"),
+            "candidate": candidate,
+            "evidence": evidence,
             "changes": [change_json(change) for change in changes],
             "prev": record.prev,
         }
@@ -72,8 +73,8 @@ def show_entry(
     if seen.note:
         out.print(seen.note, markup=False)
     show_changes(changes)
-    if "candidate" in payload:
-        out.print(json.dumps(payload["candidate"], ensure_ascii=False, indent=2), markup=False)
+    if candidate is not None:
+        out.print(json.dumps(candidate, ensure_ascii=False, indent=2), markup=False)
 
 
 def show_diff(

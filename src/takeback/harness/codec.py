@@ -1,85 +1,193 @@
 """Entries as journal records, and back.
 
-A change record carries the slots it wrote in `touches` (which the journal indexes) and their contents before
-and after as attachments, which can be forgotten. A record that takes entries back or brings them back lists
-them in `off` and `on`, and what it does to the state in `slots`, which is not indexed: it is no version.
+A change record names the slots it wrote in `touches` (which the journal indexes); what they held before and after,
+the values in its candidate and the bytes of files it changed are contents, which can be forgotten. A record that
+takes entries back or brings them back lists them in `off` and `on`, and what it does to the state in `slots`, which
+is not indexed: it is no version.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from takeback.journal import Draft, Record, Store
-from takeback.journal.encoding import Json
+from takeback.journal import Content, Draft, Record, Ref, Store, Stored
+from takeback.journal.content import FORGOTTEN, Leaf
+from takeback.journal.encoding import Json, trusting
+from takeback.journal.packing import GONE, Packer, Unpacker
+from takeback.journal.upgrade import candidate_content, evidence_parts
 from takeback.state import ABSENT, SURFACES
 from takeback.state.slots import Slot, slot_key, slot_of_key
-from takeback.undo import GONE, SlotChange, Version, Write
+from takeback.undo import SlotChange, Write
+from takeback.undo.index import claim_of
 
 CLAIM = "@"
+FORGOTTEN_WORD = "(forgotten)"
 
 
-def change_draft(kind: str, writes: Sequence[Write], about: dict[str, Json]) -> Draft:
-    """The record of a change (`apply`, `adopt`)."""
+@dataclass(frozen=True, slots=True)
+class Image:
+    """What one file was before a change and is after it; None where there is no file."""
+
+    path: str
+    before: tuple[int, bytes] | None
+    """Mode and bytes."""
+    after: tuple[int, bytes] | None
+
+
+def change_draft(
+    kind: str,
+    writes: Sequence[Write],
+    about: Mapping[str, Any],
+    *,
+    packer: Packer | None = None,
+    images: Sequence[Image] = (),
+) -> Draft:
+    """The record of a change (`apply`, `adopt`). `about` may hold a `candidate` and `evidence`, as JSON."""
+    payload = dict(about)
+    contents: dict[str, Any] = {}
+    if "candidate" in payload:
+        contents["candidate"] = candidate_content(payload.pop("candidate"))
+    if "evidence" in payload:
+        payload["evidence"], rest = evidence_parts(payload["evidence"])
+        contents |= {} if rest is None else {"evidence": rest}
     touches = [slot_key(write.slot) for write in writes]
     claims = (claim_key(write.slot[0], claim) for write in writes if (claim := _claim(write)) is not None)
     strict = [at for at, write in enumerate(writes) if write.strict]
-    payload = {**about, "touches": [*touches, *dict.fromkeys(claims)], **({"strict": strict} if strict else {})}
-    return Draft(kind, payload, _contents(writes))
+    payload |= {"touches": [*touches, *dict.fromkeys(claims)], **({"strict": strict} if strict else {})}
+    return _with_images(Draft(kind, payload, {**contents, **_contents(writes, packer)}), images)
 
 
 def toggle_draft(
-    kind: str, off: Iterable[int], on: Iterable[int], changes: Sequence[SlotChange], about: dict[str, Json]
+    kind: str,
+    off: Iterable[int],
+    on: Iterable[int],
+    changes: Sequence[SlotChange],
+    about: Mapping[str, Any],
+    *,
+    packer: Packer | None = None,
+    images: Sequence[Image] = (),
 ) -> Draft:
     """The record of entries taken back or brought back (`undo`, `redo`, `restore`)."""
     payload = {**about, "off": list(off), "on": list(on), "slots": [slot_key(change.slot) for change in changes]}
-    return Draft(kind, payload, _contents(changes))
+    return _with_images(Draft(kind, payload, _contents(changes, packer)), images)
 
 
-def writes_of(store: Store, record: Record) -> tuple[Write, ...]:
-    """What a record did to each slot, in order; contents that were forgotten are GONE."""
-    keys: Any = record.payload.get("slots")
-    if keys is None:
-        keys = [key for key in _list(record.payload.get("touches")) if not key.startswith(f'["{CLAIM}')]
-    slots = [slot_of_key(key) for key in keys]
-    strict = set(_list(record.payload.get("strict")))
-    before, after = (_read(store, record, name, slots) for name in ("before", "after"))
-    return tuple(
-        Write(slot, one, two, at in strict)
-        for at, (slot, one, two) in enumerate(zip(slots, before, after, strict=True))
-    )
+def _with_images(draft: Draft, images: Sequence[Image]) -> Draft:
+    if not images:
+        return draft
+    sides: dict[str, list[Content | None]] = {"file_before": [], "file_after": []}
+    rows: list[Json] = []
+    for image in images:
+        for name, side in zip(sides, (image.before, image.after), strict=True):
+            sides[name].append(None if side is None else Leaf(side[1], f"file {image.path}"))
+        rows.append([image.path, image.before and image.before[0], image.after and image.after[0]])
+    return Draft(draft.kind, {**draft.payload, "files": rows}, {**draft.contents, **sides})
 
 
-class StoredIndex:
-    """Fetches versions from the journal's index of touched slots."""
+def images_of(store: Store, record: Record) -> tuple[Image, ...]:
+    """What a change did to files, as far as it is known; files whose bytes were forgotten are left out."""
+    rows: Any = record.payload.get("files", ())
+    held = store.contents(ref for name in ("file_before", "file_after") for ref in record.refs(name) if ref)
+    found: list[Image] = []
+    with trusting(f"record {record.seq}", seq=record.seq):
+        sides = zip(rows, record.refs("file_before"), record.refs("file_after"), strict=True)
+        for (path, mode_before, mode_after), before, after in sides:
+            if all(ref is None or (ref and held[ref] is not None) for ref in (before, after)):
+                found.append(Image(path, _side(mode_before, before, held), _side(mode_after, after, held)))
+    return tuple(found)
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
-    def at(self, slot: Slot) -> list[Version]:
-        """Versions of one slot."""
-        numbers = self._store.touching(slot_key(slot))
-        return [v for number in numbers for v in self._versions(number) if v.write.slot == slot]
+def _side(mode: int | None, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> tuple[int, bytes] | None:
+    stored = None if ref is None else held[ref]
+    return None if stored is None or mode is None else (mode, stored.data)
 
-    def below(self, slot: Slot) -> list[Version]:
-        """Versions beneath one slot."""
-        depth = len(slot)
-        numbers = self._store.touching(slot_key(slot), below=True)
-        versions = (v for number in numbers for v in self._versions(number))
-        return [v for v in versions if len(v.write.slot) > depth and v.write.slot[:depth] == slot]
 
-    def claiming(self, surface: str, claim: str) -> list[Version]:
-        """Versions that claim something exclusive."""
-        versions = (v for number in self._store.touching(claim_key(surface, claim)) for v in self._versions(number))
-        return [v for v in versions if v.write.slot[0] == surface and _claim(v.write) == claim]
+def slots_of(record: Record) -> list[Slot]:
+    """The slots a record writes, in order."""
+    keys: Any = record.payload.get("slots", record.payload.get("touches", ()))
+    with trusting(f"record {record.seq}", seq=record.seq):
+        return [slot_of_key(key) for key in keys if not key.startswith(f'["{CLAIM}')]
 
-    def entry(self, number: int) -> tuple[Write, ...]:
-        """The writes of one entry."""
-        return writes_of(self._store, self._store.get(number))
 
-    def _versions(self, number: int) -> list[Version]:
-        return [Version(number, at, write) for at, write in enumerate(self.entry(number))]
+def writes_of(store: Store, record: Record, *, before: bool = True) -> tuple[Write, ...]:
+    """What a record did to each slot, in order; values that were forgotten are `Forgotten`.
+
+    Without `before`, what was there before is not read.
+    """
+    return next(iter(many_writes(store, (record,), before=before)))
+
+
+def many_writes(store: Store, records: Iterable[Record], *, before: bool = True) -> Iterator[tuple[Write, ...]]:
+    """What several records did, with contents read together."""
+    chosen = tuple(records)
+    names = ("before", "after") if before else ("after",)
+    held = _fetched(store, [ref for record in chosen for name in names for ref in record.refs(name) if ref])
+    for record in chosen:
+        yield _writes(record, held, before=before)
+
+
+def _fetched(store: Store, refs: Sequence[Ref]) -> dict[Ref, Stored | None]:
+    held = store.contents(refs)
+    parts = [part for found in held.values() if found and found.tree for part in found.opened()[0] if part]
+    return {**held, **store.contents(parts)} if parts else held
+
+
+def _writes(record: Record, held: Mapping[Ref, Stored | None], *, before: bool) -> tuple[Write, ...]:
+    slots = slots_of(record)
+    with trusting(f"record {record.seq}", seq=record.seq):
+        strict: set[Any] = set(record.payload.get("strict", ()))  # type: ignore[arg-type]
+        after = [_content(slot, ref, held) for slot, ref in zip(slots, record.refs("after"), strict=True)]
+        olds = record.refs("before") if before else [FORGOTTEN] * len(slots)
+        old = [_content(slot, ref, held) for slot, ref in zip(slots, olds, strict=True)]
+    rows = enumerate(zip(slots, old, after, strict=True))
+    return tuple(Write(slot, one, two, at in strict) for at, (slot, one, two) in rows)
+
+
+def _content(slot: Slot, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> Any:
+    if ref is None:
+        return ABSENT
+    if ref == FORGOTTEN or slot[0] not in SURFACES:
+        return GONE
+    stored = held[ref]
+    if stored is None or not stored.tree:
+        return Unpacker().leaf(slot, ref, stored)
+    parts, node = stored.opened()
+    return Unpacker().tree(slot, node, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
+
+
+def candidate_of(store: Store, record: Record) -> dict[str, Any] | None:
+    """The candidate of an entry as JSON; `(forgotten)` stands where a value was. None if it has none."""
+    refs = record.refs("candidate")
+    stored = store.content(refs[0]) if refs and refs[0] else None
+    if stored is None:
+        return None
+    parts, skeleton = stored.opened()
+    held = store.contents(part for part in parts if part)
+
+    def filled(node: Any) -> Any:
+        if isinstance(node, dict) and node.keys() == {"$"}:
+            value = held.get(parts[node["$"]])
+            return FORGOTTEN_WORD if value is None else value.json()
+        if isinstance(node, dict):
+            return {name: filled(item) for name, item in node.items()}
+        return [filled(item) for item in node] if isinstance(node, list) else node
+
+    with trusting(f"the candidate of record {record.seq}", seq=record.seq):
+        candidate: dict[str, Any] = filled(skeleton)
+        return candidate
+
+
+def evidence_of(store: Store, record: Record) -> dict[str, Any] | None:
+    """The verdict an entry was made on, as JSON; None if it has none."""
+    summary: Any = record.payload.get("evidence")
+    if summary is None:
+        return None
+    refs = record.refs("evidence")
+    stored = store.content(refs[0]) if refs and refs[0] else None
+    rest: dict[str, Any] = {"reasons": [], "counterexample": None} if stored is None else stored.json()
+    return {**summary, **rest}
 
 
 def claim_key(surface: str, claim: str) -> str:
@@ -88,30 +196,12 @@ def claim_key(surface: str, claim: str) -> str:
 
 
 def _claim(write: Write) -> str | None:
-    return None if write.after is GONE else SURFACES[write.slot[0]].claim(write.after)
+    return claim_of(write.slot[0], write.after)
 
 
-def _contents(writes: Sequence[Write | SlotChange]) -> dict[str, Json]:
+def _contents(writes: Sequence[Write | SlotChange], packer: Packer | None) -> dict[str, list[Content | None]]:
+    pack = Packer() if packer is None else packer
     return {
-        "before": [_plain(write.slot, write.before) for write in writes],
-        "after": [_plain(write.slot, write.after) for write in writes],
+        "before": [pack.slot(write.slot, write.before) for write in writes],
+        "after": [pack.slot(write.slot, write.after) for write in writes],
     }
-
-
-def _plain(slot: Slot, content: Any) -> list[Any]:
-    return [] if content is ABSENT else [SURFACES[slot[0]].slot_to_json(content)]
-
-
-def _read(store: Store, record: Record, name: str, slots: Sequence[Slot]) -> list[Any]:
-    text = store.attachment(record.seq, name)
-    if text is None:
-        return [GONE] * len(slots)
-    items = json.loads(text)
-    return [
-        SURFACES[slot[0]].slot_from_json(item[0], slot[1:]) if item else ABSENT
-        for slot, item in zip(slots, items, strict=True)
-    ]
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -20,7 +20,7 @@ from takeback.harness.ledger import Ledger
 from takeback.harness.manifest import MANIFEST, PRIVATE, Manifest, Surfaces, Workspace, write_manifest
 from takeback.harness.workspace import HEAD, WorkspaceBinding
 from takeback.journal import Store, open_journal
-from takeback.journal.store import without_password
+from takeback.journal.url import without_password
 from takeback.state import State
 
 LOCAL = f"{PRIVATE}/journal.db"

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, TakebackError
 from takeback.harness.binding import Binding
 from takeback.harness.codec import change_draft, toggle_draft, writes_of
-from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.forgetting import Forgetting, captured, live_among, standing, with_former_ids
+from takeback.harness.holes import same_value
+from takeback.harness.ledger import Ledger
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
@@ -27,12 +30,13 @@ from takeback.harness.results import (
     UndoOutcome,
     Why,
 )
-from takeback.journal import Draft, Record, Store
+from takeback.journal import Draft, Record, Ref, Store
 from takeback.journal.failpoint import failpoint
-from takeback.journal.store import MISSING_HINT, missing
+from takeback.journal.search import Place
+from takeback.journal.store import MISSING_HINT, had_record, missing
 from takeback.language import Candidate
-from takeback.state import State
-from takeback.state.slots import put_slots
+from takeback.state import ABSENT, State
+from takeback.state.slots import get_slot, put_slots
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write, plan_toggle, relied_on
 from takeback.undo.merge import bring_forward
 from takeback.undo.recording import run_recorded, writes_between
@@ -72,7 +76,8 @@ class Harness:
                     raise JournalError(missing(journal.location), hint=MISSING_HINT)
                 self._ledger.begin(binding.read(State()) if start is None else start, about or {})
                 self._note()
-            self.recovered = self._finish()
+            self.recovered = Recovered(None) if journal.readonly else self._finish()
+            self._actual()
 
     def _demand_whole_journal(self) -> None:
         """A journal that ends before what was noted of it is not the journal: it was cut, or is an old copy."""
@@ -80,7 +85,7 @@ class Harness:
         if noted is None:
             return
         seq, digest = noted
-        if seq > self._ledger.last or self.journal.get(seq).digest != digest:
+        if not had_record(self.journal, seq, digest):
             raise JournalCorruptError(
                 f"the journal {self.journal.location} ends at record {self._ledger.last}, but record {seq} "
                 f"({digest[:12]}) was written: it was cut short, or is an old copy; nothing was changed",
@@ -130,7 +135,7 @@ class Harness:
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
             about |= {"forced": forced, "note": note, "ties": sorted(ties)}
-            draft = change_draft("apply", recorded.writes, about)
+            draft = change_draft("apply", recorded.writes, about, packer=self._ledger.packer)
             entry = self._make(draft, recorded.writes, recorded.state)
             return Applied(entry, verdict, forced, ties)
 
@@ -162,7 +167,8 @@ class Harness:
                 return None
             actual = self.binding.read(self.state)
             writes = writes_between(self.state, actual)
-            entry = self._ledger.record(change_draft("adopt", writes, {"note": note}), writes)
+            draft = change_draft("adopt", writes, {"note": note}, packer=self._ledger.packer)
+            entry = self._ledger.record(draft, writes)
             self._note()
             return Adopted(entry, drift)
 
@@ -180,17 +186,41 @@ class Harness:
             blocker = self.binding.prepare(self.state, after)
             if blocker is not None:
                 return Refused(Why.REAL, blocker)
-            draft = change_draft("salvage", writes, {"note": f"what was left of undoing {', '.join(names)}"})
+            about = {"note": f"what was left of undoing {', '.join(names)}"}
+            draft = change_draft("salvage", writes, about, packer=self._ledger.packer)
             return Adopted(self._make(draft, writes, after), outcome.left)
 
-    def forget(self, *names: str) -> Record:
-        """Delete the contents that entries captured, for good. They stay in the log; some undos end with it."""
+    def forget(self, *names: str, dry: bool = False) -> Forgetting:
+        """Delete what entries captured, permanently; with `dry`, only say how much. They stay in the log."""
         with self._entered():
-            request = [self._change(name) for name in names]
+            entries = [named_entry(self._ledger, name) for name in names]
+            return self._forget((), captured(self.journal, entries), dry=dry)
+
+    def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
+        """Delete every content in which a value stands, permanently; with `dry`, only say where it stands."""
+        with self._entered():
+            raw = value.encode() if isinstance(value, str) else value
+            if not raw:
+                raise InputError("value", found="nothing", expected="a text to look for")
+            return self._forget(*standing(self._ledger, raw), dry=dry)
+
+    def _forget(self, places: tuple[Place, ...], refs: set[Ref], *, dry: bool = False) -> Forgetting:
+        if not dry and refs:
             self._ledger.checkpoint()
-            record = self.journal.forget({entry.seq: tuple(entry.attachments) for entry in request})
-            self._ledger = Ledger(self.journal)
-            return record
+        live = live_among(self._ledger, refs)
+        bare = put_slots(self.state, [(slot, ABSENT) for slot in live])
+        actual = self.binding.read(bare)
+        kept = tuple(
+            slot for slot in live if not same_content(slot, get_slot(actual, slot), get_slot(self.state, slot))
+        )
+        refs = with_former_ids(self.journal, refs - {live[slot] for slot in kept})
+        found = Forgetting(None, len(refs), places, kept, tuple(slot for slot in live if slot not in kept))
+        if dry or not refs:
+            return found
+        erased = self.journal.forget(sorted(refs))
+        self._ledger.refresh()
+        self._note()
+        return replace(found, record=erased.record, lingering=erased.lingering)
 
     def recover(self) -> Recovered:
         """Finish what a killed process left; called at every start, and harmless at any time."""
@@ -218,11 +248,20 @@ class Harness:
         """Hold the lock, up to date and with nothing unfinished; yields the drift."""
         with self.journal.lock(LOCK_SECONDS):
             self._ledger.refresh()
-            if self._ledger.pending is not None:
+            if self._ledger.pending is not None and not self.journal.readonly:
                 self._finish()
-            actual = self.binding.read(self.state)
+            actual = self._actual()
             drift = () if actual is self.state else writes_between(self.state, actual)
-            yield tuple(SlotChange(write.slot, write.before, write.after) for write in drift)
+            gone = (SlotChange(slot, known, ABSENT) for slot, known in self._ledger.holes.items())
+            yield (*(SlotChange(write.slot, write.before, write.after) for write in drift), *gone)
+
+    def _actual(self) -> State:
+        """What is really there; where a value in place was forgotten, it is taken from there."""
+        actual = self.binding.read(self.state)
+        if self._ledger.holes:
+            self._ledger.fill(actual)
+            actual = self.binding.read(self.state)
+        return actual
 
     def _planned(self, request: Request, *, cascade: bool) -> PlanOutcome:
         outcome = plan_toggle(self._ledger.history, self.state, request.off, request.on)
@@ -246,7 +285,7 @@ class Harness:
             if blocker is not None:
                 return Refused(Why.REAL, blocker)
             about: dict[str, Any] = {"asked": list(request.asked)}
-            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about)
+            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self._ledger.packer)
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
             return Undone(self._make(draft, writes, plan.state), plan)
 
@@ -296,19 +335,13 @@ class Harness:
         failpoint("recovery.begun")
         writes = writes_of(self.journal, record)
         new = self._ledger.after(record)
-        actual = self.binding.read(self.state)
+        actual = self._actual()
         target, kept = bring_forward(actual, self.state, new)
         self.binding.write(actual, target)
         failpoint("recovery.written")
         self._ledger.commit(writes)
         self._note()
         return Recovered(record, kept, swept)
-
-    def _change(self, name: str) -> Record:
-        record = named_entry(self._ledger, name)
-        if record.kind not in CHANGES:
-            raise InputError("entry", found=f"{name}, a {record.kind}", expected="a change")
-        return record
 
 
 def _drifted(drift: tuple[SlotChange, ...], verdict: Verdict | None = None) -> Refused:

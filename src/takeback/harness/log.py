@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from takeback.harness.codec import writes_of
+from takeback.harness.codec import FORGOTTEN_WORD, writes_of
 from takeback.harness.harness import Harness
-from takeback.harness.ledger import CHANGES
+from takeback.harness.ledger import Fate
 from takeback.journal import ENTRY_KINDS, Record
+from takeback.journal.packing import is_gone
 from takeback.state import ABSENT, SURFACES
 from takeback.state.chain import Link
 from takeback.state.slots import Slot, slot_of_key, slot_title
-from takeback.undo import GONE, SlotChange, Write
+from takeback.undo import SlotChange, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class EntryView:
     """One entry of the log."""
 
     seq: int
+    """Its number: `#seq` names it."""
     id: str
     kind: str
     at: str
@@ -54,26 +56,20 @@ class EntryView:
 
 def log(harness: Harness) -> Iterator[EntryView]:
     """Entries, newest first."""
-    fate = "pending"
+    following: Record | None = None
     for record in harness.journal.records(reverse=True):
-        if record.kind in {"commit", "abort"}:
-            fate = record.kind
-        elif record.kind in ENTRY_KINDS:
-            yield view(harness, record, fate)
-            fate = "pending"
+        if record.kind in ENTRY_KINDS:
+            yield view(harness, record, harness.ledger.fate(record, following))
+        following = record
 
 
-def view(harness: Harness, record: Record, fate: str) -> EntryView:
-    """One entry; `fate` is the kind of the record that settled it."""
+def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryView:
+    """One entry."""
     payload: Any = record.payload
-    if fate == "commit":
-        undone = record.seq in harness.ledger.history.undone
-        status = ("undone" if undone else "live") if record.kind in CHANGES else "done"
-    else:
-        status = "aborted" if fate == "abort" else "pending"
+    status = (harness.ledger.fate(record) if fate is None else fate).value
     keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
     return EntryView(
-        seq=record.seq,
+        seq=-1 if record.number is None else record.number,
         id=record.id,
         kind=record.kind,
         at=record.created_at,
@@ -87,12 +83,6 @@ def view(harness: Harness, record: Record, fate: str) -> EntryView:
     )
 
 
-def fate_of(harness: Harness, record: Record) -> str:
-    """Kind of the record that settled an entry."""
-    following = next(iter(harness.journal.records(record.seq + 1)), None)
-    return following.kind if following is not None and following.kind in {"commit", "abort"} else "pending"
-
-
 def changes_of(harness: Harness, record: Record) -> tuple[Write, ...]:
     """What an entry did to each slot."""
     return writes_of(harness.journal, record)
@@ -102,8 +92,8 @@ def content_json(slot: Slot, content: Any) -> Any:
     """Content for people: its JSON, null for nothing, and a word for what was forgotten."""
     if content is ABSENT:
         return None
-    if content is GONE:
-        return "(forgotten)"
+    if is_gone(content):
+        return FORGOTTEN_WORD
     plain = SURFACES[slot[0]].slot_to_json(content)
     return plain["record"] if _placed(content) else plain
 

@@ -13,12 +13,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from takeback.errors import InputError
-from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.ledger import CHANGES, TOGGLES, Fate, Ledger
 from takeback.journal import ENTRY_KINDS, Record, resolve
 
 TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
-TOGGLES = frozenset({"undo", "redo", "restore"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +49,9 @@ def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
     for name in names:
         record = _made(ledger, name)
         if record.kind in CHANGES:
-            if record.seq in ledger.history.undone:
+            if record.number in ledger.history.undone:
                 raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
-            off.add(record.seq)
+            off.add(_number(record))
         elif record.kind in TOGGLES:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
@@ -78,8 +77,8 @@ def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
             on |= more_on
-        elif record.seq in ledger.history.undone:
-            on.add(record.seq)
+        elif record.number in ledger.history.undone:
+            on.add(_number(record))
         else:
             raise InputError("entry", found=f"{name}, which is not undone", expected="an entry that was taken back")
     return _request(off, on, names)
@@ -94,12 +93,13 @@ def restore_request(ledger: Ledger, name: str) -> Request:
         if record.seq <= target.seq:
             break
         if record.kind in CHANGES:
-            changes_after.add(record.seq)
+            changes_after.add(_number(record))
         elif not was_aborted(ledger, record):
             undone = (undone | set(_numbers(record, "on"))) - set(_numbers(record, "off"))
     now = ledger.history.undone
-    off = (changes_after - now) | {entry for entry in undone - now if entry <= target.seq}
-    on = {entry for entry in now - undone if entry <= target.seq}
+    at = _number(target)
+    off = (changes_after - now) | {entry for entry in undone - now if entry <= at}
+    on = {entry for entry in now - undone if entry <= at}
     return _request(off, on, (name,))
 
 
@@ -146,8 +146,7 @@ def _made(ledger: Ledger, name: str) -> Record:
 
 def was_aborted(ledger: Ledger, record: Record) -> bool:
     """Whether a change was announced and given up."""
-    following = next(iter(ledger.store.records(record.seq + 1)), None)
-    return following is not None and following.kind == "abort"
+    return ledger.fate(record) is Fate.ABORTED
 
 
 def _request(off: set[int], on: set[int], names: Sequence[str]) -> Request:
@@ -155,6 +154,10 @@ def _request(off: set[int], on: set[int], names: Sequence[str]) -> Request:
     if both:
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
     return Request(frozenset(off), frozenset(on), tuple(names))
+
+
+def _number(record: Record) -> int:
+    return -1 if record.number is None else record.number
 
 
 def _numbers(record: Record, name: str) -> list[int]:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias
+
+from takeback.errors import InputError, JournalCorruptError
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
@@ -21,7 +24,7 @@ def encode(value: Json) -> str:
     return _encoder.encode(value)
 
 
-def decode(text: str) -> Json:
+def decode(text: str | bytes) -> Json:
     """The value of a canonical text."""
     value: Json = json.loads(text)
     return value
@@ -29,4 +32,13 @@ def decode(text: str) -> Json:
 
 def sha256(text: str) -> str:
     """Hex SHA-256 of a text's UTF-8 bytes."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+@contextmanager
+def trusting(what: str, *, seq: int | None = None) -> Iterator[None]:
+    """Read something the journal wrote; if it is not of the form it must have, that is damage and says so."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, InputError) as fault:
+        raise JournalCorruptError(f"{what} is not what a journal holds ({type(fault).__name__})", seq=seq) from fault

@@ -178,7 +178,7 @@ def _work(harness: Harness, rng: random.Random, pipe: int) -> None:
         if rng.random() < 0.45 and harness.ledger.last > 2:  # noqa: PLR2004 - something to take back
             entries = [record for record in harness.ledger.entries() if record.kind in {"apply", "undo"}]
             record = rng.choice(entries[:RECENT]) if entries else None
-            if record is None or record.seq in undone:
+            if record is None or record.number in undone:
                 continue
             try:
                 result: Any = harness.undo(record.id, cascade=True)

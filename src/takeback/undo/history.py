@@ -7,14 +7,14 @@ at the history it would make. An entry is a number; times are (entry, position) 
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from takeback.errors import TakebackError
+from takeback.journal.packing import is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.slots import Slot, get_slot
-from takeback.undo.index import GONE, Index, Version, Write
+from takeback.undo.index import Index, Version, Write, before, claim_of, entry_at
 
 When = tuple[int, int]
 END: Final[When] = (2**62, 0)
@@ -73,18 +73,18 @@ class History:
     def last(self, slot: Slot, view: View, until: When = END) -> Version | None:
         """The last live write to exactly this slot before a time."""
         versions = self.index.at(slot)
-        at = len(versions) if until is END else bisect_left(versions, until, key=_when)
+        at = len(versions) if until is END else before(versions, *until)
         while at:
             at -= 1
-            if view.live(versions[at][0]):
+            if view.live(entry_at(versions, at)):
                 return versions[at]
         return None
 
     def next(self, slot: Slot, view: View, entry: int) -> Version | None:
         """The first live write to exactly this slot by a later entry."""
         versions = self.index.at(slot)
-        for at in range(bisect_left(versions, (entry + 1, 0), key=_when), len(versions)):
-            if view.live(versions[at][0]):
+        for at in range(before(versions, entry + 1, 0), len(versions)):
+            if view.live(entry_at(versions, at)):
                 return versions[at]
         return None
 
@@ -98,23 +98,27 @@ class History:
         return best
 
     def base_content(self, slot: Slot) -> Any:
-        """What the slot held before the first entry."""
+        """What the slot held before the first entry; `Forgotten` stands for what is gone of it."""
         base = self._base()
         if base is not None:
             return get_slot(base, slot)
         versions = self.index.at(slot)
-        if versions and not SURFACES[slot[0]].nested and versions[0].write.before is not GONE:
+        if len(versions) and not SURFACES[slot[0]].nested and not is_gone(versions[0].write.before):
             return versions[0].write.before
         raise ContentGone(slot, None)
 
-    def content(self, slot: Slot, view: View, until: When = END) -> Any:
-        """What a slot that is not nested holds."""
+    def held(self, slot: Slot, view: View, until: When = END) -> Any:
+        """What a slot that is not nested holds; `Forgotten` where that is gone."""
         version = self.last(slot, view, until)
-        if version is None:
-            return self.base_content(slot)
-        if version.write.after is GONE:
-            raise ContentGone(slot, version.entry)
-        return version.write.after
+        return self.base_content(slot) if version is None else version.write.after
+
+    def content(self, slot: Slot, view: View, until: When = END) -> Any:
+        """What a slot that is not nested holds, to be put back."""
+        version = self.last(slot, view, until)
+        content = self.base_content(slot) if version is None else version.write.after
+        if is_gone(content):
+            raise ContentGone(slot, None if version is None else version.entry)
+        return content
 
     def covered(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When, Slot]:
         """What the last write at or above a nested slot put there: its content, when, and at which slot.
@@ -124,8 +128,6 @@ class History:
         version = self.cover(slot, view, until)
         if version is None:
             return self.base_content(slot[:2]), START, slot[:2]
-        if version.write.after is GONE:
-            raise ContentGone(version.write.slot, version.entry)
         return version.write.after, _when(version), version.write.slot
 
     def node(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When]:
@@ -139,11 +141,12 @@ class History:
         holder = PMap({} if content is ABSENT else {"": content})
         for version in self._below(slot, view, when, until):
             after = version.write.after
-            if after is GONE:
-                raise ContentGone(version.write.slot, version.entry)
             path = ("", *version.write.slot[len(slot) :])
             holder = tree.drop(holder, path) if after is ABSENT else tree.put(holder, path, after)
-        return holder.get("", ABSENT)
+        found = holder.get("", ABSENT)
+        if is_gone(found):
+            raise ContentGone(slot, None)
+        return found
 
     def is_container(self, slot: Slot, view: View, until: When = END) -> bool:
         """Whether a nested slot is a mapping or directory, also one that only holds up what is below it."""
@@ -161,10 +164,10 @@ class History:
         """Why a write could not have happened in this view; None if it could."""
         write, until = version.write, _when(version)
         slot, surface = write.slot, SURFACES[write.slot[0]]
-        claim = None if write.after is GONE else surface.claim(write.after)
+        claim = claim_of(slot[0], write.after) if surface.exclusive else None
         if claim is not None:
             for other in self.holders(slot[0], claim):
-                if other != slot and surface.claim(self.content(other, view, until)) == claim:
+                if other != slot and claim_of(slot[0], self.held(other, view, until)) == claim:
                     return f"{claim} is held by {other[-1]!r}"
         if not surface.nested or write.after is ABSENT:
             return None
@@ -193,5 +196,5 @@ class History:
         base = self._base()
         if base is not None:
             part = base.part(surface)
-            found.update((surface, key) for key in part if SURFACES[surface].claim(part[key]) == claim)
+            found.update((surface, key) for key in part if claim_of(surface, part[key]) == claim)
         return found

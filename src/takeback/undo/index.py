@@ -7,24 +7,15 @@ on first use, so that opening does not read the whole history.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from takeback.state import SURFACES
+from takeback.journal.packing import Forgotten
+from takeback.state import ABSENT, SURFACES
 from takeback.state.slots import Slot
 
-
-class Gone:
-    """Stands for captured content that was forgotten."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "GONE"
-
-
-GONE = Gone()
 SUPPOSED = 2**61
 """The number of an entry that is only supposed."""
 
@@ -46,10 +37,82 @@ class Version(NamedTuple):
     write: Write
 
 
+def claim_of(surface: str, content: Any) -> str | None:
+    """What a content claims, also one that was forgotten: that outlives its value."""
+    if isinstance(content, Forgotten):
+        return content.claim
+    return None if content is ABSENT else SURFACES[surface].claim(content)
+
+
+class LazyVersions:
+    """Versions of one slot, oldest first, each read when it is looked at.
+
+    `numbers` are the entries that wrote the slot, one for each write: an entry may write it more than once.
+    """
+
+    def __init__(self, slot: Slot, numbers: Sequence[int], entry: Callable[[int], tuple[Write, ...]]) -> None:
+        self._slot = slot
+        self._numbers = list(numbers)
+        self._entry = entry
+        self._added: list[Version] = []
+        self._stored = len(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, at: int) -> Version:
+        at += len(self._numbers) if at < 0 else 0
+        if at >= self._stored:
+            return self._added[at - self._stored]
+        number = self._numbers[at]
+        own = [Version(number, place, write) for place, write in enumerate(self._entry(number))]
+        mine = [version for version in own if version.write.slot == self._slot]
+        return mine[at - bisect_left(self._numbers, number)]
+
+    def __iter__(self) -> Iterator[Version]:
+        return (self[at] for at in range(len(self)))
+
+    def entry_at(self, at: int) -> int:
+        """The entry of a version, without reading it."""
+        return self._numbers[at]
+
+    def before(self, entry: int, position: int) -> int:
+        """How many versions are before a time."""
+        at = bisect_left(self._numbers, entry)
+        while at < len(self) and self._numbers[at] == entry and self[at].position < position:
+            at += 1
+        return at
+
+    def append(self, version: Version) -> None:
+        """Add the newest version."""
+        self._numbers.append(version.entry)
+        self._added.append(version)
+
+    def pop(self) -> Version:
+        """Take the newest version off again; only one that was added here."""
+        self._numbers.pop()
+        return self._added.pop()
+
+
+Versions = list[Version] | LazyVersions
+
+
+def entry_at(versions: Versions, at: int) -> int:
+    """The entry of one version."""
+    return versions.entry_at(at) if isinstance(versions, LazyVersions) else versions[at][0]
+
+
+def before(versions: Versions, entry: int, position: int) -> int:
+    """How many versions are before a time."""
+    if isinstance(versions, LazyVersions):
+        return versions.before(entry, position)
+    return bisect_left(versions, (entry, position), key=lambda version: version[:2])
+
+
 class Source(Protocol):
     """Where an index fetches what it does not hold."""
 
-    def at(self, slot: Slot) -> list[Version]:
+    def at(self, slot: Slot) -> Versions:
         """Versions of one slot, in order."""
 
     def below(self, slot: Slot) -> list[Version]:
@@ -72,7 +135,7 @@ class Node:
         self.surface = slot[0] if slot else ""
         self.path = slot[1:]
         self.kind: Any = SURFACES[self.surface] if slot else None
-        self.versions: list[Version] = []
+        self.versions: Versions = []
         self.children: dict[str, Node] = {}
         self.above = above
         self.loaded = False
@@ -111,7 +174,7 @@ class Index:
             version = Version(entry, position, write)
             if self._source is None or node.loaded or node.below:
                 node.versions.append(version)
-            claim = SURFACES[write.slot[0]].claim(write.after) if write.after is not GONE else None
+            claim = claim_of(write.slot[0], write.after)
             key = (write.slot[0], claim or "")
             if claim is not None and (self._source is None or key in self._claims):
                 self._claims.setdefault(key, []).append(version)
@@ -120,23 +183,24 @@ class Index:
     def supposing(self, writes: tuple[Write, ...]) -> Iterator[list[Version]]:
         """Inside the block, the index holds one more entry, the newest, with these writes."""
         versions = [Version(SUPPOSED, position, write) for position, write in enumerate(writes)]
-        claims: list[list[Version]] = []
+        claims: list[Versions] = []
         for version in versions:
             slot = version.write.slot
             self.at(slot).append(version)
-            claim = SURFACES[slot[0]].claim(version.write.after)
+            claim = claim_of(slot[0], version.write.after)
             if claim is not None:
                 self.claiming(slot[0], claim)
-                claims.append(self._claims.setdefault((slot[0], claim), []))
-                claims[-1].append(version)
+                held = self._claims.setdefault((slot[0], claim), [])
+                held.append(version)
+                claims.append(held)
         self._entries[SUPPOSED] = writes
         try:
             yield versions
         finally:
             del self._entries[SUPPOSED]
-            for held in (*claims, *(self._node(write.slot).versions for write in writes)):
-                while held and held[-1].entry == SUPPOSED:
-                    held.pop()
+            for versions_held in (*claims, *(self._node(write.slot).versions for write in writes)):
+                while len(versions_held) and entry_at(versions_held, -1) == SUPPOSED:
+                    versions_held.pop()
 
     def writes(self, entry: int) -> tuple[Write, ...]:
         """The writes of one entry."""
@@ -147,7 +211,7 @@ class Index:
             found = self._entries[entry] = self._source.entry(entry)
         return found
 
-    def at(self, slot: Slot) -> list[Version]:
+    def at(self, slot: Slot) -> Versions:
         """Versions of one slot, oldest first."""
         node = self._node(slot)
         if self._source is not None and not node.loaded:

@@ -17,7 +17,7 @@ from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.pmap import EMPTY
 from takeback.state.slots import Slot, get_slot, put_slots, same_content
 from takeback.undo.history import END, ContentGone, History, View, When
-from takeback.undo.index import Version, Write
+from takeback.undo.index import Version, Write, claim_of
 from takeback.undo.outcome import Blocked, Gone, Outcome, Plan, SlotChange
 from takeback.undo.short import short_plan
 
@@ -48,14 +48,19 @@ def plan_toggle(history: History, state: State, off: Iterable[int], on: Iterable
 
 
 def _outcome(history: History, state: State, off: frozenset[int], on: frozenset[int]) -> Outcome:
-    try:
-        settled = _settle(history, off, on)
-        if not settled.removed and not settled.unmet:
-            return make_plan(history, state, off, on)
-        if settled.unmet:
-            return _helped(history, state, off, on, settled)
-        together = make_plan(history, state, off | settled.removed.keys(), on)
+    settled = _settle(history, off, on)
+    if settled.unmet:
+        return _helped(history, state, off, on, settled)
+    if settled.removed:
+        together = _possible(history, state, off | settled.removed.keys(), on)
         return Blocked(tuple(sorted(settled.removed)), (), tuple(sorted(settled.removed.items())), together)
+    return _possible(history, state, off, on)
+
+
+def _possible(history: History, state: State, off: frozenset[int], on: frozenset[int]) -> Plan | Gone:
+    """The plan for a request that nothing stands in the way of, unless what it needs was forgotten."""
+    try:
+        return make_plan(history, state, off, on)
     except ContentGone:
         return _what_is_left(history, state, off, on)
 
@@ -114,8 +119,7 @@ def _affected(history: History, entry: int, write: Write, view: View) -> Iterato
             if entry < version.entry and version[:2] < mask and view.live(version.entry):
                 yield version
     elif surface.exclusive:
-        content = history.content(slot, view, (entry + 1, 0))
-        claim = surface.claim(content)
+        claim = claim_of(slot[0], history.held(slot, view, (entry + 1, 0)))
         if claim is not None:
             masking = history.next(slot, view, entry)
             mask = END if masking is None else masking[:2]
@@ -139,7 +143,7 @@ def _helped(history: History, state: State, off: frozenset[int], on: frozenset[i
             more_off, more_on, found = best
             taken, back = _shrunk(history, off, on, more_off | found.removed.keys(), more_on)
             reasons = {**settled.unmet, **{entry: found.removed[entry] for entry in taken & found.removed.keys()}}
-            together = make_plan(history, state, off | taken, on | back)
+            together = _possible(history, state, off | taken, on | back)
             return Blocked(tuple(sorted(taken)), tuple(sorted(back)), tuple(sorted(reasons.items())), together)
     reasons = {**settled.unmet, **settled.removed}
     return Blocked(tuple(sorted(settled.removed)), (), tuple(sorted(reasons.items())), None)
@@ -165,7 +169,7 @@ def _helpers(history: History, unmet: Iterable[int], asked: frozenset[int]) -> l
         for write in history.index.writes(entry):
             slot, surface = write.slot, SURFACES[write.slot[0]]
             slots = {slot[:depth] for depth in range(2, len(slot) + 1)} if surface.nested else set()
-            claim = surface.claim(write.after) if surface.exclusive else None
+            claim = claim_of(slot[0], write.after) if surface.exclusive else None
             if claim is not None:
                 slots.update(history.holders(slot[0], claim))
             versions = [version for near in slots for version in history.index.at(near)]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from takeback.journal.packing import Forgotten
 from takeback.state import ABSENT, PMap, State, tree
 from takeback.state.pmap import EMPTY
 from takeback.undo.history import History
-from takeback.undo.index import GONE, Node
+from takeback.undo.index import Node, claim_of
 from takeback.undo.outcome import Plan, SlotChange
 
 _tuple: Any = tuple.__new__
@@ -31,7 +32,8 @@ def short_plan(history: History, state: State, entry: int) -> Plan | None:
     parts = state.parts.copy()
     changes: list[SlotChange] = []
     for node in nodes:
-        versions, surface = node.versions, node.kind
+        versions: Any = node.versions
+        surface = node.kind
         newest = versions[-1]
         if newest[0] != entry:
             if not (surface.nested or surface.exclusive) and newest[0] not in undone:
@@ -43,7 +45,7 @@ def short_plan(history: History, state: State, entry: int) -> Plan | None:
                 if version[0] != entry and version[0] not in undone:
                     after = version[2][2]
                     break
-        if not _unentangled(history, node, after) or before is GONE or after is GONE:
+        if not _unentangled(history, node, after) or isinstance(before, Forgotten) or isinstance(after, Forgotten):
             return None
         if before is after or (before is not ABSENT and after is not ABSENT and surface.alike(before, after)):
             continue
@@ -64,7 +66,7 @@ def _unentangled(history: History, node: Node, after: Any) -> bool:
         return node.alone()
     if not node.kind.exclusive:
         return True
-    claim = None if after is GONE else node.kind.claim(after)
+    claim = claim_of(node.surface, after)
     return claim is None or all(
         version.write.slot == node.slot for version in history.index.claiming(node.surface, claim)
     )

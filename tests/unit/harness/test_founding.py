@@ -7,7 +7,7 @@ import pytest
 from takeback.errors import InputError, JournalError, TakebackError
 from takeback.harness.founding import init_workspace
 from takeback.harness.workspace import open_workspace
-from takeback.journal.store import without_password
+from takeback.journal.url import without_password
 from takeback.state import State
 
 START = {

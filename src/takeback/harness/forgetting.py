@@ -1,0 +1,105 @@
+"""Which contents to forget: what entries captured, or every place where a value stands; and what cannot go.
+
+Names, notes, places and modes stay, so that the history can still be read and planned with. The bytes of whole
+files that an entry kept for putting them back exactly go in all entries, because a file holds more than one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from takeback.harness.ledger import Ledger
+from takeback.journal import Record, Ref, Store
+from takeback.journal.search import Place, places_of
+from takeback.state.slots import Slot
+
+FILE_BYTES = ("file_before", "file_after")
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """What was forgotten, or would be."""
+
+    record: Record | None
+    """The record that says so; None if nothing was done."""
+    contents: int
+    """How many contents."""
+    places: tuple[Place, ...]
+    """Where the value stands, when one was looked for: what goes, and names and notes, which stay."""
+    kept: tuple[Slot, ...]
+    """Values in place of which there is no other copy than the journal's: they were not forgotten."""
+    live: tuple[Slot, ...]
+    """Values that are still in place: the journal keeps no copy, but what is really there has them."""
+    lingering: str = ""
+    """Where copies may be found for a while, and until when."""
+
+    @property
+    def stays(self) -> tuple[Place, ...]:
+        """Names and notes that hold the value, which are not forgotten."""
+        return tuple(place for place in self.places if place.ref is None)
+
+
+def captured(store: Store, entries: Iterable[Record]) -> set[Ref]:
+    """Everything entries captured that can be forgotten: values, not the names around them."""
+    refs: set[Ref] = set()
+    paths: set[str] = set()
+    for entry in entries:
+        refs.update(entry.all_refs())
+        paths.update(file_paths(entry))
+        following = next(iter(store.records(entry.seq + 1)), None)
+        if following is not None and following.kind == "abort":
+            refs.update(following.all_refs())
+    return leaves(store, refs) | file_bytes(store, paths)
+
+
+def leaves(store: Store, refs: Iterable[Ref]) -> set[Ref]:
+    """Values among contents and inside them that are not forgotten yet."""
+    held = store.contents(refs)
+    inside = {part for found in held.values() if found and found.tree for part in found.opened()[0] if part}
+    own = {ref for ref, found in held.items() if found and not found.tree}
+    return own | {ref for ref, found in store.contents(inside).items() if found is not None}
+
+
+def file_paths(record: Record) -> list[str]:
+    """Files whose bytes a record kept."""
+    rows = record.payload.get("files", ())
+    return [str(row[0]) for row in rows if isinstance(row, list)] if isinstance(rows, list) else []
+
+
+def file_bytes(store: Store, paths: set[str]) -> set[Ref]:
+    """The kept bytes of files, in every record."""
+    if not paths:
+        return set()
+    refs: set[Ref] = set()
+    for record in store.records():
+        for name in FILE_BYTES:
+            pairs = zip(file_paths(record), record.refs(name), strict=False)
+            refs.update(ref for path, ref in pairs if ref and path in paths)
+    return leaves(store, refs)
+
+
+def with_former_ids(store: Store, refs: set[Ref]) -> set[Ref]:
+    """With what is forgotten go the digests of a former layout, by which it could be guessed."""
+    layout = store.latest("layout")
+    former = set() if layout is None else leaves(store, layout.all_refs())
+    return refs | former if refs else refs
+
+
+def standing(ledger: Ledger, value: bytes) -> tuple[tuple[Place, ...], set[Ref]]:
+    """Places where a value stands, and the contents to forget for it."""
+    store = ledger.store
+    places = tuple(places_of(store, value))
+    refs = {place.ref for place in places if place.ref is not None}
+    paths = {path for seq in {place.seq for place in places if place.ref} for path in file_paths(store.record(seq))}
+    return places, refs | file_bytes(store, paths)
+
+
+def live_among(ledger: Ledger, refs: set[Ref]) -> dict[Slot, Ref]:
+    """Values to be forgotten that are still in place."""
+    return {slot: ref for ref, slots in ledger.live_values().items() if ref in refs for slot in slots}
+
+
+def entry_list(entries: Sequence[Record]) -> list[int]:
+    """Numbers of entries, for the record."""
+    return sorted(entry.number for entry in entries if entry.number is not None)
