@@ -208,11 +208,9 @@ class Harness:
         if not dry and refs:
             self._ledger.checkpoint()
         live = live_among(self._ledger, refs)
-        bare = put_slots(self.state, [(slot, ABSENT) for slot in live])
-        actual = self.binding.read(bare)
-        kept = tuple(
-            slot for slot in live if not same_content(slot, get_slot(actual, slot), get_slot(self.state, slot))
-        )
+        state = self.state
+        actual = self.binding.read(put_slots(state, [(slot, ABSENT) for slot in live]))
+        kept = tuple(slot for slot in live if not same_value(get_slot(actual, slot), get_slot(state, slot)))
         refs = with_former_ids(self.journal, refs - {live[slot] for slot in kept})
         found = Forgetting(None, len(refs), places, kept, tuple(slot for slot in live if slot not in kept))
         if dry or not refs:
