@@ -12,8 +12,8 @@ from typing import Any
 from takeback.journal.packing import Forgotten, is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.chain import Link
+from takeback.state.file import File
 from takeback.state.slots import Slot, get_slot, put_slots
-from takeback.state.surfaces.files import File
 from takeback.state.values import same
 
 

@@ -7,9 +7,10 @@ read back: it is known that something was there, what kind of thing, and what it
 
     node = position of a part           a value
          | ["d", {name: node}]          a mapping or directory, or a surface's keys
-         | ["f", mode, position]        a file
+         | ["f", mode, node]            a file
          | ["l", place, position]       an element of a chain, with its place
          | ["c", reach, {name: node}]   a chain, and how far its places reach
+         | ["p", {…}]                   a text or list that was edited inside; its segments are positions
          | ["x", claim, node]           something that claims what no other slot may hold
 """
 
@@ -23,10 +24,13 @@ from takeback.journal.encoding import Json, trusting
 from takeback.state import ABSENT, SURFACES, PMap, State, Surface
 from takeback.state.chain import Chain, Link
 from takeback.state.chain_slots import link_from_json
+from takeback.state.file import File
+from takeback.state.items import Items
 from takeback.state.keyed_surface import KeyedSurface
+from takeback.state.parts import Parts, is_part, part_name
 from takeback.state.slots import Slot, slot_key
-from takeback.state.surfaces.files import File
 from takeback.state.surfaces.listeners import Listeners
+from takeback.state.text import Text
 from takeback.state.tree_surface import TreeSurface
 from takeback.state.values import same, thaw
 
@@ -118,13 +122,20 @@ class Packer:
         if kind is PMap and surface.nested:
             inside = {name: self._node(surface, (*slot, name), item, parts) for name, item in content.items()}
             return ["d", inside]
-        if kind is File:
+        if isinstance(content, File):
+            text = content.parts() if content.edited else None
+            if text is not None:
+                return ["f", content.mode, self._edited(slot, text, parts)]
             at = self._value(slot, content, lambda: Leaf(content.content, slot_key(slot)), parts)
             return ["f", content.mode, at]
+        if isinstance(content, Parts):
+            return self._edited(slot, content, parts)
         if kind is Link:
             place = [list(step) for step in content.place]
             if isinstance(content.record, Forgotten):
                 return ["l", place, self._part(FORGOTTEN, parts)]
+            if is_part(slot[-1]):
+                return ["l", place, self._part(self._inside(slot[:-1], thaw(content.record), slot), parts)]
             at = self._value(slot, content.record, lambda: leaf(thaw(content.record), slot_key(slot)), parts)
             return ["l", place, at]
         if kind is Chain:
@@ -133,6 +144,21 @@ class Packer:
         at = self._value(slot, content, lambda: leaf(surface.slot_to_json(content), slot_key(slot)), parts)
         claim = surface.claim(content) if surface.exclusive else None
         return at if claim is None else ["x", claim, at]
+
+    def _edited(self, slot: Slot, content: Parts, parts: list[Content]) -> Json:
+        """A text or list that was edited inside: runs of what nobody touched, and each part that was written."""
+        plain = content.to_json()
+        segments: list[Json] = []
+        for first, second, value in plain["segments"]:
+            place = slot if isinstance(first, int) else (*slot, part_name(first))
+            segments.append([first, second, self._part(self._inside(slot, value, place), parts)])
+        return ["p", {**plain, "segments": segments}]
+
+    def _inside(self, slot: Slot, value: Json, place: Slot) -> Content:
+        hidden = self._hidden.get(slot)
+        if hidden is not None and _conceals(hidden, value):
+            return FORGOTTEN
+        return leaf(value, slot_key(place))
 
     def _value(self, slot: Slot, value: Any, make: Callable[[], Leaf], parts: list[Content]) -> int:
         if slot in self._hidden and _equal(self._hidden[slot], value):
@@ -154,11 +180,24 @@ def _equal(one: Any, two: Any) -> bool:
     return bool(one == two) if isinstance(one, File) else same(one, two)
 
 
+def _conceals(hidden: Any, value: Any) -> bool:
+    """Tell whether a part of a text or list was in one that was forgotten."""
+    whole = hidden.content.decode(errors="replace") if isinstance(hidden, File) else thaw(hidden)
+    if isinstance(whole, str) and isinstance(value, str):
+        return value.strip() in whole
+    return isinstance(whole, list) and (
+        value in whole or (isinstance(value, list) and all(v in whole for v in value))
+    )
+
+
 def _shifted(node: Any, by: int) -> Json:
     """A node whose parts stand further back in the list."""
     if isinstance(node, int):
         return node + by
     tag = node[0]
+    if tag == "p":
+        segments = [[first, second, at + by] for first, second, at in node[1]["segments"]]
+        return ["p", {**node[1], "segments": segments}]
     if tag == "d":
         return ["d", {name: _shifted(item, by) for name, item in node[1].items()}]
     if tag == "c":
@@ -219,11 +258,11 @@ class Unpacker:
         tag = node[0]
         if tag == "d":
             return PMap({name: self._node(surface, (*slot, name), item, found) for name, item in node[1].items()})
+        if tag == "p":
+            edited = self._edited(node[1], found)
+            return self._hole(slot, Forgotten()) if edited is None else edited
         if tag == "f":
-            ref, stored = found(node[2])
-            if stored is None:
-                return self._hole(slot, Forgotten(mode=node[1]))
-            return self._noted(slot, File(stored.data, node[1]), ref)
+            return self._file(slot, node, found)
         if tag == "l":
             return self._link(slot, node, found)
         if tag == "c":
@@ -234,14 +273,36 @@ class Unpacker:
             return self._node(surface, slot, node[2], found, node[1])
         raise ValueError(f"no such node: {tag!r}")
 
+    def _file(self, slot: Slot, node: Any, found: Found) -> Any:
+        _, mode, inner = node
+        if not isinstance(inner, int):
+            edited = self._edited(inner[1], found)
+            return File(edited, mode) if isinstance(edited, Text) else self._hole(slot, Forgotten(mode=mode))
+        ref, stored = found(inner)
+        if stored is None:
+            return self._hole(slot, Forgotten(mode=mode))
+        return self._noted(slot, File(stored.data, mode), ref)
+
+    def _edited(self, raw: Any, found: Found) -> Parts | None:
+        """A text or list with its parts; None if any of them was forgotten."""
+        segments = []
+        for first, second, at in raw["segments"]:
+            _, stored = found(at)
+            if stored is None:
+                return None
+            segments.append([first, second, stored.json()])
+        form = Text if "end" in raw else Items
+        return form.from_json({**raw, "segments": segments}, "an edited value")
+
     def _link(self, slot: Slot, node: Any, found: Found) -> Link:
         _, place, at = node
+        name = slot[-1][1:] if is_part(slot[-1]) else slot[-1]
         ref, stored = found(at)
         if stored is None:
-            gone = link_from_json({"place": place, "record": None}, slot[-1], "a chain")
+            gone = link_from_json({"place": place, "record": None}, name, "a chain")
             self.holes[slot] = gone = gone._replace(record=GONE)
             return gone
-        link = link_from_json({"place": place, "record": stored.json()}, slot[-1], "a chain")
+        link = link_from_json({"place": place, "record": stored.json()}, name, "a chain")
         self._noted(slot, link.record, ref)
         return link
 

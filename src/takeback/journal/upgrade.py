@@ -79,7 +79,7 @@ def upgraded(rows: Sequence[OldRow], texts: Mapping[int, Mapping[str, str]]) -> 
 
 
 def _draft(row: OldRow, texts: Mapping[str, str], numbers: Mapping[int, int], counts: Mapping[str, int]) -> Draft:
-    payload: dict[str, Any] = decode(row.payload)  # type: ignore[assignment]
+    payload: dict[str, Any] = decode(row.payload)
     if row.kind == "genesis":
         return Draft("genesis", payload, {"state": _state(decode(texts["state"]))})
     if row.kind == "checkpoint":
