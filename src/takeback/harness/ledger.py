@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -27,10 +26,9 @@ from takeback.undo import History, Index, Write
 
 CHANGES = frozenset({"apply", "adopt", "salvage"})
 TOGGLES = frozenset({"undo", "redo", "restore"})
-MIN_CHECKPOINT = 64 * 1024
-BYTES_OF_RECORD = 500
-BYTES_OF_WRITE = 100
-BYTES_OF_PART = 60
+MIN_CHECKPOINT = 200
+"""Writes after which the state is written down at the earliest; following one costs what a few values do."""
+VALUES_PER_WRITE = 4
 BATCH = 200
 
 
@@ -63,10 +61,12 @@ class Ledger:
         self.head = ROOT
         self.identity = ""
         self._entries = self._changes = self._aborted = 0
-        self._checkpoint_size = self._since_checkpoint = 0
+        self._values = self._followed = 0
+        self._first: State | None = None
         self._known: Known = {}
         self._hidden: dict[Slot, Any] = {}
         self.packer = Packer(self._known, self._hidden)
+        self._source: StoredIndex | None = None
         self.history = self._history(set())
         if not whole:
             self._start_at_checkpoint()
@@ -74,14 +74,21 @@ class Ledger:
 
     def _history(self, undone: set[int]) -> History:
         """An index that reads from the journal; that of a journal in memory, all of which passes here, is held."""
-        held = self.store.location == ":memory:" and not self.last
-        return History(self._base(), Index(None if held else StoredIndex(self.store)), undone)
+        if self.store.location == ":memory:" and not self.last:
+            return History(self._base, Index(), undone)
+        self._source = StoredIndex(self.store)
+        return History(self._base, Index(self._source), undone)
 
     def begin(self, state: State, about: dict[str, Any]) -> None:
         """Write the first entry, with the whole state; only in an empty journal."""
-        genesis = Draft("genesis", about, {"state": self.packer.state(state)})
-        self.store.append([genesis, Draft("commit", {"entry": 1})], expect=ROOT)
-        self.refresh()
+        tree = self.packer.state(state)
+        genesis = Draft("genesis", about, {"state": tree})
+        _, settled = self.store.append([genesis, Draft("commit", {"entry": 1})], expect=ROOT)
+        self.packer.stored()
+        self.state = self._first = state
+        self.identity = str(about.get("identity", ""))
+        self._entries, self._values = 1, len(tree.parts)
+        self.last, self.head = settled.seq, settled.digest
 
     @property
     def begun(self) -> bool:
@@ -96,12 +103,10 @@ class Ledger:
                 hint="give each workspace a journal of its own: a path, or a URL that ends in #name",
             )
 
-    def _base(self) -> Any:
-        @cache
-        def base() -> State:
-            return self.first_state()
-
-        return base
+    def _base(self) -> State:
+        if self._first is None:
+            self._first = self.first_state()
+        return self._first
 
     def first_state(self) -> State:
         """The state at the beginning, with what was forgotten of it standing as forgotten."""
@@ -117,7 +122,7 @@ class Ledger:
         held = self.store.contents(part for part in parts if part)
         state, others = unpacker.state(nodes, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
         self.others = {name: (node, parts) for name, node in others.items()}
-        self._checkpoint_size = len(stored.data)
+        self._values = len(parts)
         return state
 
     def _take_state(self, record: Record) -> None:
@@ -192,10 +197,12 @@ class Ledger:
         if new:
             self.holes.update(new)
             self.state = without_holes(self.state, new)
-        self._since_checkpoint += BYTES_OF_RECORD + BYTES_OF_WRITE * len(writes)
+        self._followed += max(1, len(writes))
         if entry.kind in CHANGES:
             self._changes += 1
             self.history.add(_number(entry), tuple(writes))
+            if self._source is not None:
+                self._source.remember(_number(entry), tuple(writes))
         else:
             self.history.toggle(_numbers(entry, "off"), _numbers(entry, "on"))
 
@@ -207,6 +214,7 @@ class Ledger:
             if ref in gone:
                 self._hidden[slot] = value
                 del self._known[slot]
+        self._first = None
         self.history = self._history(self.history.undone)
 
     def fill(self, actual: State) -> None:
@@ -274,7 +282,7 @@ class Ledger:
 
     def checkpoint_due(self) -> bool:
         """Whether following the journal has become dearer than writing the state down once."""
-        return self._since_checkpoint > max(self._checkpoint_size, MIN_CHECKPOINT) and not self.others
+        return self._followed > max(self._values // VALUES_PER_WRITE, MIN_CHECKPOINT) and not self.others
 
     def checkpoint(self) -> Record:
         """Write the state down, so that opening does not follow the journal from further back."""
@@ -290,7 +298,7 @@ class Ledger:
         draft = Draft("checkpoint", {}, {"state": tree, "standing": leaf(standing, "standing")})
         (record,) = self.store.append([draft], expect=self.head)
         self.packer.stored()
-        self._checkpoint_size, self._since_checkpoint = BYTES_OF_PART * len(tree.parts), 0
+        self._values, self._followed = len(tree.parts), 0
         self.last, self.head = record.seq, record.digest
         return record
 

@@ -45,6 +45,10 @@ class StoredIndex:
             self.load((number,))
         return self._writes[number]
 
+    def remember(self, number: int, writes: tuple[Write, ...]) -> None:
+        """Keep what a new entry wrote, which is at hand."""
+        self._writes[number] = writes
+
     def load(self, numbers: Iterable[int]) -> None:
         """Read entries ahead, together."""
         missing = [number for number in dict.fromkeys(numbers) if number not in self._writes]

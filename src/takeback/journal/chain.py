@@ -6,12 +6,13 @@ that someone rewrote completely, digests and all; compare the head's id with one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from takeback.errors import JournalCorruptError
 from takeback.journal.content import Ref
-from takeback.journal.record import ENTRY_KINDS, KINDS, ROOT, Record, Row, open_row
+from takeback.journal.record import ENTRY_KINDS, KINDS, ROOT, Record, Row, digest_of, open_row, read_row
 
 PROGRESS_EVERY = 1000
 
@@ -55,34 +56,51 @@ class Examination:
         self._faults: list[Fault] = []
         self._count = self._intact = self._entries = 0
         self._head: str | None = None
-        self._previous: Row | None = None
+        self._last = (0, ROOT)
+        self._unsound: set[int] = set()
         self.refs: dict[Ref, tuple[int, str]] = {}
         """Every content referred to directly: the first record that does, and under which name."""
         self.forgotten: set[Ref] = set()
         self.touches: dict[str, list[int]] = {}
         """Entries that touch each key, by the records themselves."""
         self.touched = ROOT
+        """Digest of the index in the last record."""
         self.entries: set[int] = set()
         """Numbers of entries that could be read."""
         self.complete = True
         """Whether all records could be read."""
 
-    def take(self, row: Row) -> None:
-        """Look at the next row."""
-        self._count += 1
-        if self._count % PROGRESS_EVERY == 0:
-            self._progress(self._count)
-        sound = row.computed() == row.digest
-        self._faults.extend(self._row_faults(row, sound=sound))
-        if sound:
+    def take(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Look at the next rows. What is as it should be is passed over quickly; faults are looked at closely."""
+        for values in rows:
+            seq, entry, kind, created_at, payload, contents, touched, prev, digest = values
+            last_seq, last_digest = self._last
+            turn = self._entries + 1 if kind in ENTRY_KINDS else None
+            right = seq == last_seq + 1 and prev == last_digest and entry == turn and kind in KINDS
+            if (
+                not right
+                or type(payload) is not str
+                or digest_of(seq, entry, kind, created_at, payload, contents, touched, prev) != digest
+            ):
+                self._faults.extend(self._row_faults(read_row(values)))
+            self._count += 1
+            if not self._faults:
+                self._intact, self._head = self._count, digest
+            if self._count % PROGRESS_EVERY == 0:
+                self._progress(self._count)
+            self._entries += entry is not None
+            self._last = (seq, digest)
+            self.touched = touched
+
+    def gather(self, rows: Iterable[Row]) -> None:
+        """Take in what records say of contents and of what they touch; altered ones say nothing."""
+        for row in rows:
+            if row.seq in self._unsound:
+                continue
             try:
                 self._gather(open_row(row))
             except JournalCorruptError as fault:
                 self._faults.append(Fault(row.seq, fault.message))
-        if not self._faults:
-            self._intact, self._head = self._count, row.digest
-        self._entries += row.entry is not None
-        self._previous = row
 
     def _gather(self, record: Record) -> None:
         for name in record.contents:
@@ -98,29 +116,26 @@ class Examination:
             self.entries.add(record.number)
             for key in record.touches:
                 self.touches.setdefault(key, []).append(record.number)
-        self.touched = record.touched
 
-    def _row_faults(self, row: Row, *, sound: bool) -> Iterator[Fault]:
-        previous = self._previous
-        expected_seq = previous.seq + 1 if previous else 1
+    def _row_faults(self, row: Row) -> Iterator[Fault]:
+        last_seq, expected_prev = self._last
+        expected_seq = last_seq + 1
         if row.seq != expected_seq:
             missing = f"{expected_seq}" if row.seq == expected_seq + 1 else f"{expected_seq} to {row.seq - 1}"
             yield Fault(row.seq, f"record {missing} missing before record {row.seq}")
-        expected_prev = previous.digest if previous else ROOT
-        if not sound:
+        if row.computed() != row.digest:
+            self._unsound.add(row.seq)
             problem = f"content of record {row.seq} ({row.kind}) does not match its digest {row.digest[:12]}"
             yield Fault(row.seq, problem)
         if row.seq == expected_seq and row.prev != expected_prev:
-            problem = f"record {row.seq} follows {row.prev[:12]}, but record {row.seq - 1} is {expected_prev[:12]}"
+            problem = f"record {row.seq} follows {row.prev[:12]}, but record {last_seq} is {expected_prev[:12]}"
             yield Fault(row.seq, problem)
         if row.kind not in KINDS:
             yield Fault(row.seq, f"record {row.seq} has unknown kind {row.kind!r}")
-        elif (
-            sound
-            and row.seq == expected_seq
-            and row.entry != (self._entries + 1 if row.kind in ENTRY_KINDS else None)
-        ):
-            yield Fault(row.seq, f"record {row.seq} is numbered {row.entry}, which is not its turn")
+        elif row.seq == expected_seq and row.seq not in self._unsound:
+            turn = self._entries + 1 if row.kind in ENTRY_KINDS else None
+            if row.entry != turn:
+                yield Fault(row.seq, f"record {row.seq} is numbered {row.entry}, which is not its turn")
 
     @property
     def sound(self) -> bool:
@@ -153,9 +168,9 @@ class Examination:
                 yield Fault(None, f"content {ref[:12]} belongs to no record")
 
 
-def check_rows(rows: Iterable[Row], progress: Callable[[int], None] = lambda _: None) -> Examination:
+def check_rows(rows: Sequence[Row], progress: Callable[[int], None] = lambda _: None) -> Examination:
     """Follow the chain through `rows` and report every break."""
     found = Examination(progress)
-    for row in rows:
-        found.take(row)
+    found.take(rows)
+    found.gather(rows)
     return found

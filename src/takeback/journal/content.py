@@ -13,6 +13,7 @@ import os
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
+from json import loads
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from takeback.errors import JournalCorruptError
@@ -28,7 +29,9 @@ LARGE: Final = 4096
 PIECE: Final = 1 << 20
 SALT: Final = 16
 _ID_BYTES: Final = 24
-_PLAIN, _ZSTD = b"\x00", b"\x01"
+PLAIN: Final = b"\x00"
+"""Begins a piece that is stored as it is."""
+_ZSTD: Final = b"\x01"
 
 Ref: TypeAlias = str
 """Id of a content; `FORGOTTEN` for one that was not captured."""
@@ -70,8 +73,10 @@ class Stored(NamedTuple):
 
     def json(self) -> Any:
         """The value of a JSON leaf."""
-        with trusting("a stored content"):
-            return decode(self.data)
+        try:
+            return loads(self.data)
+        except (ValueError, RecursionError) as fault:
+            raise JournalCorruptError("a stored content is not JSON") from fault
 
     def opened(self) -> tuple[list[Ref], Any]:
         """Ids of a tree's parts, and its JSON."""
@@ -124,7 +129,7 @@ def _packed(piece: memoryview) -> bytes:
         packed = zstandard.ZstdCompressor(level=3, write_checksum=False).compress(piece)
         if len(packed) < len(piece) - len(piece) // 8:
             return _ZSTD + packed
-    return _PLAIN + piece
+    return PLAIN + piece
 
 
 def joined(pieces: Iterable[bytes]) -> bytes:
@@ -138,7 +143,7 @@ def joined(pieces: Iterable[bytes]) -> bytes:
 def unpacked(piece: bytes) -> bytes | memoryview:
     """One piece as it was."""
     form = piece[:1]
-    if form == _PLAIN:
+    if form == PLAIN:
         return memoryview(piece)[1:]
     if form == _ZSTD:
         import zstandard  # noqa: PLC0415 - only where something large is read

@@ -13,7 +13,7 @@ from takeback.errors import JournalBusyError, JournalCorruptError, LockLostError
 from takeback.journal.chain import ChainReport, check_rows
 from takeback.journal.content import Ref, Stored, content_id, new_salt
 from takeback.journal.failpoint import failpoint
-from takeback.journal.record import ENTRY_KINDS, ROOT, Draft, Record, Row, chained, demand_kind, open_row
+from takeback.journal.record import ENTRY_KINDS, ROOT, Draft, Record, Row, chained, decoded, demand_kind
 from takeback.journal.shelf import Shelf, Wanted
 from takeback.journal.store import FIND_LIMIT, Erased, Options, now
 from takeback.journal.touched import keys_above
@@ -97,7 +97,7 @@ class MemoryStore:
             return added
 
     def _add(self, row: Row) -> Record:
-        record = open_row(row)
+        record = decoded(row)
         self._rows.append(row)
         self._records.append(record)
         self._latest[record.kind] = record

@@ -205,6 +205,9 @@ def _shifted(node: Any, by: int) -> Json:
     return [tag, node[1], _shifted(node[2], by)]
 
 
+SCALARS: Final = (str, int, float, bool, type(None))
+"""JSON that stands for itself."""
+
 Found = Callable[[int], tuple[Ref, Stored | None]]
 """The part at a position: its id, and its bytes unless it was forgotten."""
 
@@ -254,7 +257,9 @@ class Unpacker:
             ref, stored = found(node)
             if stored is None:
                 return self._hole(slot, Forgotten(claim))
-            return self._noted(slot, surface.slot_from_json(stored.json(), slot[1:]), ref)
+            raw = stored.json()
+            plain = surface.nested and type(raw) in SCALARS
+            return self._noted(slot, raw if plain else surface.slot_from_json(raw, slot[1:]), ref)
         tag = node[0]
         if tag == "d":
             return PMap({name: self._node(surface, (*slot, name), item, found) for name, item in node[1].items()})

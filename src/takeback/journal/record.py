@@ -58,8 +58,15 @@ class Row(NamedTuple):
 
     def computed(self) -> str:
         """The digest this row's content should carry."""
-        body = "".join([f"{len(text)}:{text}," for text in map(str, self[:8])])
-        return hashlib.sha256(body.encode(errors="surrogatepass")).hexdigest()
+        return digest_of(*self[:8])
+
+
+def digest_of(
+    seq: Any, entry: Any, kind: Any, created_at: Any, payload: Any, contents: Any, touched: Any, prev: Any
+) -> str:
+    """The digest of what a row holds; the only text that may hold a line break comes last."""
+    body = f"{seq}\n{entry}\n{kind}\n{created_at}\n{touched}\n{prev}\n{len(payload)}\n{payload}{contents}"
+    return hashlib.sha256(body.encode(errors="surrogatepass")).hexdigest()
 
 
 COLUMNS: Final = "seq, entry, kind, created_at, payload, contents, touched, prev, digest"
@@ -145,6 +152,11 @@ def open_row(row: Row) -> Record:
             f"journal record {row.seq} was altered: its content does not match its digest {row.digest[:12]}",
             seq=row.seq,
         )
+    return decoded(row)
+
+
+def decoded(row: Row) -> Record:
+    """The record in a row that is known to be what its digest says."""
     with trusting(f"journal record {row.seq}", seq=row.seq):
         payload = decode(row.payload)
         contents = decode(row.contents)

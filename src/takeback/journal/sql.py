@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from takeback.errors import JournalError, LockLostError, StaleHeadError, UnknownEntryError
+from takeback.errors import JournalCorruptError, JournalError, LockLostError, StaleHeadError, UnknownEntryError
 from takeback.journal.chain import ChainReport, Examination, Fault
 from takeback.journal.content import Ref, Stored
+from takeback.journal.encoding import trusting
 from takeback.journal.failpoint import failpoint
 from takeback.journal.record import (
     COLUMNS,
@@ -23,6 +24,7 @@ from takeback.journal.record import (
     Record,
     Row,
     chained,
+    decoded,
     demand_kind,
     open_row,
     read_row,
@@ -34,6 +36,7 @@ from takeback.journal.touched import BELOW, TouchIndex
 
 PAGE: Final = 500
 FIRST_PAGE: Final = 50
+LARGE_PAGE: Final = 2000
 _INSERT = f"INSERT INTO records ({COLUMNS}) VALUES ({', '.join('?' * 9)})"  # noqa: S608 - a constant
 
 
@@ -44,8 +47,8 @@ class SqlStore(ABC):
     readonly: bool
     _contents: ContentTable
     _index: TouchIndex
-    _held: tuple[int, str] | None = None
-    """Head of the journal as it must be while this process holds the lock."""
+    _held: tuple[int, str, str] | None = None
+    """Head of the journal as it must be while this process holds the lock: place, digest, digest of the index."""
     _locks: int = 0
 
     @abstractmethod
@@ -89,18 +92,21 @@ class SqlStore(ABC):
                 added.append(record)
             failpoint("journal.append.inserted")
         if self._locks and added:
-            self._held = (seq, prev)
+            self._held = (seq, prev, touched)
         failpoint("journal.append.done")
         return tuple(added)
 
     def _end(self) -> tuple[int, str, str, int]:
         """Where the chain ends: place, digest, digest of the index, and the next entry's number."""
-        last = self._select("ORDER BY seq DESC LIMIT 1")
-        numbers = self.run("SELECT MAX(entry) FROM records")
-        number = numbers[0][0]
-        if not last:
+        rows = self.run(
+            "SELECT seq, digest, touched, (SELECT MAX(entry) FROM records) FROM records ORDER BY seq DESC LIMIT 1"
+        )
+        if not rows:
             return 0, ROOT, ROOT, 1
-        return last[0].seq, last[0].digest, last[0].touched, (number or 0) + 1
+        with trusting(f"the last record of {self.location}"):
+            seq, digest, touched, number = rows[0]
+            int(touched, 16)
+            return seq + 0, str(digest), touched, (number or 0) + 1
 
     def insert(self, draft: Draft, seq: int, entry: int | None, touched: str, created_at: str, prev: str) -> Record:
         """Write one record at its place, with its contents and what it touches; inside a transaction."""
@@ -109,7 +115,7 @@ class SqlStore(ABC):
         after = self._index.add(entry, keys, touched) if entry is not None and keys else touched
         row = chained(draft, refs, seq=seq, number=entry, touched=after, created_at=created_at, prev=prev)
         self.run(_INSERT, row)
-        return open_row(row)
+        return decoded(row)
 
     def _select(self, rest: str, parameters: Sequence[Any] = ()) -> list[Row]:
         return [read_row(row) for row in self.run(f"SELECT {COLUMNS} FROM records {rest}", parameters)]  # noqa: S608
@@ -182,8 +188,11 @@ class SqlStore(ABC):
 
     def touching(self, key: str, *, below: bool = False) -> tuple[int, ...]:
         """Numbers of entries that touch `key`, or a key beneath it."""
+        name = f"{key}{BELOW}" if below else key
+        if self._locks and self._held is not None:
+            return self._index.entries(name, self._held[2])
         with self.snapshot():
-            return self._index.entries(f"{key}{BELOW}" if below else key, self._end()[2])
+            return self._index.entries(name, self._end()[2])
 
     def content(self, ref: Ref) -> Stored | None:
         """A content, None if it was forgotten."""
@@ -218,13 +227,11 @@ class SqlStore(ABC):
 
     def _demand_same_head(self) -> None:
         """The journal ends where it did when this process last looked or wrote, with the lock held."""
-        rows = self.run("SELECT seq, digest FROM records ORDER BY seq DESC LIMIT 1")
-        if self._held != (tuple(rows[0]) if rows else (0, ROOT)):
+        if self._held != self._end()[:3]:
             raise LockLostError(f"another process has written to the journal {self.location}; nothing more was done")
 
     def _note_head(self) -> None:
-        rows = self.run("SELECT seq, digest FROM records ORDER BY seq DESC LIMIT 1")
-        self._held = tuple(rows[0]) if rows else (0, ROOT)
+        self._held = self._end()[:3]
 
     def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
         """Examine everything that can be read; damage to the file is a fault in the report, not an error."""
@@ -233,11 +240,12 @@ class SqlStore(ABC):
         try:
             with self.snapshot():
                 try:
-                    for row in self._rows(1):
-                        found.take(row)
+                    found = self.check_chain(progress)
                 except JournalError as error:
-                    faults.append(Fault(None, error.message))
+                    faults.append(Fault(error.seq if isinstance(error, JournalCorruptError) else None, error.message))
                     found = self._salvaged(progress)
+                for page in self._pages("contents <> '{}' OR kind IN ('forget', 'apply', 'adopt', 'salvage')"):
+                    found.gather(map(read_row, page))
                 faults.extend(found.content_faults(*self._contents.computed()))
                 known = None if found.sound else found.entries
                 for entry, problem in self._index.faults(found.touches, found.touched, known):
@@ -245,6 +253,24 @@ class SqlStore(ABC):
         except JournalError as error:
             faults.append(Fault(None, error.message))
         return found.report().with_faults(faults)
+
+    def check_chain(self, progress: Callable[[int], None] = lambda _: None) -> Examination:
+        """Follow the hash chain through all records, and nothing else."""
+        found = Examination(progress)
+        for page in self._pages():
+            found.take(page)
+        return found
+
+    def _pages(self, which: str = "1 = 1") -> Iterator[list[Any]]:
+        """All records as they are stored, in large pages."""
+        last = 0
+        while True:
+            sql = f"SELECT {COLUMNS} FROM records WHERE seq > ? AND ({which}) ORDER BY seq LIMIT {LARGE_PAGE}"  # noqa: S608
+            page = self.run(sql, (last,))
+            yield page
+            if len(page) < LARGE_PAGE:
+                return
+            last = page[-1][0]
 
     def _seq_of(self, entry: int | None) -> int | None:
         rows = [] if entry is None else self.run("SELECT seq FROM records WHERE entry = ?", (entry,))
@@ -257,7 +283,7 @@ class SqlStore(ABC):
         seq = 0
         try:
             while rows := self._select("WHERE seq = ?", (seq := seq + 1,)):
-                found.take(rows[0])
+                found.take(rows)
         except JournalError:
             pass
         return found

@@ -164,13 +164,19 @@ class SqliteStore(SqlStore):
 
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement, and return its rows."""
-        with self._mutex, self._faults():
-            return self._connection.execute(sql, parameters).fetchall()
+        with self._mutex:
+            try:
+                return self._connection.execute(sql, parameters).fetchall()
+            except (sqlite3.Error, OverflowError) as error:
+                raise _translate(error, self.location) from error
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each row."""
-        with self._mutex, self._faults():
-            self._connection.executemany(sql, rows)
+        with self._mutex:
+            try:
+                self._connection.executemany(sql, rows)
+            except (sqlite3.Error, OverflowError) as error:
+                raise _translate(error, self.location) from error
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

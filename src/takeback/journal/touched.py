@@ -94,22 +94,34 @@ class TouchIndex:
         if not keys:
             return root
         old = self._digests(list(keys))
-        sums = {bucket: self._sum(bucket) for bucket in {bucket_of(key) for key in keys}}
-        total = int(root, 16)
-        for bucket, sum_before in sums.items():
-            total -= _bucket(bucket, sum_before)
+        places = {key: bucket_of(key) for key in keys}
+        sums = self._sums(sorted(set(places.values())))
+        total = int(root, 16) - sum(_bucket(bucket, part) for bucket, part in sums.items())
         new: list[tuple[str, int, str]] = []
         for key, times in keys.items():
-            bucket, before = bucket_of(key), old.get(key, "")
+            bucket, before = places[key], old.get(key, "")
             after = run_on(before, entry, times)
             sums[bucket] = (sums[bucket] - _member(key, before) + _member(key, after)) % _MODULUS
             new.append((key, bucket, after))
-        for bucket, sum_after in sums.items():
-            total += _bucket(bucket, sum_after)
+        total += sum(_bucket(bucket, part) for bucket, part in sums.items())
         rows = [(key, entry, times) for key, times in keys.items()]
         self._tables.run_many("INSERT INTO touches (key, entry, times) VALUES (?, ?, ?)", rows)
         self._write(new, sums)
-        return _text(total)
+        after_root = _text(total)
+        self._follow(root, after_root, new, sums)
+        return after_root
+
+    def _follow(self, root: str, after: str, new: Sequence[tuple[str, int, str]], sums: Mapping[int, int]) -> None:
+        """Keep what was checked up to date with what this process adds itself."""
+        if root != self._checked_root:
+            return
+        self._checked_root = after
+        self._buckets.update(sums)
+        for key, bucket, digest in new:
+            held = self._keys.get(bucket)
+            if held is not None:
+                held[1][key] = digest
+                self._keys[bucket] = (sums[bucket], held[1])
 
     def _write(self, new: Sequence[tuple[str, int, str]], sums: Mapping[int, int]) -> None:
         self._tables.run_many(
@@ -132,13 +144,14 @@ class TouchIndex:
             found.update(self._tables.run(sql, part))
         return found
 
-    def _sum(self, bucket: int) -> int:
-        rows = self._tables.run("SELECT total FROM touched_buckets WHERE bucket = ?", (bucket,))
-        return self._number(rows[0][0]) if rows else 0
+    def _sums(self, buckets: Sequence[int]) -> dict[int, int]:
+        marks = ",".join("?" * len(buckets))
+        sql = f"SELECT bucket, total FROM touched_buckets WHERE bucket IN ({marks})"  # noqa: S608 - marks only
+        return {**dict.fromkeys(buckets, 0), **self._totals(self._tables.run(sql, buckets))}
 
-    def _number(self, text: Any) -> int:
+    def _totals(self, rows: Iterable[Sequence[Any]]) -> dict[int, int]:
         with trusting(f"the index of {self._location}"):
-            return int(text, 16)
+            return {bucket: int(total, 16) for bucket, total in rows}
 
     def entries(self, key: str, root: str) -> tuple[int, ...]:
         """Entries that touch a key, checked against the digest `root` that the last record holds."""
@@ -153,8 +166,7 @@ class TouchIndex:
         """The sums of all buckets give the digest that the last record holds."""
         if root == self._checked_root:
             return
-        rows = self._tables.run("SELECT bucket, total FROM touched_buckets")
-        buckets = {bucket: self._number(total) for bucket, total in rows}
+        buckets = self._totals(self._tables.run("SELECT bucket, total FROM touched_buckets"))
         with trusting(f"the index of {self._location}"):
             total = sum(_bucket(bucket, part) for bucket, part in buckets.items())
         if _text(total) != root:

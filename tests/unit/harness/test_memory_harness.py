@@ -71,7 +71,7 @@ def test_opening_again_knows_state_and_history(tmp_path):
 
 
 def test_a_checkpoint_saves_reading_the_whole_history(tmp_path, monkeypatch):
-    monkeypatch.setattr("takeback.harness.ledger.MIN_CHECKPOINT", 2000)
+    monkeypatch.setattr("takeback.harness.ledger.MIN_CHECKPOINT", 5)
     harness = open_memory(journal=tmp_path / "journal.db")
     ids = [apply(harness, config(f"k{n}", n)) for n in range(12)]
     harness.undo(ids[2])
