@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.opening import JournalOption, opened
+from takeback.cli.opening import JournalOption, key_file, opened
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.reading import read_state
 from takeback.harness.founding import init_workspace
@@ -22,17 +22,21 @@ def init(
     directory: Path = typer.Argument(..., metavar="DIR", help="The directory; made if it is not there."),
     state: Path | None = typer.Option(None, "--state", metavar="FILE", help="A state as JSON to begin with."),
     journal: str | None = JournalOption,
+    seal: bool = typer.Option(
+        False, "--seal", help="Encrypt captured contents, each under a key of its own, as always on PostgreSQL."
+    ),
     as_json: bool = JsonFlag,
 ) -> None:
     """Make a directory a workspace: files for each surface, a manifest, and a journal begun.
 
     Files that are there already are taken as they are. The manifest names the journal, but never a password: give a
-    URL that has one in TAKEBACK_JOURNAL. Example: `takeback init agent`
+    URL that has one in TAKEBACK_JOURNAL. A sealed journal's keys are in .takeback/journal.keys, or where
+    TAKEBACK_KEYS says. Example: `takeback init agent`
     """
     start = None if state is None else read_state(state)
     source = context.get_parameter_source("journal")
     secret = source is not None and source.name == "ENVIRONMENT"
-    root = init_workspace(directory, journal=journal, start=start, secret=secret)
+    root = init_workspace(directory, journal=journal, start=start, secret=secret, seal=seal, keys=key_file())
     with opened(root, journal) as harness:
         payload = {"workspace": str(root), "head": harness.ledger.head, "entries": harness.state.size()}
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,10 +37,15 @@ CascadeFlag = typer.Option(False, "--cascade", help="Take along the entries that
 MARKS = {"live": "green", "undone": "yellow", "aborted": "red", "pending": "red", "done": "dim"}
 
 
+def key_file() -> str | None:
+    """Where TAKEBACK_KEYS says that the keys of a sealed journal are."""
+    return os.environ.get("TAKEBACK_KEYS") or None
+
+
 @contextmanager
 def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Iterator[Harness]:
     """The workspace, opened; what recovery had to finish is told."""
-    harness = open_workspace(directory, journal=journal, hold=hold)
+    harness = open_workspace(directory, journal=journal, keys=key_file(), hold=hold)
     try:
         told = harness.recovered
         if told.entry is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 from rich.markup import escape
 
-from takeback.cli.opening import SHORT, DirOption, JournalOption
+from takeback.cli.opening import SHORT, DirOption, JournalOption, key_file
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.harness.doctor import examine_workspace
 from takeback.harness.workspace import open_workspace
@@ -25,7 +25,7 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
 
     Example: `takeback recover --dir agent`
     """
-    harness = open_workspace(directory, journal=journal, hold=False)
+    harness = open_workspace(directory, journal=journal, keys=key_file(), hold=False)
     told = harness.recovered
     harness.close()
     if as_json:
@@ -53,7 +53,7 @@ def doctor(directory: Path = DirOption, journal: str | None = JournalOption, as_
 
     Example: `takeback doctor --dir agent`
     """
-    findings = examine_workspace(directory, journal)
+    findings = examine_workspace(directory, journal, key_file())
     if as_json:
         plain = [{"check": f.check, "good": f.good, "detail": f.detail} for f in findings]
         emit({"good": all(f.good for f in findings), "findings": plain})

@@ -15,7 +15,7 @@ from pathlib import Path
 from takeback.errors import TakebackError
 from takeback.harness.harness import Harness
 from takeback.harness.manifest import MANIFEST, read_manifest
-from takeback.harness.workspace import demand_workspace, open_workspace
+from takeback.harness.workspace import KEYS, demand_workspace, open_workspace
 from takeback.journal import examine
 from takeback.state.slots import slot_title
 
@@ -29,7 +29,9 @@ class Finding:
     detail: str
 
 
-def examine_workspace(path: str | PathLike[str], journal: str | None = None) -> tuple[Finding, ...]:
+def examine_workspace(
+    path: str | PathLike[str], journal: str | None = None, keys: str | PathLike[str] | None = None
+) -> tuple[Finding, ...]:
     """Look at everything; what cannot be looked at because something before it is bad is left out."""
     root = Path(path)
     demand_workspace(root)
@@ -40,7 +42,7 @@ def examine_workspace(path: str | PathLike[str], journal: str | None = None) -> 
     found = [Finding("manifest", good=True, detail=f"workspace {manifest.workspace.id[:12]}")]
     where = journal or manifest.workspace.journal
     try:
-        report = examine(where if "://" in where else root / where)
+        report = examine(where if "://" in where else root / where, keys=keys or root / KEYS)
     except TakebackError as fault:
         return (*found, Finding("chain", good=False, detail=fault.message))
     if not report.whole:
@@ -49,7 +51,7 @@ def examine_workspace(path: str | PathLike[str], journal: str | None = None) -> 
         return (*found, Finding("chain", good=False, detail=readable))
     found.append(Finding("chain", good=True, detail=f"{report.records} records, head {(report.head or '')[:12]}"))
     try:
-        with closing(open_workspace(root, journal=journal, hold=False)) as harness:
+        with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
             return (*found, *_opened(harness))
     except TakebackError as fault:
         return (*found, Finding("open", good=False, detail=fault.message))

@@ -18,7 +18,7 @@ from takeback.harness.folders import FOLDERS
 from takeback.harness.harness import Harness
 from takeback.harness.ledger import Ledger
 from takeback.harness.manifest import MANIFEST, PRIVATE, Manifest, Surfaces, Workspace, write_manifest
-from takeback.harness.workspace import HEAD, WorkspaceBinding
+from takeback.harness.workspace import HEAD, KEYS, WorkspaceBinding
 from takeback.journal import Store, open_journal
 from takeback.journal.url import without_password
 from takeback.state import State
@@ -29,13 +29,20 @@ BEGINNING = 2
 
 
 def init_workspace(
-    path: str | PathLike[str], *, journal: str | None = None, start: State | None = None, secret: bool = False
+    path: str | PathLike[str],
+    *,
+    journal: str | None = None,
+    start: State | None = None,
+    secret: bool = False,
+    seal: bool = False,
+    keys: str | PathLike[str] | None = None,
 ) -> Path:
     """Make a directory a workspace: a manifest, a file or directory for each surface, a journal begun.
 
     Files that are there already are taken as they are; `start` fills a directory that has none. A journal's URL goes
     into the manifest, so one with a password is refused; with `secret` it goes there without the password, which
-    has to be given again at every opening.
+    has to be given again at every opening. With `seal` the journal's contents are encrypted, as they always are on
+    PostgreSQL; `keys` is where their keys go.
     """
     root = Path(path)
     noted = without_password(journal) if journal is not None else LOCAL
@@ -46,17 +53,15 @@ def init_workspace(
             expected="a URL that can be written into the manifest",
             hint="give the whole URL in TAKEBACK_JOURNAL, or keep the password in a pgpass file",
         )
+    key_file = Path(keys) if keys is not None else root / KEYS
     with ExitStack() as leaving, ExitStack() as failing:
-        store: Store | None = None
-        if journal is not None and "://" in journal:
-            store = open_journal(journal)
-            leaving.callback(store.close)
         _make_root(root, failing)
         directory = Directory(root)
         _lay_out(directory, Surfaces(), failing)
-        if store is None:
-            store = _local_journal(root / noted, failing)
-            leaving.callback(store.close)
+        store = _journal(
+            journal if journal is not None and "://" in journal else root / noted, failing, seal, key_file
+        )
+        leaving.callback(store.close)
         identity = _identity(store, own=journal is None)
         manifest = Manifest(workspace=Workspace(id=identity, journal=noted), surfaces=Surfaces())
         binding = WorkspaceBinding(directory, manifest, hold=False)
@@ -121,12 +126,14 @@ def _lay_out(directory: Directory, surfaces: Surfaces, failing: ExitStack) -> No
         make(places[folder.surface])
 
 
-def _local_journal(place: Path, failing: ExitStack) -> Store:
-    fresh = [place.with_name(place.name + end) for end in ("", "-wal", "-shm", ".lock")]
-    for path in fresh:
+def _journal(place: Path | str, failing: ExitStack, seal: bool, keys: Path) -> Store:
+    fresh = (
+        [] if isinstance(place, str) else [place.with_name(place.name + end) for end in ("", "-wal", "-shm", ".lock")]
+    )
+    for path in (*fresh, keys):
         if not path.exists():
             failing.callback(path.unlink, missing_ok=True)
-    return open_journal(place)
+    return open_journal(place, seal=seal, keys=keys)
 
 
 def _identity(store: Store, *, own: bool) -> str:

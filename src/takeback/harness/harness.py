@@ -165,8 +165,7 @@ class Harness:
         with self._entered() as drift:
             if not drift:
                 return None
-            actual = self.binding.read(self.state)
-            writes = writes_between(self.state, actual)
+            writes = tuple(Write(*change) for change in drift)
             draft = change_draft("adopt", writes, {"note": note}, packer=self._ledger.packer)
             entry = self._ledger.record(draft, writes)
             self._note()

@@ -12,8 +12,12 @@ from takeback.verify import verify
 
 
 def open_memory(
-    state: State | None = None, *, journal: str | PathLike[str] = ":memory:", verifier: Verifier = verify
+    state: State | None = None,
+    *,
+    journal: str | PathLike[str] = ":memory:",
+    keys: str | PathLike[str] | None = None,
+    verifier: Verifier = verify,
 ) -> Harness:
-    """A harness over `state`, or over what a journal that was begun before says."""
-    store = open_journal(journal)
+    """A harness over `state`, or over what a journal that was begun before says; `keys` is a sealed journal's."""
+    store = open_journal(journal, keys=keys)
     return Harness(MemoryBinding(), store, verifier=verifier, start=State() if state is None else state)

@@ -26,6 +26,8 @@ from takeback.verify import verify
 
 HEAD = f"{PRIVATE}/HEAD"
 """How far the journal has come, noted apart from it: tells when the journal was cut or replaced by an old copy."""
+KEYS = f"{PRIVATE}/journal.keys"
+"""Keys of a sealed journal: apart from the journal, so that a copy of that is worth nothing without them."""
 NOTED = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})\n")
 
 
@@ -139,9 +141,17 @@ def demand_workspace(root: Path) -> None:
 
 
 def open_workspace(
-    path: str | PathLike[str], *, journal: str | None = None, hold: bool = True, verifier: Verifier = verify
+    path: str | PathLike[str],
+    *,
+    journal: str | None = None,
+    keys: str | PathLike[str] | None = None,
+    hold: bool = True,
+    verifier: Verifier = verify,
 ) -> Harness:
-    """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process."""
+    """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process.
+
+    `keys` is where a sealed journal's keys are, if not beside the workspace's own.
+    """
     root = Path(path)
     demand_workspace(root)
     directory = Directory(root)
@@ -152,7 +162,8 @@ def open_workspace(
     where = journal or manifest.workspace.journal
     if journal is None and "://" not in where:
         directory.demand_plain(where)
-    store = open_journal(where if "://" in where else root / where, create=False)
+    place = where if "://" in where else root / where
+    store = open_journal(place, create=False, keys=keys or root / KEYS)
     binding = WorkspaceBinding(directory, manifest, hold=hold)
     about = {"identity": manifest.workspace.id}
     try:

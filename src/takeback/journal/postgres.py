@@ -22,7 +22,7 @@ from takeback.errors import JournalBusyError, JournalCorruptError, JournalError,
 from takeback.journal.content import Ref
 from takeback.journal.layout import set_old_tables_aside, write_anew
 from takeback.journal.schema import CURRENT, Dialect, create_tables, layout_version, note_erased, read_about
-from takeback.journal.sealing import KeyFile, default_keys
+from takeback.journal.sealing import KeyFile, default_keys, key_file
 from takeback.journal.sql import SqlStore
 from takeback.journal.sql_contents import ContentTable
 from takeback.journal.store import MISSING_HINT, Options, missing, now
@@ -164,7 +164,7 @@ class PostgresStore(SqlStore):
         about = read_about(self, self.location)
         if self._keys is None and about.sealed:
             path = self._options.keys or default_keys(about.journal)
-            self._keys = KeyFile(path, about.journal, create=not self.readonly, timeout=self._options.timeout)
+            self._keys = key_file(self, path, about.journal, self._options.timeout)
         self._contents = ContentTable(self, self._keys, self._said_forgotten, self.location)
         self._index = TouchIndex(self, self.location)
 
@@ -327,14 +327,6 @@ class PostgresStore(SqlStore):
         if self._keys is not None:
             self._keys.close()
 
-    def drop(self) -> None:
-        """Remove the whole journal and its keys: for benchmarks and torture."""
-        with self.transaction(), self._faults():
-            self._connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(self._schema)))
-        if self._keys is not None:
-            self._keys.close()
-            self._keys.path.unlink(missing_ok=True)
-
 
 @contextmanager
 def scratch_journal(url: str) -> Iterator[str]:
@@ -343,9 +335,15 @@ def scratch_journal(url: str) -> Iterator[str]:
     try:
         yield f"{bare}#{name}"
     finally:
-        store = PostgresStore(f"{bare}#{name}", Options())
-        store.drop()
-        store.close()
+        with psycopg.connect(bare, autocommit=True) as connection:
+            schema = sql.Identifier(f"takeback_{name}")
+            try:
+                about = sql.SQL("SELECT value FROM {}.about WHERE name = 'journal'").format(schema)
+                for (journal,) in connection.execute(about).fetchall():
+                    default_keys(journal).unlink(missing_ok=True)
+            except errors.UndefinedTable:
+                pass
+            connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(schema))
 
 
 def _milliseconds(seconds: float) -> str:

@@ -145,13 +145,18 @@ def demand_kind(draft: Draft) -> None:
         raise ValueError(f"unknown record kind {draft.kind!r}; expected one of {sorted(KINDS)}")
 
 
-def open_row(row: Row) -> Record:
-    """The record in a row, or `JournalCorruptError` if its content is not what its digest says."""
+def demand_unaltered(row: Row) -> None:
+    """Refuse a row whose content is not what its digest says."""
     if row.computed() != row.digest:
         raise JournalCorruptError(
             f"journal record {row.seq} was altered: its content does not match its digest {row.digest[:12]}",
             seq=row.seq,
         )
+
+
+def open_row(row: Row) -> Record:
+    """The record in a row, or `JournalCorruptError` if its content is not what its digest says."""
+    demand_unaltered(row)
     return decoded(row)
 
 

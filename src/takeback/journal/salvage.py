@@ -55,7 +55,7 @@ def salvaged(path: Path) -> Iterator[Row]:
             mode = "mode=rw" if beside(copy, "-wal").exists() else "mode=ro&immutable=1"
             with closing(sqlite3.connect(uri(copy, mode), uri=True)) as connection:
                 yield from _rows(connection)
-        except (sqlite3.Error, OSError, OverflowError):
+        except (sqlite3.Error, OSError, OverflowError, UnicodeError):
             return
 
 

@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, MissingExtraError
 from takeback.journal.content import Ref
@@ -79,7 +79,9 @@ def unsealed(key: bytes, pieces: Iterable[bytes], *, tree: bool) -> Iterator[byt
 class KeyFile:
     """Keys of one journal's contents, by id."""
 
-    def __init__(self, path: Path, journal: str, *, create: bool, timeout: float = 10.0) -> None:
+    def __init__(
+        self, path: Path, journal: str, *, create: bool, readonly: bool = False, timeout: float = 10.0
+    ) -> None:
         self.path = path
         _cipher(new_key())
         if path.is_symlink():
@@ -94,7 +96,7 @@ class KeyFile:
         with self._faults():
             self._connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
         try:
-            self._prepare(journal, create=create)
+            self._prepare(journal, readonly=readonly)
         except BaseException:
             self._connection.close()
             raise
@@ -106,9 +108,9 @@ class KeyFile:
         except OSError as error:
             raise JournalError(f"cannot make the key file {self.path}: {error.strerror}") from error
 
-    def _prepare(self, journal: str, *, create: bool) -> None:
+    def _prepare(self, journal: str, *, readonly: bool) -> None:
         with self._faults():
-            if create:
+            if not readonly:
                 self._run("PRAGMA journal_mode=DELETE")
                 self._run("PRAGMA secure_delete=ON")
                 self._run("PRAGMA synchronous=FULL")
@@ -181,6 +183,21 @@ class KeyFile:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+class Sealed(Protocol):
+    """A journal with sealed contents."""
+
+    readonly: bool
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Run one statement, and return its rows."""
+
+
+def key_file(store: Sealed, path: Path, journal: str, timeout: float) -> KeyFile:
+    """A journal's key file; made only as long as the journal holds nothing, for without it nothing can be read."""
+    fresh = not store.readonly and not store.run("SELECT 1 FROM contents LIMIT 1")
+    return KeyFile(path, journal, create=fresh, readonly=store.readonly, timeout=timeout)
 
 
 def keys_name(journal: str) -> str:

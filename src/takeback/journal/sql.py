@@ -26,6 +26,7 @@ from takeback.journal.record import (
     chained,
     decoded,
     demand_kind,
+    demand_unaltered,
     open_row,
     read_row,
 )
@@ -38,6 +39,9 @@ PAGE: Final = 500
 FIRST_PAGE: Final = 50
 LARGE_PAGE: Final = 2000
 _INSERT = f"INSERT INTO records ({COLUMNS}) VALUES ({', '.join('?' * 9)})"  # noqa: S608 - a constant
+
+_LAST = "FROM records ORDER BY seq DESC LIMIT 1"
+_END = f"SELECT {COLUMNS}, (SELECT MAX(entry) FROM records) {_LAST}"  # noqa: S608 - a constant
 
 
 class SqlStore(ABC):
@@ -98,15 +102,15 @@ class SqlStore(ABC):
 
     def _end(self) -> tuple[int, str, str, int]:
         """Where the chain ends: place, digest, digest of the index, and the next entry's number."""
-        rows = self.run(
-            "SELECT seq, digest, touched, (SELECT MAX(entry) FROM records) FROM records ORDER BY seq DESC LIMIT 1"
-        )
+        rows = self.run(_END)
         if not rows:
             return 0, ROOT, ROOT, 1
+        *values, number = rows[0]
+        row = read_row(values)
+        demand_unaltered(row)
         with trusting(f"the last record of {self.location}"):
-            seq, digest, touched, number = rows[0]
-            int(touched, 16)
-            return seq + 0, str(digest), touched, (number or 0) + 1
+            int(row.touched, 16)
+            return row.seq, row.digest, row.touched, (number or 0) + 1
 
     def insert(self, draft: Draft, seq: int, entry: int | None, touched: str, created_at: str, prev: str) -> Record:
         """Write one record at its place, with its contents and what it touches; inside a transaction."""

@@ -19,7 +19,7 @@ from takeback.errors import JournalBusyError, JournalCorruptError, JournalError,
 from takeback.journal.content import Ref
 from takeback.journal.layout import set_old_tables_aside, write_anew
 from takeback.journal.schema import CURRENT, About, Dialect, create_tables, layout_version, note_erased, read_about
-from takeback.journal.sealing import KeyFile
+from takeback.journal.sealing import KeyFile, key_file
 from takeback.journal.sql import SqlStore
 from takeback.journal.sql_contents import ContentTable
 from takeback.journal.sqlite_file import (
@@ -43,6 +43,9 @@ WAL_KEPT: Final = 4 << 20
 ERASE_SECONDS: Final = 10.0
 """How long forgetting waits for other processes to finish reading."""
 MANY_TRACES: Final = 64
+
+DRIVER_FAULTS: Final = (sqlite3.Error, OverflowError, UnicodeError)
+"""What the driver raises: its own errors, and others where a damaged file makes its messages unreadable."""
 
 GUARDS = tuple(
     f"CREATE TRIGGER IF NOT EXISTS records_no_{verb.lower()} BEFORE {verb} ON records "
@@ -136,7 +139,7 @@ class SqliteStore(SqlStore):
     def _use(self, about: About) -> None:
         if about.sealed:
             path = self._options.keys or beside(self._path, ".keys")
-            self._keys = KeyFile(path, about.journal, create=not self.readonly, timeout=self._options.timeout)
+            self._keys = key_file(self, path, about.journal, self._options.timeout)
         self._contents = ContentTable(self, self._keys, self._said_forgotten, self.location)
         self._index = TouchIndex(self, self.location)
         self._ready = True
@@ -159,7 +162,7 @@ class SqliteStore(SqlStore):
         """Turn SQLite's errors into ours."""
         try:
             yield
-        except (sqlite3.Error, OverflowError) as error:
+        except DRIVER_FAULTS as error:
             raise _translate(error, self.location) from error
 
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
@@ -167,7 +170,7 @@ class SqliteStore(SqlStore):
         with self._mutex:
             try:
                 return self._connection.execute(sql, parameters).fetchall()
-            except (sqlite3.Error, OverflowError) as error:
+            except DRIVER_FAULTS as error:
                 raise _translate(error, self.location) from error
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -175,7 +178,7 @@ class SqliteStore(SqlStore):
         with self._mutex:
             try:
                 self._connection.executemany(sql, rows)
-            except (sqlite3.Error, OverflowError) as error:
+            except DRIVER_FAULTS as error:
                 raise _translate(error, self.location) from error
 
     @contextmanager
@@ -297,7 +300,7 @@ class SqliteStore(SqlStore):
 
     def close(self) -> None:
         """Close the files."""
-        with self._mutex, suppress(sqlite3.Error):
+        with self._mutex, suppress(*DRIVER_FAULTS):
             self._connection.close()
         if self._keys is not None:
             self._keys.close()
@@ -306,6 +309,8 @@ class SqliteStore(SqlStore):
 
 
 def _translate(error: Exception, location: str) -> JournalError:
+    if isinstance(error, UnicodeError | OverflowError):
+        return JournalCorruptError(f"the journal {location} is damaged (what is in it cannot be read)")
     text = str(error)
     if "locked" in text or "busy" in text:
         return JournalBusyError(
