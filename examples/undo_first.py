@@ -1,17 +1,23 @@
 """Two changes, then the first is taken back and the second stays."""
 
-from takeback import open_memory, oracle, read_candidate
+from takeback import Applied, open_memory, oracle, read_candidate
 
-harness = open_memory()
-entries = []
-for mutation in (
-    [{"op_type": "set_config", "target": "verbose", "value": True}],
-    [{"op_type": "set_prompt", "target": "planner", "value": "Plan in three steps."}],
-):
-    candidate = oracle(read_candidate({"mutation": mutation}).mutation)
-    applied = harness.apply(candidate)
-    entries.append(applied.entry.id)
-    print(f"applied {mutation[0]['op_type']} {mutation[0]['target']} ({applied.verdict.grade})")
+MUTATIONS = (
+    {"op_type": "set_config", "target": "verbose", "value": True},
+    {"op_type": "set_prompt", "target": "planner", "value": "Plan in three steps."},
+)
 
-harness.undo(entries[0])
-print(f"after undoing the first: {harness.state.write()}")
+with open_memory() as harness:
+    made: list[Applied] = []
+    for operation in MUTATIONS:
+        candidate = oracle(read_candidate({"mutation": [operation]}).mutation)
+        if candidate is None:
+            raise SystemExit("the language has no recovery for this")
+        applied = harness.apply(candidate)
+        if not isinstance(applied, Applied):
+            raise SystemExit(applied.message)
+        made.append(applied)
+        print(f"applied {operation['op_type']} {operation['target']} ({applied.verdict.grade})")
+
+    harness.undo(made[0])
+    print(f"after undoing the first: {harness.state.write()}")

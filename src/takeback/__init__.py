@@ -4,33 +4,70 @@ from takeback import State, oracle, read_candidate, verify
 
 verdict = verify(read_candidate({"mutation": [...], "witness": [...], "recovery": [...]}))
 verdict.admitted, verdict.grade, verdict.counterexample
+
+Names are imported when they are first used, so that `import takeback` costs next to nothing.
 """
 
-from takeback.errors import InputError, TakebackError
-from takeback.harness import Harness, open_memory
-from takeback.harness.founding import init_workspace
-from takeback.harness.workspace import open_workspace
-from takeback.language import Candidate, candidate_schema, gate, read_candidate
-from takeback.state import Level, State, diff, register
-from takeback.synthesize.oracle import oracle
-from takeback.verify import Admitted, Counterexample, Grade, Verdict, objection, prove, round_trip, verify
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from takeback.errors import InputError, TakebackError
+    from takeback.evolve import evolve
+    from takeback.harness import (
+        Adopted,
+        Applied,
+        Harness,
+        Recovered,
+        Refused,
+        Stale,
+        Status,
+        Undone,
+        Why,
+        open_memory,
+    )
+    from takeback.harness.founding import init_workspace
+    from takeback.harness.workspace import open_workspace
+    from takeback.journal import Record
+    from takeback.language import Candidate, candidate_schema, gate, read_candidate
+    from takeback.state import Kind, Level, State, Surface, diff, register
+    from takeback.synthesize.oracle import oracle
+    from takeback.undo import Blocked, Gone, Plan
+    from takeback.verify import Admitted, Counterexample, Grade, Verdict, objection, prove, round_trip, verify
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Admitted",
+    "Adopted",
+    "Applied",
+    "Blocked",
     "Candidate",
     "Counterexample",
+    "Gone",
     "Grade",
     "Harness",
     "InputError",
+    "Kind",
     "Level",
+    "Plan",
+    "Record",
+    "Recovered",
+    "Refused",
+    "Stale",
     "State",
+    "Status",
+    "Surface",
     "TakebackError",
+    "Undone",
     "Verdict",
+    "Why",
     "__version__",
     "candidate_schema",
     "diff",
+    "evolve",
     "gate",
     "init_workspace",
     "objection",
@@ -43,3 +80,62 @@ __all__ = [
     "round_trip",
     "verify",
 ]
+
+_HOMES = {
+    "takeback.errors": ("InputError", "TakebackError"),
+    "takeback.evolve": ("evolve",),
+    "takeback.harness": (
+        "Adopted",
+        "Applied",
+        "Harness",
+        "Recovered",
+        "Refused",
+        "Stale",
+        "Status",
+        "Undone",
+        "Why",
+        "open_memory",
+    ),
+    "takeback.harness.founding": ("init_workspace",),
+    "takeback.harness.workspace": ("open_workspace",),
+    "takeback.journal": ("Record",),
+    "takeback.language": ("Candidate", "candidate_schema", "gate", "read_candidate"),
+    "takeback.state": ("Kind", "Level", "State", "Surface", "diff", "register"),
+    "takeback.synthesize.oracle": ("oracle",),
+    "takeback.undo": ("Blocked", "Gone", "Plan"),
+    "takeback.verify": (
+        "Admitted",
+        "Counterexample",
+        "Grade",
+        "Verdict",
+        "objection",
+        "prove",
+        "round_trip",
+        "verify",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+class _Package(ModuleType):
+    """Keeps `takeback.verify` and `takeback.evolve` the functions, also once modules of those names are loaded."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and name in _HOME_OF):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(home), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -83,6 +83,10 @@ class UnknownSurfaceError(InputError):
     """A name that is no registered surface."""
 
 
+class OutputError(TakebackError):
+    """What a command has to say cannot be written: a full device, a stream that is closed."""
+
+
 # journal, harness -------------------------------------------------------------------------------
 
 

@@ -31,6 +31,7 @@ ORDER = (
     "journal",
     "undo",
     "harness",
+    "present",
     "evolve",
     "lab",
     "bench",

@@ -13,10 +13,11 @@ import tomllib
 import psycopg
 import pytest
 from tests.support.changes import candidate, config, middleware, tool
+from tests.support.running import op
+from tests.support.terminal import COLOUR, in_process
 from typer.testing import CliRunner
 
 from takeback.cli import app, main
-from takeback.cli.output import out
 from takeback.errors import InputError
 
 
@@ -110,19 +111,21 @@ def test_what_is_not_admitted_is_no_and_force_is_written_down(workspace, change)
     assert "refuted, FORCED" in text
 
 
-@pytest.mark.parametrize("columns", [80, 60, 20])
-def test_a_narrow_log_cuts_only_what_was_done(workspace, change, monkeypatch, columns):
+@pytest.mark.parametrize("columns", ["100", "80", "20"])
+def test_a_narrow_terminal_cuts_only_what_was_done(workspace, change, monkeypatch, columns):
     bad = change(config("a", 1), witness=[], recovery=[])
     note = "a note [bold] that goes on and on\nand never fits into one line of eighty columns"
     entry = run_json("apply", bad, "--force", "-m", note, "-C", workspace)[1]["entry"]
-    monkeypatch.setattr(out, "width", columns)
-    heading, line, beginning = run("log", "-C", workspace)[1].splitlines()
+    monkeypatch.setenv("COLUMNS", columns)
+    heading, line, beginning = in_process("log", "-C", workspace, terminal=True)[0].splitlines()
+    heading, line, beginning = (COLOUR.sub("", text) for text in (heading, line, beginning))
     assert heading.split() == ["entry", "#", "when", "kind", "evidence", "status", "what"]
     cells = re.split(r"  +", line)
     assert (cells[0], cells[1], cells[3:6]) == (entry[:10], "2", ["apply", "refuted, FORCED", "live"])
     assert (cells[6][-1], cells[6][:6]) == ("…", "a note")
-    assert len(line) <= max(columns, 80)
-    assert beginning.endswith("done")
+    assert len(line) <= max(int(columns), 80)
+    assert beginning.endswith("the beginning") or columns == "20"
+    assert " ".join(note.split()) in run("log", "-C", workspace)[1]
 
 
 def test_ties_are_told_and_can_be_refused(workspace, change):
@@ -130,7 +133,7 @@ def test_ties_are_told_and_can_be_refused(workspace, change):
     code, told = run_json("apply", change(config("a.b", 1)), "--no-ties", "-C", workspace)
     assert (code, told["why"]) == (1, "tied")
     code, text = run("apply", change(config("a.b", 1)), "-C", workspace)
-    assert (code, f"{one[:10]} can now be taken back only together" in text) == (0, True)
+    assert (code, f"{one[:10]} (#3) can now be taken back only together" in text) == (0, True)
 
 
 def test_drift_is_shown_refused_and_adopted(workspace, change):
@@ -142,7 +145,7 @@ def test_drift_is_shown_refused_and_adopted(workspace, change):
     assert run("diff", "-C", workspace)[0] == 0
     assert run_json("adopt", "-C", workspace, "-m", "by hand")[1]["changes"][0]["after"] == 6
     assert run("status", "-C", workspace)[0] == 0
-    assert run("diff", "-C", workspace)[0] == 1
+    assert run("diff", "-C", workspace) == (0, "")
     assert "nothing to adopt" in run("adopt", "-C", workspace)[1]
 
 
@@ -191,6 +194,11 @@ def test_recover_finishes_what_a_killed_process_left(workspace, change):
         (("undo", "#1"), "beginning of the journal"),
         (("redo",), "no undo in force"),
         (("show", "#99"), "#99"),
+        (("show", "#99999999999999999999999"), "expected the number of an entry"),
+        (("log", "--grade", "good"), "one of proved"),
+        (("log", "--surface", "moods"), "one of config"),
+        (("log", "--since", "yesterday"), "90m, 2h, 3d"),
+        (("log", "--format", "{nonsense}"), "{addresses}"),
         (("apply", "nowhere.json"), "nowhere.json"),
     ],
 )
@@ -300,3 +308,87 @@ def test_a_moved_element_is_shown_as_moved(workspace, change):
     path.write_text("".join(f'[[middleware]]\nid = "{r["id"]}"\nhandler = "{r["handler"]}"\n' for r in records[::-1]))
     moved = [change for change in run_json("status", "-C", workspace)[1]["drift"] if change.get("moved")]
     assert len(moved) == 1
+
+
+LINES = "".join(f"line {number}\n" for number in range(1, 41))
+
+
+def test_a_change_inside_a_text_is_shown_by_its_lines_wherever_a_person_reads_it(workspace, change):
+    applied(workspace, change(op("set_prompt", "p", value=LINES)))
+    entry = applied(workspace, change(op("set_prompt", "p", value=LINES.replace("line 33\n", "changed\n"))))
+    hunk = ["@@ -30,7 +30,7 @@", " line 30", " line 31", " line 32", "-line 33", "+changed", " line 34"]
+    for line in (("diff", entry), ("show", entry), ("log", "-p", "-n", "1"), ("diff", "#3", entry)):
+        shown = run(*line, "-C", workspace)[1].splitlines()
+        at = shown.index(hunk[0])
+        assert shown[at : at + 7] == hunk
+    plan = run("undo", entry, "--plan", "-C", workspace)[1].splitlines()
+    assert "-changed" in plan
+    assert "+line 33" in plan
+    (workspace / "prompts/p.md").write_text(LINES.replace("line 20\n", "by hand\n"))
+    for line in ("status", "diff", "adopt"):
+        assert "+by hand" in run(line, "-C", workspace)[1].splitlines()
+
+
+def test_stat_counts_lines_and_two_entries_can_be_compared_either_way(workspace, change):
+    one = applied(workspace, change(op("set_prompt", "p", value="a\nb\nc\n"), config("x.y", 1)))
+    two = applied(workspace, change(op("set_prompt", "p", value="a\nB\nc\nd\n")))
+    applied(workspace, change(config("x", 2)))
+    text = run("diff", one, "HEAD", "--stat", "-C", workspace)[1].splitlines()
+    assert [line.split("|")[0].strip() for line in text[:-1]] == ['config["x"]', 'prompts["p"]']
+    assert text[-1] == " 2 addresses changed, 3 lines added, 2 removed"
+    forth = run_json("diff", one, two, "-C", workspace)[1]
+    back = run_json("diff", two, one, "-C", workspace)[1]
+    assert forth["stat"] == [{"address": 'prompts["p"]', "added": 2, "removed": 1}]
+    assert (forth["changes"][0]["before"], forth["changes"][0]["after"]) == ("a\nb\nc\n", "a\nB\nc\nd\n")
+    assert (back["changes"][0]["before"], back["changes"][0]["after"]) == ("a\nB\nc\nd\n", "a\nb\nc\n")
+    assert run_json("diff", one, one, "-C", workspace)[1]["changes"] == []
+    run("undo", one, "-C", workspace)
+    told = run_json("diff", "#1", "HEAD", "-C", workspace)[1]
+    assert [(c["address"], c["after"]) for c in told["changes"]] == [
+        ('config["x"]', 2),
+        ('prompts["p"]', "a\nB\nc\nd\n"),
+    ]
+
+
+def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspace, change):
+    one = applied(workspace, change(config("x", 1)), "-m", "a longer timeout")
+    applied(workspace, change(op("set_prompt", "p", value="text")), "--by", "planner")
+    run("undo", one, "-C", workspace)
+    run("redo", "-C", workspace)
+    lines = run("log", "-C", workspace)[1].splitlines()
+    assert lines[1].endswith("brought back #3 (a longer timeout)")
+    assert lines[2].endswith("took back #3 (a longer timeout)")
+    assert lines[3].endswith('prompts["p"] (by planner)')
+    assert lines[4].endswith('a longer timeout: config["x"]')
+
+    def kinds(*options):
+        return [entry["kind"] for entry in run_json("log", "-C", workspace, *options)[1]["entries"]]
+
+    assert kinds("--surface", "prompts") == ["apply"]
+    assert kinds("LONGER") == ["redo", "undo", "apply"]
+    assert kinds("--grade", "proved") == ["apply", "apply"]
+    assert kinds("--grade", "forced") == kinds("--by", "nobody") == []
+    assert kinds("--by", "planner") == ["apply"]
+    assert kinds("--since", "1h") == kinds()
+    assert kinds("--since", "2999-01-01") == []
+    assert kinds("-n", "2") == ["redo", "undo"]
+    shown = run("log", "--format", "{number} {kind}: {what}", "-n", "1", "-C", workspace)[1]
+    assert shown == "9 redo: brought back #3 (a longer timeout)\n"
+    patched = run_json("log", "-p", "-n", "3", "-C", workspace)[1]["entries"]
+    assert patched[2]["changes"][0]["after"] == "text"
+
+
+def test_a_terminal_shows_the_last_entries_and_says_there_are_more(workspace, change):
+    for number in range(31):
+        applied(workspace, change(config("x", number)))
+    shown, told = in_process("log", "--no-pager", "-C", workspace, terminal=True)
+    assert len(shown.splitlines()) == 1 + 30
+    assert "takeback log -n 0" in told
+    assert len(in_process("log", "-n", "0", "--no-pager", "-C", workspace, terminal=True)[0].splitlines()) == 1 + 32
+    assert len(run("log", "-C", workspace)[1].splitlines()) == 1 + 32
+
+
+def test_few_kills_say_why_the_answer_is_no():
+    result = CliRunner().invoke(app, ["torture", "--kills", "1"])
+    assert result.exit_code == 1
+    assert "not enough kills" in result.stderr

@@ -90,8 +90,7 @@ def _schema(path: Path, rng: random.Random) -> str:
             "UPDATE about SET value = 'nonsense'",
             "INSERT INTO schema_version VALUES (77, 'x')",
             f"ALTER TABLE {table} RENAME TO gone",
-            "DROP TABLE schema_version; CREATE TABLE schema_version (version TEXT); "
-            + "INSERT INTO schema_version VALUES ('three')",
+            "DROP TABLE schema_version; CREATE TABLE schema_version AS SELECT 'three' AS version",
             "DROP TABLE about; CREATE TABLE about (name TEXT, value BLOB); INSERT INTO about VALUES ('sealed', 1)",
         )
     )

@@ -12,10 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer.main
-
 import takeback
-from takeback.cli import app
+from takeback.cli.commands import COMMANDS, load
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
 HEAD = """# Reference
@@ -26,12 +24,23 @@ Made by `make docs` from the program itself; edit the commands' help or the docs
 
 Every command takes `--json` (one JSON object on stdout, talk on stderr) and `--help`. Exit codes: 0 for yes or done,
 1 for no (rejected, blocked, falls short), 2 for bad input or a fault, with a message that names the file, the place
-in it, what was found and what was expected.
+in it, what was found and what was expected; 130 if it was interrupted. Once a change is made the answer is 0,
+whatever becomes of the output.
+
+Nothing that is printed reaches the terminal raw: control and invisible characters are shown as escapes. Output longer
+than the terminal goes through `TAKEBACK_PAGER`, `PAGER` or `less`; into a pipe nothing is cut. `NO_COLOR` is heard.
 """
 EXITS = {
     "takeback verify": "0 admitted, 1 not admitted, 2 the candidate or an option cannot be read.",
     "takeback prove": "0 proved, 1 refuted or rejected, 2 the candidate cannot be read.",
     "takeback oracle": "0 a recovery was built, 1 the language has none, 2 the candidate cannot be read.",
+}
+SHOWN = "0 shown, also if there is nothing to show, 2 bad input or a fault."
+EXITS |= {f"takeback {name}": SHOWN for name in ("diff", "log", "show", "schema", "states", "tasks", "tasks show")}
+EXITS |= {
+    "takeback status": "0 nothing needs attention, 1 something does, 2 bad input or a fault.",
+    "takeback doctor": "0 everything is good, 1 something is bad, 2 bad input or a fault.",
+    "takeback undo": "0 done or planned, 1 blocked, stale or refused, 2 bad input or a fault.",
 }
 DONE = "0 yes or done, 1 no, 2 bad input or a fault."
 API_HEAD = """## Python
@@ -45,15 +54,16 @@ What `from takeback import ...` gives; everything else may change without notice
 
 def commands() -> dict[str, Any]:
     """Every command by its full name."""
-    return dict(sorted(_below(typer.main.get_command(app), "takeback")))
+    found = {name: load(listed.module)[name] for name, listed in COMMANDS.items()}
+    return dict(sorted(_below(found, "takeback")))
 
 
-def _below(group: Any, above: str) -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
+def _below(commands: dict[str, Any], above: str) -> Iterator[tuple[str, Any]]:
+    for name, command in commands.items():
         if hasattr(command, "commands"):
             if command.invoke_without_command:
                 yield f"{above} {name}", command
-            yield from _below(command, f"{above} {name}")
+            yield from _below(command.commands, f"{above} {name}")
         else:
             yield f"{above} {name}", command
 
@@ -73,17 +83,27 @@ def _section(title: str, command: Any) -> str:
         for parameter in command.params
         if parameter.param_type_name == "option" and "--json" not in parameter.opts
     ]
-    shown = " ".join([title, *(argument.name.upper() for argument in arguments)])
+    shown = " ".join([title, *map(_placeholder, arguments)])
     lines = [f"### `{shown}`", "", " ".join(purpose.split()), ""]
-    rows = [(f"`{argument.name.upper()}`", "", getattr(argument, "help", "")) for argument in arguments]
-    rows += [(f"`{max(option.opts, key=len)}`", _default(option), option.help or "") for option in options]
+    rows = [(f"`{argument.metavar or argument.name}`", "", getattr(argument, "help", "")) for argument in arguments]
+    rows += [(_spelled(option), _default(option), option.help or "") for option in options]
     if rows:
         lines += ["| option | default | meaning |", "|---|---|---|"]
         lines += [f"| {name} | {default} | {' '.join((told or '').split())} |" for name, default, told in rows]
         lines.append("")
-    found = re.search(r"takeback [^`\n]*", example)
-    lines += [f"Example: `{found[0].strip()}`" if found else "", "", f"Exit codes: {EXITS.get(title, DONE)}", ""]
+    examples = [f"`{' '.join(one.split())}`" for one in re.findall(r"`(takeback [^`]*)`", example)]
+    lines += [f"Example: {', '.join(examples)}", "", f"Exit codes: {EXITS.get(title, DONE)}", ""]
     return "\n".join(lines)
+
+
+def _placeholder(argument: Any) -> str:
+    name = argument.metavar or argument.name
+    name = f"{name}..." if argument.nargs == -1 else name
+    return name if argument.required else f"[{name}]"
+
+
+def _spelled(option: Any) -> str:
+    return ", ".join(f"`{name}`" for name in sorted((*option.opts, *option.secondary_opts), key=len, reverse=True))
 
 
 def _default(option: Any) -> str:

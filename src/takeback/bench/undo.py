@@ -76,7 +76,7 @@ class ScopedStore:
             else:
                 changes.append(SlotChange((name, key), part.get(key, ABSENT), content))
                 parts[name] = part.drop(key) if content is ABSENT else part.put(key, content)
-        return Plan((entry,), (), tuple(changes), State.of(parts))
+        return Plan((entry,), (), tuple(changes), State.of(parts), state)
 
     def restore(self, entry: int, state: State) -> State:
         """Put the values back, and say nothing of what that changes."""

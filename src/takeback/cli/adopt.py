@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.opening import SHORT, DirOption, JournalOption, opened, show_changes
+from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, out
-from takeback.harness.log import change_json
+from takeback.cli.workspaces import ByOption, DirOption, JournalOption, NoteOption, StatFlag, opened
 
 
 def register(app: typer.Typer) -> None:
@@ -19,20 +19,20 @@ def register(app: typer.Typer) -> None:
 def adopt(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
-    note: str = typer.Option("", "--note", "-m", help="A line for the log."),
+    note: str = NoteOption,
+    by: str = ByOption,
+    stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Take what was changed behind Takeback's back into the journal; it can be undone like any other entry.
+    """Record changes made behind Takeback's back as an entry. It can be undone like any other.
 
     Example: `takeback adopt --dir agent -m "tuned by hand"`
     """
     with opened(directory, journal) as harness:
-        adopted = harness.adopt(note)
-    changes = () if adopted is None else adopted.changes
+        adopted = harness.adopt(note, by=by)
+        if adopted is not None:
+            conclude(adopted, harness, as_json=as_json, stat=stat)
     if as_json:
-        emit({"entry": None if adopted is None else adopted.entry.id, "changes": [change_json(c) for c in changes]})
-    elif adopted is None:
-        out.print("nothing to adopt: everything is as the journal says")
+        emit({"result": "nothing", "entry": None, "changes": []})
     else:
-        out.print(f"adopted: entry {adopted.entry.id[:SHORT]}")
-        show_changes(changes)
+        out.print("nothing to adopt: everything is as the journal says")

@@ -1,16 +1,178 @@
-"""Finding commands: every module of a package that has a `register` is one, and is added to its group."""
+"""Which commands there are: a table of names, modules and one-line summaries, and the groups that read it.
+
+A command's module is imported when the command is run, not when the program starts; a test holds every summary equal
+to the first sentence of the command's own help. A module has a `register` that adds its commands to a typer group.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any, Final, NamedTuple
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+
+
+class Listed(NamedTuple):
+    """A command: the module that has it, and what it does."""
+
+    module: str
+    summary: str
+
+
+SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
+    "Every day": {
+        "init": Listed("init", "Make a directory a workspace."),
+        "apply": Listed("apply", "Make a change, if it can be taken back."),
+        "status": Listed("status", "Show how a workspace stands."),
+        "log": Listed("log", "List entries, newest first."),
+        "show": Listed("show", "Show one entry: what it changed, its candidate and its evidence."),
+        "diff": Listed("diff", "Show what changed."),
+        "undo": Listed("undo", "Take entries back, whatever came after them."),
+        "redo": Listed("undo", "Bring back entries that were taken back."),
+        "restore": Listed("undo", "Go back, or forward again, to how things were after an entry or at a time."),
+        "adopt": Listed("adopt", "Record changes made behind Takeback's back as an entry."),
+    },
+    "When something is wrong": {
+        "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
+        "recover": Listed("recover", "Finish the change that a killed process left under way."),
+        "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, for good."),
+    },
+    "Candidates": {
+        "verify": Listed("verify", "Decide whether a candidate may be admitted."),
+        "prove": Listed("prove", "Prove that a recovery works on every state, or refute it with the smallest one."),
+        "oracle": Listed("oracle", "Write a recovery for a candidate's mutation."),
+        "repair": Listed("repair", "Repair a candidate's recovery, turn by turn."),
+        "schema": Listed("schema", "Print the JSON Schema of a candidate."),
+        "states": Listed("states", "Show the counterfactual states that a candidate is tried on."),
+    },
+    "Agents and models": {
+        "evolve": Listed("evolve", "Let an agent change its harness, if the change can be taken back."),
+        "propose": Listed("propose", "Ask a model to carry out a task, and mend what cannot be taken back."),
+        "model": Listed("model", "Get a real model onto this machine, and serve it."),
+    },
+    "Trying it out": {
+        "demo": Listed("demo", "Show the whole story on a small agent."),
+        "tasks": Listed("tasks", "List and count the tasks of the lab."),
+        "torture": Listed("torture", "Kill processes that change a workspace, and check what is left."),
+        "lab": Listed("lab", "Experiments, statistics, locks and reports of the lab."),
+        "bench": Listed("bench", "Benchmarks, as ratios against a plain implementation or a peer."),
+    },
+}
+COMMANDS: Final = {name: listed for section in SECTIONS.values() for name, listed in section.items()}
+
+
+class _Helpful:
+    """Help that ends with examples, on lines that can be copied."""
+
+    help: str | None
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write the description without its example."""
+        del ctx
+        told, _, _ = (self.help or "").partition("Example:")
+        for paragraph in told.replace("`", "").strip().split("\n\n"):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(" ".join(paragraph.split()))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What to write, without typer's braces around what is required."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]  # type: ignore[misc]
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples."""
+        del ctx
+        _, _, example = (self.help or "").partition("Example:")
+        lines = example.split("`")[1::2]
+        if lines:
+            with formatter.section("Example" if len(lines) == 1 else "Examples"):
+                for line in lines:
+                    formatter.write(f"{'':>{formatter.current_indent}}{' '.join(line.split())}\n")
+
+
+class Command(_Helpful, TyperCommand):
+    """One command."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options, each with one sentence."""
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            if parameter.param_type_name == "argument":
+                rows["Arguments"].append((parameter.metavar or parameter.name, getattr(parameter, "help", "") or ""))
+            else:
+                rows["Options"].append(record)
+        for title, found in rows.items():
+            if found:
+                with formatter.section(title):
+                    formatter.write_dl(found)
+
+
+class Group(_Helpful, TyperGroup):
+    """Commands below a name."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each command with its first sentence, whole."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, first_sentence(found.help)) for name, found in self.commands.items()])
+
+
+class Commands(TyperGroup):
+    """The commands of the table, each imported when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names, in the order of the table."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command with a name, or None."""
+        del ctx
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            self.commands.update(load(COMMANDS[cmd_name].module))
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the table, section by section; nothing is imported for that."""
+        del ctx
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, listed.summary) for name, listed in section.items()])
+
+
+def first_sentence(text: str | None) -> str:
+    """What a command's help begins with."""
+    told = " ".join((text or "").split("\n\n")[0].split()).replace("`", "")
+    sentence, stop, _ = told.partition(". ")
+    return f"{sentence}." if stop else told
+
+
+def load(module: str) -> dict[str, Any]:
+    """The commands of one module, by name."""
+    found = typer.Typer(rich_markup_mode=None)
+    import_module(f"takeback.cli.{module}").register(found)
+    _dress(found)
+    return dict(typer.main.get_group(found).commands)
+
+
+def _dress(group: typer.Typer) -> None:
+    """Give every command of a group the same help."""
+    for command in group.registered_commands:
+        command.cls = Command
+    for inner in group.registered_groups:
+        inner.cls = Group
+        if inner.typer_instance is not None:
+            _dress(inner.typer_instance)
 
 
 def register_all(package: str, path: Iterable[str], group: typer.Typer) -> None:
-    """Add the commands of a package to `group`, in the order of their modules' names."""
+    """Add the commands of every module of a package to `group`, in the order of the modules' names."""
     for info in sorted(iter_modules(path), key=lambda info: info.name):
         register = getattr(import_module(f"{package}.{info.name}"), "register", None)
         if register is not None:

@@ -12,15 +12,19 @@ from typing import Any
 
 import typer
 
-from takeback.cli.opening import SHORT, opened, show_changes, show_log, show_outcome
+from takeback.cli.changes import show_changes
+from takeback.cli.entries import names_in, show_heading, show_line
+from takeback.cli.outcomes import show_outcome
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.showing import show_verdict
+from takeback.cli.verdicts import show_verdict
+from takeback.cli.workspaces import SHORT, opened
 from takeback.harness import Applied, Harness, Refused, Undone
 from takeback.harness.founding import init_workspace
-from takeback.harness.log import changes_of, log
+from takeback.harness.log import changes_of, log, state_before
 from takeback.harness.workspace import open_workspace
 from takeback.journal.failpoint import armed
 from takeback.language import read_candidate, read_program
+from takeback.present.entries import summary
 from takeback.state import Stage, State
 from takeback.synthesize import invert
 
@@ -89,7 +93,10 @@ def demo(
     as_json: bool = JsonFlag,
     die_at: str | None = typer.Option(None, "--die-at", hidden=True),
 ) -> None:
-    """Show the story: refuted, repaired, admitted, four more changes, one taken back, a kill, the recovery.
+    """Show the whole story on a small agent.
+
+    A change is refuted, repaired and admitted; four more follow; one of them is taken back; a process is killed in
+    the middle of a change, and the next one finishes it.
 
     Example: `takeback demo`
     """
@@ -98,7 +105,7 @@ def demo(
     with tempfile.TemporaryDirectory(prefix="takeback-demo-") as scratch:
         root = directory or Path(scratch) / "agent"
         if as_json:
-            with out.capture():
+            with out.muted():
                 told = _story(root)
             emit(told)
         else:
@@ -129,10 +136,12 @@ def _story(root: Path) -> dict[str, Any]:
     with opened(root, None) as harness:
         finished = harness.recovered.entry
         if finished is not None:
-            show_changes(changes_of(harness, finished))
+            show_changes(changes_of(harness, finished), lambda: state_before(harness, finished))
         status = harness.status()
         _step(8, "The log says what was done, on what evidence, and what became of it.")
-        show_log(log(harness))
+        show_heading()
+        for entry in log(harness):
+            show_line(entry, summary(entry, names_in(harness)))
     return {
         "good": isinstance(refused, Refused)
         and isinstance(undone, Undone)
@@ -183,7 +192,8 @@ def _die_in_the_middle(root: Path, boundary: str) -> None:
 
 
 def _step(number: int, text: str) -> None:
-    out.print(f"\n[bold]{number}.[/] {text}")
+    out.print()
+    out.print((f"{number}. ", "bold"), text)
 
 
 def _names(root: Path) -> list[str]:

@@ -7,6 +7,7 @@ it is read and shown nowhere.
 
 from __future__ import annotations
 
+import time
 import tomllib
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from takeback.cli.output import err
 from takeback.errors import InputError
 from takeback.synthesize.models import (
     ChatModel,
@@ -28,6 +30,7 @@ from takeback.synthesize.models import (
     Secret,
     weights,
 )
+from takeback.synthesize.models.openai import without_credentials
 from takeback.synthesize.spec import Spec
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
@@ -134,11 +137,19 @@ def open_model(
     if spec.kind == "replay":
         return ReplayModel(Path(spec.argument) if spec.argument else shipped)
     if spec.kind == "openai":
-        return OpenAIModel(endpoint_for(spec.argument, read_settings(environment, home)))
+        endpoint = endpoint_for(spec.argument, read_settings(environment, home))
+        shown = f"{endpoint.model} at {without_credentials(endpoint.base_url)}"
+        err.print(f"asking {shown}")
+        return OpenAIModel(endpoint, sleep=lambda seconds: _wait(shown, seconds))
     if spec.kind == "local":
         path = Path(spec.argument) if spec.argument else weights.require(weights.QWEN, cache)
         return LocalModel(LocalSettings(path, threads=threads))
     raise InputError("--synthesizer", found=str(spec), expected="a model: openai:<model>, local or replay")
+
+
+def _wait(shown: str, seconds: float) -> None:
+    err.print(f"no answer yet from {shown}; trying again in {seconds:g} s")
+    time.sleep(seconds)
 
 
 def recorded(model: ChatModel, directory: Path | None) -> AbstractContextManager[ChatModel]:

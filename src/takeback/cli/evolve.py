@@ -6,12 +6,11 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.opening import SHORT, JournalOption, opened, show_changes, show_refused
-from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.outcomes import show_outcome
+from takeback.cli.output import JsonFlag, emit, finish, out, settle
 from takeback.cli.repair import show_repair
 from takeback.cli.sampling import SamplingOption, read_sampling
-from takeback.cli.showing import show_verdict
-from takeback.cli.synthesizing import (
+from takeback.cli.synthesizers import (
     BudgetOption,
     FeedbackOption,
     Opened,
@@ -20,14 +19,13 @@ from takeback.cli.synthesizing import (
     ThreadsOption,
     read_mode,
 )
-from takeback.cli.synthesizing import opened as opened_synthesizer
+from takeback.cli.synthesizers import opened as opened_synthesizer
+from takeback.cli.verdicts import show_verdict
+from takeback.cli.workspaces import JournalOption, NoteOption, opened
 from takeback.errors import InputError
 from takeback.evolve import Evolution, Propose
 from takeback.evolve import evolve as run
-from takeback.harness import Applied, Harness, Refused
-from takeback.harness.log import changes_of
-from takeback.lab.experiments.natural import proposal_request
-from takeback.lab.tasks import Task, get
+from takeback.harness import Harness
 from takeback.language import load_json
 from takeback.synthesize.attempt import Attempt, attempt_from, read_proposal
 from takeback.synthesize.loop import Settings
@@ -49,10 +47,12 @@ def evolve(
     record: Path | None = RecordOption,
     threads: int = ThreadsOption,
     journal: str | None = JournalOption,
-    note: str = typer.Option("", "--note", "-m", help="A line for the log."),
+    note: str = NoteOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Propose, verify, diagnose, repair, admit, record, apply: one change, made only if it can be taken back.
+    """Let an agent change its harness, if the change can be taken back.
+
+    One change, in one go: propose, verify, diagnose, repair, admit, record, apply.
 
     Example: `takeback evolve agent --task change.json --synthesizer oracle`
     """
@@ -60,6 +60,8 @@ def evolve(
     with opened_synthesizer(synthesizer, record, threads) as found, opened(directory, journal) as harness:
         propose, title = proposer(task, found, settings.sampling)
         done = run(harness, propose, found.method, settings=settings, note=note or title)
+        if done.applied:
+            settle(0)
         if as_json:
             emit(done.to_json())
         else:
@@ -77,27 +79,27 @@ def proposer(task: str, found: Opened, sampling: Sampling = PAPER) -> tuple[Prop
             raise InputError(task, found=raw, expected="a candidate, or a mapping with a mutation")
         attempt = attempt_from(raw)
         return lambda _: attempt, path.name
+    from takeback.lab.experiments.natural import proposal_request  # noqa: PLC0415 - only for a task of the lab
+    from takeback.lab.tasks import get  # noqa: PLC0415 - likewise
+
     named = get(task)
-    return lambda _: _proposed(named, found, sampling), named.instruction
 
+    def propose(_: object) -> Attempt:
+        if found.model is None:
+            return attempt_from({"mutation": list(named.reference)})
+        return read_proposal(found.model.complete(proposal_request(named, found.model.name, sampling=sampling)))
 
-def _proposed(task: Task, found: Opened, sampling: Sampling) -> Attempt:
-    if found.model is None:
-        return attempt_from({"mutation": list(task.reference)})
-    return read_proposal(found.model.complete(proposal_request(task, found.model.name, sampling=sampling)))
+    return propose, named.instruction
 
 
 def _show(done: Evolution, name: str, harness: Harness) -> None:
     if done.proposal.rejected is not None:
-        out.print(f"proposed: {done.proposal.rejected.shortfall}: {done.proposal.rejected.detail}", markup=False)
+        out.print(f"proposed: {done.proposal.rejected.shortfall}: {done.proposal.rejected.detail}")
     if done.verdict is not None:
         show_verdict(done.verdict, f"{name} (as proposed)")
     if done.repair is not None:
         show_repair(done.repair, name)
-    if isinstance(done.result, Applied):
-        out.print(f"applied: entry {done.result.entry.id[:SHORT]} ({done.result.verdict.grade.value})")
-        show_changes(changes_of(harness, done.result.entry))
-    elif isinstance(done.result, Refused):
-        show_refused(done.result)
+    if done.result is not None:
+        show_outcome(done.result, harness, name=name)
     else:
         out.print("nothing was changed")

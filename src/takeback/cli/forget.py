@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from takeback.cli.opening import SHORT, DirOption, EntriesArgument, JournalOption, opened
 from takeback.cli.output import JsonFlag, emit, err, finish, out
+from takeback.cli.workspaces import SHORT, DirOption, EntriesArgument, JournalOption, opened
 from takeback.errors import InputError
 from takeback.harness.forgetting import Forgetting
 from takeback.harness.requests import named_entry
@@ -99,19 +99,17 @@ def _show(done: Forgetting, ids: list[str]) -> None:
     for place in done.places:
         where = f"entry #{place.number}" if place.number is not None else f"record {place.seq}"
         fate = "stays" if place.ref is None else "goes"
-        out.print(f"  {fate}: {place.what} of {where} ({place.kind})", markup=False)
+        out.print(f"  {fate}: {place.what} of {where} ({place.kind})")
     what = f"what {', '.join(name[:SHORT] for name in ids)} captured" if ids else "every place it stands"
     if done.record is not None:
-        out.print(f"forgotten permanently: {what} ({done.contents} contents)", markup=False)
+        out.print(f"forgotten permanently: {what} ({done.contents} contents)")
     elif done.contents:
-        out.print(
-            f"would forget {what} ({done.contents} contents); --yes does it, and it cannot be undone", markup=False
-        )
+        out.print(f"would forget {what} ({done.contents} contents); --yes does it, and it cannot be undone")
     else:
         out.print("nothing to forget")
     for slot in done.kept:
-        out.print(f"  kept: {slot_title(slot)}, of which there is no other copy", markup=False)
+        out.print(f"  kept: {slot_title(slot)}, of which there is no other copy")
     for slot in done.live:
-        out.print(f"  still in place: {slot_title(slot)}; the journal keeps no copy of it", markup=False)
+        out.print(f"  still in place: {slot_title(slot)}; the journal keeps no copy of it")
     if done.lingering:
-        err.print(done.lingering, markup=False)
+        err.print(done.lingering)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.opening import JournalOption, key_file, opened
-from takeback.cli.output import JsonFlag, emit, out
-from takeback.cli.reading import read_state
+from takeback.cli.inputs import read_state
+from takeback.cli.output import JsonFlag, emit, out, settle
+from takeback.cli.workspaces import JournalOption, key_file, opened
 from takeback.harness.founding import init_workspace
 
 
@@ -20,18 +20,20 @@ def register(app: typer.Typer) -> None:
 def init(
     context: typer.Context,
     directory: Path = typer.Argument(..., metavar="DIR", help="The directory; made if it is not there."),
-    state: Path | None = typer.Option(None, "--state", metavar="FILE", help="A state as JSON to begin with."),
+    state: Path | None = typer.Option(None, "--state", metavar="FILE", help="Begin with this state, as JSON."),
     journal: str | None = JournalOption,
     seal: bool = typer.Option(
         False, "--seal", help="Encrypt captured contents, each under a key of its own, as always on PostgreSQL."
     ),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Make a directory a workspace: files for each surface, a manifest, and a journal begun.
+    """Make a directory a workspace. It gets a file or folder for each surface, a manifest, and a journal.
 
     Files that are there already are taken as they are. The manifest names the journal, but never a password: give a
     URL that has one in TAKEBACK_JOURNAL. A sealed journal's keys are in .takeback/journal.keys, or where
-    TAKEBACK_KEYS says. Example: `takeback init agent`
+    TAKEBACK_KEYS says.
+
+    Example: `takeback init agent`
     """
     start = None if state is None else read_state(state)
     source = context.get_parameter_source("journal")
@@ -39,7 +41,8 @@ def init(
     root = init_workspace(directory, journal=journal, start=start, secret=secret, seal=seal, keys=key_file())
     with opened(root, journal) as harness:
         payload = {"workspace": str(root), "head": harness.ledger.head, "entries": harness.state.size()}
+    settle(0)
     if as_json:
         emit(payload)
     else:
-        out.print(f"{root} is a workspace with {payload['entries']} things in it", markup=False)
+        out.print(f"{root} is a workspace with {payload['entries']} things in it")

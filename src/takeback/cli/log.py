@@ -1,101 +1,122 @@
-"""`takeback log`, `show ENTRY` and `diff [ENTRY]`: what was done, on what evidence, and what became of it."""
+"""`takeback log`: what was done, on what evidence, and what became of it, one line per entry."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Final
 
 import typer
 
-from takeback.cli.opening import DirOption, EntryArgument, JournalOption, opened, show_changes, show_log
-from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.harness.codec import candidate_of, evidence_of
-from takeback.harness.log import change_json, changes_of, log, view
-from takeback.harness.requests import named_entry
-from takeback.undo import SlotChange, Write
+from takeback.cli.changes import changes_json, show_changes
+from takeback.cli.entries import (
+    Filter,
+    checked_format,
+    formatted,
+    names_in,
+    read_since,
+    show_heading,
+    show_line,
+)
+from takeback.cli.output import JsonFlag, emit, err, out
+from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, opened
+from takeback.errors import InputError
+from takeback.harness import Harness
+from takeback.harness.log import EntryView, Rewind, changes_of, log
+from takeback.present.entries import Named, summary
+from takeback.state import SURFACES
+from takeback.verify import Grade
+
+ON_A_TERMINAL: Final = 30
+"""Entries shown on a terminal where no number is given; elsewhere, all."""
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command("log")(show_entries)
-    app.command("show")(show_entry)
-    app.command("diff")(show_diff)
 
 
 def show_entries(
+    text: str = typer.Argument("", metavar="TEXT", help="Only entries that have this in their line or id."),
+    number: int | None = typer.Option(
+        None, "--number", "-n", min=0, metavar="N", help="Only the last so many; 0 for all. 30 on a terminal."
+    ),
+    patch: bool = typer.Option(False, "--patch", "-p", help="Show what each entry changed."),
+    stat: bool = typer.Option(False, "--stat", help="Show how many lines came and went at each address."),
+    surface: str = typer.Option("", "--surface", metavar="NAME", help="Only entries that changed this surface."),
+    by: str = typer.Option("", "--by", metavar="WHO", help="Only entries that this person or agent made."),
+    grade: str = typer.Option("", "--grade", metavar="GRADE", help="Only entries with this evidence, or forced."),
+    since: str = typer.Option("", "--since", metavar="TIME", help="Only entries from this time on, or from 2h ago."),
+    template: str = typer.Option(
+        "", "--format", metavar="TEMPLATE", help="A line of one's own, such as '{short} {status} {what}'."
+    ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
-    number: int = typer.Option(0, "--number", "-n", min=0, help="Only the last so many entries.", show_default="all"),
+    no_pager: bool = NoPagerFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """List entries, newest first, with their evidence grades.
+    """List entries, newest first. An undo says what it took back.
 
-    Example: `takeback log --dir agent -n 10`
+    Fields of a format: id, short, number, at, kind, status, grade, forced, by, note, addresses, what.
+
+    Example: `takeback log --dir agent -n 10`, `takeback log --surface prompts --since 2h -p`
     """
+    wanted = Filter(
+        text,
+        _known_surface(surface),
+        by,
+        _known_grade(grade),
+        read_since(since, datetime.now(UTC)) if since else None,
+    )
+    checked_format(template)
     with opened(directory, journal) as harness:
-        entries = list(islice(log(harness), number or None))
-        head = harness.ledger.head
-    if as_json:
-        emit({"head": head, "entries": [entry.to_json() for entry in entries]})
-    else:
-        show_log(entries)
+        named = names_in(harness)
+        entries = wanted.admitted(log(harness), named)
+        if as_json:
+            found = [_json(harness, entry, named, patch=patch) for entry in islice(entries, number or None)]
+            emit({"head": harness.ledger.head, "entries": found})
+            return
+        limit = number if number is not None else ON_A_TERMINAL if out.is_terminal and wanted == Filter() else 0
+        past = Rewind(harness)
+        with out.paged(allowed=not no_pager):
+            if not template:
+                show_heading()
+            for entry in islice(entries, limit or None):
+                what = summary(entry, named)
+                if template:
+                    out.print(formatted(template, entry, what))
+                else:
+                    show_line(entry, what)
+                if (patch or stat) and entry.kind != "genesis":
+                    record = harness.journal.get(entry.seq)
+                    show_changes(changes_of(harness, record), partial(past.before, record), stat=stat)
+                    out.print()
+        _tell_of_more(entries, given=number)
 
 
-def show_entry(
-    entry: str = EntryArgument,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    as_json: bool = JsonFlag,
-) -> None:
-    """Show one entry: what it did, its candidate and its evidence.
-
-    Example: `takeback show 3f2a91 --dir agent`
-    """
-    with opened(directory, journal) as harness:
-        record = named_entry(harness.ledger, entry)
-        seen = view(harness, record)
-        candidate, evidence = candidate_of(harness.journal, record), evidence_of(harness.journal, record)
-        changes = () if record.kind == "genesis" else changes_of(harness, record)
-    if as_json:
-        details = {
-            "candidate": candidate,
-            "evidence": evidence,
-            "changes": [change_json(change) for change in changes],
-            "prev": record.prev,
-        }
-        emit({**seen.to_json(), **details})
-        return
-    out.print(f"entry {seen.id}", highlight=False)
-    out.print(f"{seen.kind} #{seen.seq}, {seen.status}, {seen.at}", highlight=False)
-    if seen.grade:
-        out.print(f"evidence: {seen.grade}{', FORCED although not admitted' if seen.forced else ''}")
-    if seen.note:
-        out.print(seen.note, markup=False)
-    show_changes(changes)
-    if candidate is not None:
-        out.print(json.dumps(candidate, ensure_ascii=False, indent=2), markup=False)
+def _tell_of_more(entries: Iterator[EntryView], *, given: int | None) -> None:
+    if given is None and next(entries, None) is not None:
+        err.print("older entries: 'takeback log -n 0' lists all of them", style="dim")
 
 
-def show_diff(
-    entry: str | None = typer.Argument(None, metavar="[ENTRY]", help="An entry; without one, changes made by hand."),
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    as_json: bool = JsonFlag,
-) -> None:
-    """Show what an entry changed, or without one what was changed behind Takeback's back. 1 if there is nothing.
+def _json(harness: Harness, entry: EntryView, named: Named, *, patch: bool) -> dict[str, object]:
+    told = {**entry.to_json(), "what": summary(entry, named)}
+    if patch and entry.kind != "genesis":
+        told["changes"] = changes_json(changes_of(harness, harness.journal.get(entry.seq)))
+    return told
 
-    Example: `takeback diff 3f2a91 --dir agent`
-    """
-    changes: tuple[SlotChange | Write, ...]
-    with opened(directory, journal) as harness:
-        if entry is None:
-            changes = harness.status().drift
-        else:
-            record = named_entry(harness.ledger, entry)
-            changes = () if record.kind == "genesis" else changes_of(harness, record)
-    if as_json:
-        emit({"changes": [change_json(change) for change in changes]})
-    else:
-        show_changes(changes)
-    finish(yes=bool(changes))
+
+def _known_surface(name: str) -> str:
+    if name and name not in SURFACES:
+        raise InputError("--surface", found=name, expected=f"one of {', '.join(SURFACES)}")
+    return name
+
+
+def _known_grade(name: str) -> str:
+    known = [*(grade.value for grade in Grade), "forced"]
+    if name and name not in known:
+        raise InputError("--grade", found=name, expected=f"one of {', '.join(known)}")
+    return name

@@ -17,7 +17,7 @@ from takeback.synthesize.models import LocalSettings, Secret, weights
 from takeback.synthesize.models.local import start_server
 from takeback.synthesize.models.weights import QWEN, SMOL, Weights
 
-Small = Annotated[bool, typer.Option("--small", help="The 98 MB model: proves the pipe, not the point.")]
+Small = Annotated[bool, typer.Option("--small", help="Take the 98 MB model: it tries the pipe, and solves nothing.")]
 
 
 def cache() -> Path:
@@ -27,7 +27,7 @@ def cache() -> Path:
 
 def register(app: typer.Typer) -> None:
     """Add the `model` commands."""
-    model = typer.Typer(help="A real model on this machine.", no_args_is_help=True)
+    model = typer.Typer(help="Get a real model onto this machine, and serve it.", no_args_is_help=True)
     model.command("fetch")(fetch)
     model.command("status")(status)
     model.command("serve")(serve)
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def fetch(small: Small = False, as_json: bool = JsonFlag) -> None:
-    """Download the weights, check them byte for byte, keep them in the cache.
+    """Download the weights, check them byte for byte, and keep them in the cache.
 
     Example: `takeback model fetch --small`
     """
@@ -45,7 +45,7 @@ def fetch(small: Small = False, as_json: bool = JsonFlag) -> None:
     if as_json:
         emit(found)
     else:
-        out.print(f"{chosen.name} ({chosen.licence}) is in {path}", markup=False)
+        out.print(f"{chosen.name} ({chosen.licence}) is in {path}")
 
 
 def status(as_json: bool = JsonFlag) -> None:
@@ -59,7 +59,7 @@ def status(as_json: bool = JsonFlag) -> None:
     else:
         for row in found:
             word = row["path"] if row["present"] else "not here"
-            out.print(f"{row['model']}: {word}", markup=False)
+            out.print(f"{row['model']}: {word}")
     present = any(row["present"] for row in found)
     if not present:
         err.print("no weights yet: run 'takeback model fetch', or use any GGUF file: --synthesizer local:FILE.gguf")
@@ -69,13 +69,13 @@ def status(as_json: bool = JsonFlag) -> None:
 def serve(
     *,
     small: Small = False,
-    model_path: Annotated[Path | None, typer.Option(help="Any GGUF file instead.")] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free one.")] = 0,
-    threads: Annotated[int, typer.Option(min=1, max=256)] = 1,
-    context: Annotated[int, typer.Option(min=512, max=1_048_576, help="Tokens of context.")] = 4096,
+    model_path: Annotated[Path | None, typer.Option(metavar="FILE", help="Serve this GGUF file instead.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 picks a free one.")] = 0,
+    threads: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Threads of the model.")] = 1,
+    context: Annotated[int, typer.Option(min=512, max=1_048_576, metavar="N", help="Tokens of context.")] = 4096,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Serve a model on loopback until interrupted, to any OpenAI-compatible client that has the key.
+    """Serve a model on loopback until interrupted. Any OpenAI-compatible client that has the key can use it.
 
     The key is TAKEBACK_API_KEY where that is set; otherwise one is made, and said once.
 
@@ -90,8 +90,8 @@ def serve(
         emit({"base_url": base_url, "model": path.stem, "api_key": None if given else key.reveal()})
         sys.stdout.flush()
     else:
-        out.print(f"{path.stem} at {base_url}", markup=False)
-        out.print("key: that of TAKEBACK_API_KEY" if given else f"key: {key.reveal()}", markup=False)
+        out.print(f"{path.stem} at {base_url}")
+        out.print("key: that of TAKEBACK_API_KEY" if given else f"key: {key.reveal()}")
     err.print("serving; Ctrl-C stops it")
     try:
         threading.Event().wait()
@@ -101,7 +101,7 @@ def serve(
 
 def _fetch_with_bar(chosen: Weights) -> Path:
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err) as bar:
+    with Progress(*columns, console=err.console) as bar:
         task = bar.add_task(chosen.name, total=chosen.size)
         return weights.fetch(chosen, cache(), progress=lambda done, _: bar.update(task, completed=done))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
+from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, read_level, read_state
 from takeback.cli.output import JsonFlag, emit, err, finish
-from takeback.cli.reading import CandidateFile, LanguageOption, StateOption, read_level, read_state
 from takeback.language import gate, load_json, read_candidate
 from takeback.synthesize import invert
 
@@ -23,7 +23,9 @@ def oracle(
     state: Path | None = StateOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Print the candidate with a recovery built from its mutation; whatever recovery it had is ignored.
+    """Write a recovery for a candidate's mutation. Whatever recovery it had is ignored.
+
+    Prints the whole candidate as JSON. Exit code 1 if the language has no recovery for it.
 
     Example: `takeback oracle examples/candidates/missing-capture/candidate.json --language L1`
     """
@@ -35,6 +37,6 @@ def oracle(
         if as_json:
             emit({"candidate": None, "reasons": reasons})
         for reason in reasons:
-            err.print(f"no recovery in {language}: {reason}", markup=False)
+            err.print(f"no recovery in {language}: {reason}")
         finish(yes=False)
     emit(built.to_json())

@@ -1,31 +1,219 @@
-"""What commands print: JSON on stdout for machines, tables for people, errors and progress on stderr."""
+"""The one way to the terminal: every line a command prints passes here, and so does every ending.
+
+Nothing that is printed is obeyed: control characters and invisible ones are escaped, there is no markup, and what an
+encoding cannot hold is escaped too. JSON goes out as one ASCII object. A pipe that closed is quiet, and so is stderr.
+A device that cannot take the answer is an `OutputError`, unless the answer was settled: what was done stays done.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
-from collections.abc import Sequence
-from typing import Any
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TextIO
 
 import typer
-from rich.console import Console
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+from takeback.cli.pager import Pager
+from takeback.errors import OutputError, TakebackError
+from takeback.present.visible import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 JsonFlag = typer.Option(False, "--json", help="Print one JSON object on stdout.")
+_STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+WIDE: Final = frozenset("WF")
+INTERRUPTED: Final = 130
+RESUME: Final = "a change that was under way is finished or undone by the next command that opens the workspace"
+
+
+class Screen:
+    """stdout or stderr, looked up anew at each line, because tests and redirections replace them."""
+
+    def __init__(self, name: Literal["stdout", "stderr"]) -> None:
+        self._name = name
+        self._pager: Pager | None = None
+        self._muted = False
+
+    @property
+    def stream(self) -> TextIO | None:
+        """Where it goes; None where a process was started without it."""
+        found: TextIO | None = getattr(sys, self._name)
+        return found
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person looks at it."""
+        return self.stream is not None and not self.stream.closed and self.stream.isatty()
+
+    @property
+    def coloured(self) -> bool:
+        """Whether styles show."""
+        if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+            return False
+        return self.is_terminal or bool(os.environ.get("FORCE_COLOR"))
+
+    @property
+    def width(self) -> int | None:
+        """Columns of the terminal; None where there is none, and so nothing to cut for."""
+        return shutil.get_terminal_size().columns if self.is_terminal else None
+
+    @property
+    def console(self) -> Console:
+        """A rich console on the same stream, for progress bars; it reads no markup either."""
+        from rich.console import Console  # noqa: PLC0415 - start-up
+
+        return Console(file=self.stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+    def print(self, *pieces: object, style: str = "", markup: bool = False) -> None:
+        """Print one line of pieces (texts, and texts with a style as pairs), or something of rich's, plain.
+
+        `style` holds for pieces that have none; `markup` is accepted from those used to rich, and never on.
+        """
+        if markup:
+            raise ValueError("nothing that is printed is read as markup")
+        if pieces and not isinstance(pieces[0], str | tuple):
+            self._write(visible(self._rendered(pieces[0]), lines=True))
+        else:
+            self._write("".join(self._styled(piece, style) for piece in pieces) + "\n")
+
+    def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Print columns, as wide as their widest cell."""
+        shown = [[visible(cell) for cell in row] for row in (headings, *rows)]
+        widths = [max(map(cells, column)) for column in zip(*shown, strict=True)]
+        for at, row in enumerate(shown):
+            line = "  ".join(cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True))
+            self.print(line.rstrip(), style="" if at else "bold")
+
+    def _styled(self, piece: object, style: str) -> str:
+        text, own = piece if isinstance(piece, tuple) else (piece, style)
+        shown = visible(str(text), lines=True)
+        codes = ";".join(_STYLES[word] for word in own.split())
+        return f"\x1b[{codes}m{shown}\x1b[0m" if codes and shown and self.coloured else shown
+
+    def _rendered(self, item: Any) -> str:
+        from rich.console import Console  # noqa: PLC0415 - start-up
+
+        plain = Console(width=self.width or 200, color_system=None, highlight=False, markup=False, emoji=False)
+        with plain.capture() as captured:
+            plain.print(item)
+        return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+
+    def _write(self, text: str) -> None:
+        if not self._muted:
+            if self._pager is not None:
+                self._pager.write(text)
+            else:
+                self.write(text)
+
+    def write(self, text: str) -> None:
+        """Write text that is safe already."""
+        stream = self.stream
+        if stream is None or stream.closed:
+            return
+        encoding = stream.encoding or "utf-8"
+        try:
+            stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        except OSError as fault:
+            self._failed(fault)
+
+    def flush(self) -> None:
+        """Let everything go out now."""
+        stream = self.stream
+        if stream is None or stream.closed:
+            return
+        try:
+            stream.flush()
+        except OSError as fault:
+            self._failed(fault)
+
+    def _failed(self, fault: OSError) -> None:
+        """Keep what is left in buffers from failing once more at exit; a reader that went away is no fault."""
+        stream = self.stream
+        try:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno() if stream is not None else 1)
+            os.close(nowhere)
+        except (OSError, ValueError):
+            self._muted = True
+        if not isinstance(fault, BrokenPipeError) and self._name == "stdout":
+            raise OutputError(f"{self._name} cannot be written: {fault.strerror or fault}") from fault
+
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Print nothing meanwhile."""
+        before, self._muted = self._muted, True
+        try:
+            yield
+        finally:
+            self._muted = before
+
+    @contextmanager
+    def paged(self, *, allowed: bool = True) -> Iterator[None]:
+        """Show what is printed meanwhile in a pager, if that is longer than the terminal is high."""
+        words = Pager.command(os.environ) if allowed and self.is_terminal and self._pager is None else []
+        if not words:
+            yield
+            return
+        self._pager = Pager(words, self.write, shutil.get_terminal_size().lines)
+        try:
+            yield
+        finally:
+            pager, self._pager = self._pager, None
+            self.flush()
+            pager.close()
+
+
+def cells(text: str) -> int:
+    """Columns that a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in WIDE else 1 for c in text)
+
+
+def cut(text: str, width: int) -> str:
+    """The text, cut to a width with a mark if it is wider."""
+    if cells(text) <= width:
+        return text
+    taken = 0
+    for at, character in enumerate(text):
+        taken += cells(character)
+        if taken > width - 1:
+            return f"{text[:at]}…"
+    return text
+
+
+out = Screen("stdout")
+err = Screen("stderr")
+
+
+class _Ending:
+    """What is known about how the running command ends."""
+
+    settled: int | None = None
+    emitted = False
 
 
 def emit(payload: dict[str, Any]) -> None:
-    """Print one JSON object on stdout."""
-    sys.stdout.write(json.dumps(payload, ensure_ascii=False, indent=2) + "\n")
+    """Print one JSON object on stdout: ASCII, whatever it holds."""
+    text = json.dumps(payload, ensure_ascii=True, indent=2)
+    _Ending.emitted = True
+    out.write(text + "\n")
 
 
-def emit_error(message: str, *, as_json: bool) -> None:
-    """Print an error on stderr, and as JSON on stdout where that was asked for."""
-    if as_json:
-        emit({"error": message})
-    err.print(f"takeback: {message}", markup=False)
+def settle(code: int) -> None:
+    """The answer is given and what was done stays: no trouble with printing changes the exit code any more."""
+    _Ending.settled = code
+
+
+def finish(*, yes: bool) -> NoReturn:
+    """End the command with 0 for yes, 1 for no."""
+    raise typer.Exit(0 if yes else 1)
 
 
 def wants_json(argv: Sequence[str]) -> bool:
@@ -33,6 +221,49 @@ def wants_json(argv: Sequence[str]) -> bool:
     return "--json" in argv
 
 
-def finish(*, yes: bool) -> None:
-    """End the command with 0 for yes, 1 for no."""
-    raise typer.Exit(0 if yes else 1)
+def begin() -> None:
+    """Start a run: nothing is settled yet, nothing told."""
+    _Ending.settled, _Ending.emitted = None, False
+
+
+def end(code: object, fault: Exception | None, *, as_json: bool) -> int:
+    """The exit code of a run, with what went wrong told on stderr and, if JSON was asked for, on stdout."""
+    ended = code if isinstance(code, int) else 0
+    try:
+        if fault is not None:
+            ended = _explained(fault, as_json=as_json)
+        elif ended == INTERRUPTED and _Ending.settled is not None:
+            ended = _Ending.settled
+        elif ended == INTERRUPTED:
+            err.print(f"takeback: interrupted; {RESUME}")
+        out.flush()
+    except OutputError as lost:
+        ended = _explained(lost, as_json=False)
+    err.flush()
+    return ended
+
+
+def _explained(fault: Exception, *, as_json: bool) -> int:
+    message = _message(fault)
+    code = 2
+    if _Ending.settled is not None:
+        code = _Ending.settled
+        message = f"what was done stays done, but could not be shown in full: {message}"
+    elif as_json and message and not _Ending.emitted:
+        emit({"error": message})
+    if message.startswith("Usage:"):
+        err.print(message)
+    elif message:
+        err.print(f"takeback: {message}")
+    return code
+
+
+def _message(fault: Exception) -> str:
+    usage = getattr(fault, "format_message", None)
+    if usage is not None:
+        return str(usage())
+    if isinstance(fault, TakebackError):
+        return str(fault)
+    if isinstance(fault, OSError):
+        return f"fault: {fault}"
+    return f"fault: {type(fault).__name__}: {fault}\n  This is a mistake in Takeback: please report it."

@@ -12,7 +12,7 @@ from takeback.canonical import compact
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.repair import show_repair
 from takeback.cli.sampling import SamplingOption, read_sampling
-from takeback.cli.synthesizing import (
+from takeback.cli.synthesizers import (
     BudgetOption,
     FeedbackOption,
     Opened,
@@ -42,18 +42,24 @@ def register(app: typer.Typer) -> None:
 
 def propose(
     task_id: str = typer.Option(..., "--task", metavar="ID", help="A task of the lab, such as nat_mw_001."),
-    synthesizer: str = typer.Option("replay", "--synthesizer", help="A model: openai:MODEL, local or replay[:DIR]."),
-    proposals: int = typer.Option(1, "--joint", min=1, max=64, help="How many proposals to choose the best from."),
+    synthesizer: str = typer.Option(
+        "replay", "--synthesizer", metavar="NAME", help="The model: openai:MODEL, local or replay[:DIR]."
+    ),
+    proposals: int = typer.Option(
+        1, "--joint", min=1, max=64, metavar="N", help="How many proposals to choose the best from."
+    ),
     feedback: str = FeedbackOption,
     budget: int = BudgetOption,
-    rule: str = typer.Option("split-wald", "--rule", help=f"Who judges: {', '.join(RULE_NAMES)}."),
+    rule: str = typer.Option("split-wald", "--rule", metavar="NAME", help=f"Who judges: {', '.join(RULE_NAMES)}."),
     oracle: bool = typer.Option(True, "--oracle/--no-oracle", help="Mend with the oracle before asking again."),
     sampling: str = SamplingOption,
     record: Path | None = RecordOption,
     threads: int = ThreadsOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Ask a model to carry out a task; mend what cannot be taken back; of several, choose the best that can.
+    """Ask a model to carry out a task, and mend what cannot be taken back.
+
+    Of several proposals, the best that can be taken back is chosen.
 
     Example: `takeback propose --task nat_cfg_001 --synthesizer replay`
     """
@@ -104,13 +110,13 @@ def run_joint(task: Task, found: Opened, count: int, settings: Settings, rule: s
 
 
 def _show(task: Task, search: Joint) -> None:
-    out.print(f"{task.id}: {task.instruction}", markup=False)
+    out.print(f"{task.id}: {task.instruction}")
     for proposal in search.proposals:
         word = "can be taken back" if proposal.candidate is not None else "cannot be taken back"
         out.print(f"proposal {proposal.number}: gain {proposal.gain}, {word}", style="bold")
-        out.print(f"  {compact(proposal.attempt.raw)}", markup=False)
+        out.print(f"  {compact(proposal.attempt.raw)}")
         if proposal.attempt.rejected is not None:
-            out.print(f"  {proposal.attempt.rejected.shortfall}: {proposal.attempt.rejected.detail}", markup=False)
+            out.print(f"  {proposal.attempt.rejected.shortfall}: {proposal.attempt.rejected.detail}")
         if proposal.mended is not None:
             show_repair(proposal.mended, f"proposal {proposal.number}")
     if search.chosen is None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
+from takeback.cli.inputs import CandidateFile, LanguageOption, read_level
 from takeback.cli.output import JsonFlag, emit, finish
-from takeback.cli.reading import CandidateFile, LanguageOption, read_level
-from takeback.cli.showing import show_verdict
+from takeback.cli.verdicts import show_verdict
 from takeback.language import load_json, read_candidate
 from takeback.verify import prove as prove_candidate
 
@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def prove(file: Path = CandidateFile, language: str = LanguageOption, as_json: bool = JsonFlag) -> None:
-    """Decide for every state of the model whether a candidate's recovery restores the state before it.
+    """Prove that a recovery works on every state, or refute it with the smallest one.
 
     Example: `takeback prove examples/candidates/config/candidate.json --json`
     """

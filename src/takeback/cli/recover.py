@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import typer
-from rich.markup import escape
 
-from takeback.cli.opening import SHORT, DirOption, JournalOption, key_file
 from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.workspaces import SHORT, DirOption, JournalOption, key_file
 from takeback.harness.doctor import examine_workspace
 from takeback.harness.workspace import open_workspace
 from takeback.state.slots import slot_title
@@ -25,9 +25,8 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
 
     Example: `takeback recover --dir agent`
     """
-    harness = open_workspace(directory, journal=journal, keys=key_file(), hold=False)
-    told = harness.recovered
-    harness.close()
+    with closing(open_workspace(directory, journal=journal, keys=key_file(), hold=False)) as harness:
+        told = harness.recovered
     if as_json:
         emit(
             {
@@ -43,13 +42,13 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
     else:
         out.print(f"finished entry {told.entry.id[:SHORT]} ({told.entry.kind})")
     for slot in told.kept:
-        out.print(f"  left alone: {slot_title(slot)}, which someone else changed meanwhile", markup=False)
+        out.print(f"  left alone: {slot_title(slot)}, which someone else changed meanwhile")
     for path in told.swept:
-        out.print(f"  removed temporary file {path}", markup=False)
+        out.print(f"  removed temporary file {path}")
 
 
 def doctor(directory: Path = DirOption, journal: str | None = JournalOption, as_json: bool = JsonFlag) -> None:
-    """Check manifest, hash chain, replay, state against journal, and leftovers. 1 if anything is bad.
+    """Check everything: manifest, journal, files, leftovers. Exit code 1 if anything is bad.
 
     Example: `takeback doctor --dir agent`
     """
@@ -59,6 +58,6 @@ def doctor(directory: Path = DirOption, journal: str | None = JournalOption, as_
         emit({"good": all(f.good for f in findings), "findings": plain})
     else:
         for finding in findings:
-            mark = "[green]ok [/]" if finding.good else "[red]BAD[/]"
-            out.print(f"{mark} {finding.check}: {escape(finding.detail)}")
+            mark = ("ok ", "green") if finding.good else ("BAD", "red")
+            out.print(mark, f" {finding.check}: {finding.detail}")
     finish(yes=all(finding.good for finding in findings))

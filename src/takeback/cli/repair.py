@@ -7,11 +7,10 @@ from pathlib import Path
 import typer
 
 from takeback.canonical import compact
+from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, read_level, read_state
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.reading import CandidateFile, LanguageOption, StateOption, read_level, read_state
 from takeback.cli.sampling import SamplingOption, read_sampling
-from takeback.cli.showing import show_verdict
-from takeback.cli.synthesizing import (
+from takeback.cli.synthesizers import (
     BudgetOption,
     FeedbackOption,
     RecordOption,
@@ -21,6 +20,7 @@ from takeback.cli.synthesizing import (
     read_mode,
     read_rule,
 )
+from takeback.cli.verdicts import show_verdict
 from takeback.errors import InputError
 from takeback.language import load_json
 from takeback.synthesize.attempt import attempt_from
@@ -40,15 +40,17 @@ def repair(
     feedback: str = FeedbackOption,
     budget: int = BudgetOption,
     language: str = LanguageOption,
-    rule: str = typer.Option("proof", "--rule", help=f"Who judges: {', '.join(RULE_NAMES)}."),
+    rule: str = typer.Option("proof", "--rule", metavar="NAME", help=f"Who judges: {', '.join(RULE_NAMES)}."),
     state: Path | None = StateOption,
-    seed: int = typer.Option(7000, "--seed", help="Seed of the first call, less one."),
+    seed: int = typer.Option(7000, "--seed", metavar="N", help="Seed of the first call, less one."),
     sampling: str = SamplingOption,
     record: Path | None = RecordOption,
     threads: int = ThreadsOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Repair a candidate with its mutation locked, and show each turn: what was wrong, asked, answered, decided.
+    """Repair a candidate's recovery, turn by turn. Its mutation is locked.
+
+    Each turn shows what was wrong, what was asked, what came back, and the verdict.
 
     Example: `takeback repair examples/candidates/unconditional-delete/candidate.json --synthesizer local`
     """
@@ -77,10 +79,10 @@ def show_repair(done: Repair, name: str) -> None:
     for turn in done.turns:
         show_turn(turn)
     for out_of in done.unsayable:
-        out.print(f"  the language cannot say {out_of}", markup=False)
+        out.print(f"  the language cannot say {out_of}")
     show_verdict(done.verdict, f"{name} ({done.source})")
     if done.admitted is not None:
-        out.print(compact(done.admitted.to_json()), markup=False)
+        out.print(compact(done.admitted.to_json()))
     if done.account.calls:
         spent = done.account
         out.print(
@@ -93,10 +95,10 @@ def show_turn(turn: Turn) -> None:
     out.print(f"turn {turn.number}", style="bold")
     out.print("  what was wrong:")
     for line in (turn.told.text or "(nothing is told in this mode)").splitlines():
-        out.print(f"    {line}", markup=False)
-    out.print(f"  asked: {turn.request.model}, request {turn.request.digest()[:16]}", markup=False)
+        out.print(f"    {line}")
+    out.print(f"  asked: {turn.request.model}, request {turn.request.digest()[:16]}")
     told = turn.told.text
     for line in (turn.asked().replace(told, "(as above)") if told else turn.asked()).splitlines():
-        out.print(f"    {line}", markup=False)
-    out.print(f"  came back: {turn.reply.text.strip() or '(nothing)'}", markup=False)
-    out.print(f"  verdict: {turn.outcome}", markup=False)
+        out.print(f"    {line}")
+    out.print(f"  came back: {turn.reply.text.strip() or '(nothing)'}")
+    out.print(f"  verdict: {turn.outcome}")

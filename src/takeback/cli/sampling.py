@@ -15,7 +15,7 @@ MOST_TOKENS: Final = 1_000_000
 SamplingOption = typer.Option(
     "",
     "--sampling",
-    metavar="NAME=VALUE,…",
+    metavar="NAME=VALUE,...",
     help="temperature=0.2,top_p=0.95,max_tokens=2048 unless said; also reasoning_effort. temperature=none: not sent.",
 )
 

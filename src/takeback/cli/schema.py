@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from takeback.cli.inputs import LanguageOption, read_level
 from takeback.cli.output import JsonFlag, emit
-from takeback.cli.reading import LanguageOption, read_level
 from takeback.language import candidate_schema
 
 
@@ -16,10 +16,10 @@ def register(app: typer.Typer) -> None:
 
 def schema(
     language: str = LanguageOption,
-    repair: bool = typer.Option(False, "--repair", help="The schema of a repair: no mutation in it."),
+    repair: bool = typer.Option(False, "--repair", help="Print the schema of a repair, which has no mutation."),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Print the JSON Schema of a candidate in a language; it is JSON with and without `--json`.
+    """Print the JSON Schema of a candidate. It is JSON with and without `--json`.
 
     Example: `takeback schema --language L0 > candidate.schema.json`
     """

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
+from takeback.cli.inputs import CandidateFile, StateOption, read_state
 from takeback.cli.output import JsonFlag, emit, out
-from takeback.cli.reading import CandidateFile, StateOption, read_state
 from takeback.counterfactual import SUITES, dev_states, hidden_states
 from takeback.errors import InputError
 from takeback.language import load_json, read_candidate
@@ -22,14 +22,16 @@ def register(app: typer.Typer) -> None:
 
 def states(
     file: Path = CandidateFile,
-    split: str = typer.Option("dev", "--split", help="dev, iid or ood."),
-    n: int = typer.Option(5, "--n", min=1, help="How many."),
-    seed: int = typer.Option(0, "--seed", help="Seed of the states."),
-    dev: str = typer.Option("Q20", "--dev", help="Dev suite, with --split dev."),
+    split: str = typer.Option("dev", "--split", metavar="NAME", help="Which split: dev, iid or ood."),
+    n: int = typer.Option(5, "--n", min=1, metavar="N", help="How many states."),
+    seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the states."),
+    dev: str = typer.Option("Q20", "--dev", metavar="SUITE", help="Dev suite, with --split dev."),
     state: Path | None = StateOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Show counterfactual states: for a person how each differs from the nominal one, with `--json` all of it.
+    """Show the counterfactual states that a candidate is tried on.
+
+    Each is shown by how it differs from the nominal one; `--json` prints them whole.
 
     Example: `takeback states examples/candidates/config/candidate.json --split ood --n 5`
     """
@@ -52,4 +54,4 @@ def states(
         for change in diff(nominal, one):
             surface = SURFACES[change.address.surface]
             text = "absent" if change.after is ABSENT else repr(surface.describe(change.after))[:100]
-            out.print(f"  {change.address} = {text}", markup=False)
+            out.print(f"  {change.address} = {text}")

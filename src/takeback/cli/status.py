@@ -6,9 +6,11 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.opening import SHORT, DirOption, JournalOption, opened, show_changes
+from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.harness.log import change_json
+from takeback.cli.workspaces import SHORT, DirOption, JournalOption, NoPagerFlag, StatFlag, opened
+from takeback.harness.results import Status
+from takeback.state import State
 
 
 def register(app: typer.Typer) -> None:
@@ -16,33 +18,49 @@ def register(app: typer.Typer) -> None:
     app.command("status")(status)
 
 
-def status(directory: Path = DirOption, journal: str | None = JournalOption, as_json: bool = JsonFlag) -> None:
-    """Show live entries, changes made behind Takeback's back, and what needs seeing to. 1 if there is any.
+def status(
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    stat: bool = StatFlag,
+    no_pager: bool = NoPagerFlag,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Show how a workspace stands. Exit code 1 if anything needs attention.
+
+    That is: changes made behind Takeback's back, temporary files of a killed process, and what is unavailable.
 
     Example: `takeback status --dir agent`
     """
     with opened(directory, journal) as harness:
         found = harness.status()
+        state = harness.state
     if as_json:
-        emit(
-            {
-                "clean": found.clean,
-                "head": found.head,
-                "live": found.entries,
-                "undone": found.undone,
-                "aborted": found.aborted,
-                "pending": found.pending.id if found.pending else None,
-                "drift": [change_json(change) for change in found.drift],
-                "leftovers": list(found.leftovers),
-                "problems": list(found.problems),
-            }
-        )
+        emit(_json(found))
     else:
-        aborted = f", {found.aborted} given up" if found.aborted else ""
-        out.print(f"{found.entries} live, {found.undone} undone{aborted}, head {found.head[:SHORT]}")
-        if found.drift:
-            out.print("changed behind Takeback's back ('takeback adopt' makes it an entry):")
-            show_changes(found.drift)
-        for problem in (*found.problems, *found.leftovers):
-            out.print(f"  ! {problem}", markup=False)
+        with out.paged(allowed=not no_pager):
+            _show(found, state, stat=stat)
     finish(yes=found.clean)
+
+
+def _json(found: Status) -> dict[str, object]:
+    return {
+        "clean": found.clean,
+        "head": found.head,
+        "live": found.entries,
+        "undone": found.undone,
+        "aborted": found.aborted,
+        "pending": found.pending.id if found.pending else None,
+        "drift": changes_json(found.drift),
+        "leftovers": list(found.leftovers),
+        "problems": list(found.problems),
+    }
+
+
+def _show(found: Status, state: State, *, stat: bool) -> None:
+    aborted = f", {found.aborted} given up" if found.aborted else ""
+    out.print(f"{found.entries} live, {found.undone} undone{aborted}, head {found.head[:SHORT]}")
+    if found.drift:
+        out.print("changed behind Takeback's back ('takeback adopt' records it as an entry):")
+        show_changes(found.drift, lambda: state, stat=stat)
+    for problem in (*found.problems, *found.leftovers):
+        out.print(f"! {problem}", style="yellow")

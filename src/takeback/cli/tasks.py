@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import typer
-from rich.table import Table
 
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.errors import InputError
@@ -24,8 +23,10 @@ def register(app: typer.Typer) -> None:
 @_tasks.callback()
 def tasks(
     context: typer.Context,
-    set_name: str | None = typer.Option(None, "--set", help=f"One of {', '.join(SETS)}; all if left out."),
-    family: str | None = typer.Option(None, "--family", help=f"One of {', '.join(FAMILIES)}; all if left out."),
+    set_name: str | None = typer.Option(None, "--set", metavar="NAME", help=f"Only this set: {', '.join(SETS)}."),
+    family: str | None = typer.Option(
+        None, "--family", metavar="NAME", help=f"Only this family: {', '.join(FAMILIES)}."
+    ),
     as_json: bool = JsonFlag,
 ) -> None:
     """List and count the tasks of the lab.
@@ -47,7 +48,7 @@ def tasks(
     _show_counts(chosen, families)
     if set_name is not None:
         for task in chosen[set_name]:
-            out.print(f"{task.id}  {_first_line(task.instruction)}", markup=False)
+            out.print(f"{task.id}  {_first_line(task.instruction)}")
 
 
 @_tasks.command("show")
@@ -65,7 +66,7 @@ def show(
         emit(shown)
         return
     out.print(f"{task.id} ({task.set_name}, {task.family}, {task.situation}; agent: {task.profile})", style="bold")
-    out.print(f"\n{task.instruction}\n", markup=False)
+    out.print(f"\n{task.instruction}\n")
     held = capability(task, task.state) * len(task.postconditions)
     out.print(f"postconditions met at the nominal state: {held} of {len(task.postconditions)}")
     for part in ("postconditions", "reference", "defect", "why", "candidate", "good", "state"):
@@ -103,10 +104,10 @@ def _by_family(tasks: list[Task], families: tuple[str, ...]) -> dict[str, int]:
 
 
 def _show_counts(chosen: dict[str, list[Task]], families: tuple[str, ...]) -> None:
-    table = Table("set", *families, "all", box=None, pad_edge=False)
-    for name, tasks in chosen.items():
-        table.add_row(name, *map(str, _by_family(tasks, families).values()), str(len(tasks)))
-    out.print(table)
+    rows = [
+        (name, *map(str, _by_family(tasks, families).values()), str(len(tasks))) for name, tasks in chosen.items()
+    ]
+    out.table(("set", *families, "all"), rows)
 
 
 def _first_line(text: str) -> str:
@@ -117,9 +118,9 @@ def _first_line(text: str) -> str:
 def _show_value(value: Any) -> None:
     if isinstance(value, list):
         for item in value:
-            out.print(f"  {json.dumps(item, ensure_ascii=False)}", markup=False)
+            out.print(f"  {json.dumps(item, ensure_ascii=False)}")
     elif isinstance(value, dict):
         for key, item in value.items():
-            out.print(f"  {key}: {json.dumps(item, ensure_ascii=False)}", markup=False)
+            out.print(f"  {key}: {json.dumps(item, ensure_ascii=False)}")
     else:
-        out.print(f"  {value}", markup=False)
+        out.print(f"  {value}")

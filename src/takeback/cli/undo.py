@@ -7,22 +7,18 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.opening import (
-    CascadeFlag,
-    DirOption,
-    EntriesArgument,
-    JournalOption,
-    PlanFlag,
-    TokenOption,
-    opened,
-    outcome_json,
-    show_outcome,
-)
-from takeback.cli.output import JsonFlag, emit, finish
+from takeback.cli.outcomes import Outcome, conclude
+from takeback.cli.output import JsonFlag, out
+from takeback.cli.workspaces import DirOption, EntriesArgument, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.errors import InputError
-from takeback.harness import Adopted, Harness, Undone
+from takeback.harness import Harness
 from takeback.harness.requests import redo_request, restore_request, undo_request
-from takeback.undo import Plan
+
+TokenOption = typer.Option(
+    None, "--token", metavar="TOKEN", help="Do it only if the plan is still the one with this token."
+)
+PlanFlag = typer.Option(False, "--plan", help="Only show what it would do, with a token that binds.")
+CascadeFlag = typer.Option(False, "--cascade", help="Take along the entries that block.")
 
 
 def register(app: typer.Typer) -> None:
@@ -40,9 +36,13 @@ def undo(
     salvage: bool = typer.Option(False, "--salvage", help="If the witness is gone, put back what is left of it."),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
+    stat: bool = StatFlag,
+    no_pager: bool = NoPagerFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Take entries back, whatever came after: the result is the history without them. 1 if blocked or stale.
+    """Take entries back, whatever came after them. The result is the history without them.
+
+    Exit code 1 if it is blocked by a later entry, or if the plan with the token given is stale.
 
     Example: `takeback undo 3f2a91 --plan`, then `takeback undo 3f2a91 --token TOKEN`
     """
@@ -52,14 +52,14 @@ def undo(
     _demand_one(plan=plan, token=token is not None, salvage=salvage)
     _demand_one(cascade=cascade, salvage=salvage)
 
-    def answer(harness: Harness) -> object:
+    def answer(harness: Harness) -> Outcome:
         if plan:
             return harness.plan(lambda ledger: undo_request(ledger, names), cascade=cascade)
         if salvage:
             return harness.salvage(*names)
         return harness.undo(*names, token=token, cascade=cascade)
 
-    _run(answer, directory, journal, as_json=as_json)
+    _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
 
 
 def redo(
@@ -69,21 +69,23 @@ def redo(
     cascade: bool = CascadeFlag,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
+    stat: bool = StatFlag,
+    no_pager: bool = NoPagerFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Bring back entries that were taken back; without names, those of the last undo in force.
+    """Bring back entries that were taken back. Without names: those of the last undo in force.
 
     Example: `takeback redo --dir agent`
     """
     names = tuple(entries or ())
     _demand_one(plan=plan, token=token is not None)
 
-    def answer(harness: Harness) -> object:
+    def answer(harness: Harness) -> Outcome:
         if plan:
             return harness.plan(lambda ledger: redo_request(ledger, names), cascade=cascade)
         return harness.redo(*names, token=token, cascade=cascade)
 
-    _run(answer, directory, journal, as_json=as_json)
+    _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
 
 
 def restore(
@@ -97,18 +99,20 @@ def restore(
     token: str | None = TokenOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
+    stat: bool = StatFlag,
+    no_pager: bool = NoPagerFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Go back, or forward again, to how things were right after an entry, or at a time. This can be undone as well.
+    """Go back, or forward again, to how things were after an entry or at a time. A restore can be undone as well.
 
-    Example: `takeback restore --to 3f2a91 --dir agent`, or `--to 2031-05-27T14:30:00Z`
+    Example: `takeback restore --to 3f2a91 --dir agent`, or `takeback restore --to 2031-05-27T14:30:00Z`
     """
     _demand_one(plan=plan, token=token is not None)
 
-    def answer(harness: Harness) -> object:
+    def answer(harness: Harness) -> Outcome:
         return harness.plan(lambda ledger: restore_request(ledger, to)) if plan else harness.restore(to, token=token)
 
-    _run(answer, directory, journal, as_json=as_json)
+    _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
 
 
 def _demand_one(**options: bool) -> None:
@@ -118,12 +122,16 @@ def _demand_one(**options: bool) -> None:
         raise InputError("options", found=" and ".join(given), expected="one of them")
 
 
-def _run(answer: Callable[[Harness], object], directory: Path, journal: str | None, *, as_json: bool) -> None:
+def _run(
+    answer: Callable[[Harness], Outcome],
+    directory: Path,
+    journal: str | None,
+    *,
+    as_json: bool,
+    stat: bool,
+    paged: bool,
+) -> None:
     with opened(directory, journal) as harness:
         outcome = answer(harness)
-        if as_json:
-            emit(outcome_json(outcome, harness))
-            yes = isinstance(outcome, Undone | Plan | Adopted)
-        else:
-            yes = show_outcome(outcome, harness)
-    finish(yes=yes)
+        with out.paged(allowed=paged):
+            conclude(outcome, harness, as_json=as_json, stat=stat)

@@ -8,9 +8,9 @@ from typing import Any
 
 import typer
 
+from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, read_level, read_state
 from takeback.cli.output import JsonFlag, emit
-from takeback.cli.reading import CandidateFile, LanguageOption, StateOption, read_level, read_state
-from takeback.cli.showing import show_verdict
+from takeback.cli.verdicts import show_verdict
 from takeback.errors import InputError, LimitError
 from takeback.language import load_json
 from takeback.state import Level
@@ -27,17 +27,23 @@ def register(app: typer.Typer) -> None:
 def verify(
     file: Path = CandidateFile,
     language: str = LanguageOption,
-    rule: str = typer.Option("proof", "--rule", help=f"How to decide: {', '.join(RULE_NAMES)}."),
-    seed: int = typer.Option(0, "--seed", help="Seed of the counterfactual states."),
-    dev: str = typer.Option("Q10", "--dev", help="Dev suite: Q2, Q5, Q10, Q20 or Q10-narrow."),
-    iid: int | None = typer.Option(None, "--iid", help="Hidden iid states (the rule's own number if left out)."),
-    ood: int | None = typer.Option(None, "--ood", help="Hidden ood states (the rule's own number if left out)."),
+    rule: str = typer.Option("proof", "--rule", metavar="NAME", help=f"How to decide: {', '.join(RULE_NAMES)}."),
+    seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the counterfactual states."),
+    dev: str = typer.Option("Q10", "--dev", metavar="SUITE", help="Dev suite: Q2, Q5, Q10, Q20 or Q10-narrow."),
+    iid: int | None = typer.Option(
+        None, "--iid", metavar="N", help="How many hidden iid states; the rule's own number if left out."
+    ),
+    ood: int | None = typer.Option(
+        None, "--ood", metavar="N", help="How many hidden ood states; the rule's own number if left out."
+    ),
     state: Path | None = StateOption,
-    locked: str | None = typer.Option(None, "--locked", help="Digest that the mutation must have."),
+    locked: str | None = typer.Option(
+        None, "--locked", metavar="DIGEST", help="Reject a mutation with another digest than this."
+    ),
     exact: bool = typer.Option(False, "--exact", help="Run only on the state given with --state, as it is."),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Decide whether a candidate may be admitted: by proof for every state, or on samples with `--rule`.
+    """Decide whether a candidate may be admitted. By proof for every state, or on samples with `--rule`.
 
     With proof the sample is run as well, beside it: what it says is shown, but does not decide.
 

@@ -53,9 +53,11 @@ def change_draft(
         payload["evidence"], rest = evidence_parts(payload["evidence"])
         contents |= {} if rest is None else {"evidence": rest}
     touches = [slot_key(write.slot) for write in writes]
-    claims = (claim_key(write.slot[0], claim) for write in writes if (claim := _claim(write)) is not None)
+    claims = (claim_key(write.slot[0], claim) for write in writes if (claim := claim_of(write)) is not None)
     strict = [at for at, write in enumerate(writes) if write.strict]
-    payload |= {"touches": [*touches, *dict.fromkeys(claims)], **({"strict": strict} if strict else {})}
+    grounds = {str(at): list(write.on) for at, write in enumerate(writes) if write.on is not None}
+    payload["touches"] = [*touches, *dict.fromkeys(claims)]
+    payload |= {**({"strict": strict} if strict else {}), **({"on": grounds} if grounds else {})}
     return _with_images(Draft(kind, payload, {**contents, **_contents(writes, packer)}), images)
 
 
@@ -111,20 +113,21 @@ def slots_of(record: Record) -> list[Slot]:
         return [slot_of_key(key) for key in keys if not key.startswith(f'["{CLAIM}')]
 
 
-def writes_of(store: Store, record: Record, *, before: bool = True) -> tuple[Write, ...]:
-    """What a record did to each slot, in order; values that were forgotten are `Forgotten`.
+def writes_of(store: Store, record: Record) -> tuple[Write, ...]:
+    """What a record did to each slot, in order; values that were forgotten are `Forgotten`."""
+    return next(many_writes(store, (record,)))
 
-    Without `before`, what was there before is not read.
+
+def many_writes(store: Store, records: Iterable[Record], *, planning: bool = False) -> Iterator[tuple[Write, ...]]:
+    """What several records did, with contents read together.
+
+    For `planning`, what was there before is read only of parts, whose history needs it, and `Forgotten` elsewhere.
     """
-    return next(iter(many_writes(store, (record,), before=before)))
-
-
-def many_writes(store: Store, records: Iterable[Record], *, before: bool = True) -> Iterator[tuple[Write, ...]]:
-    """What several records did, with contents read together."""
-    chosen = tuple(records)
-    names = ("before", "after") if before else ("after",)
-    held = _fetched(store, [ref for record in chosen for name in names for ref in record.refs(name) if ref])
-    for record in chosen:
+    chosen = [(record, not planning or "on" in record.payload) for record in records]
+    names = {True: ("before", "after"), False: ("after",)}
+    refs = [ref for record, before in chosen for name in names[before] for ref in record.refs(name) if ref]
+    held = _fetched(store, refs)
+    for record, before in chosen:
         yield _writes(record, held, before=before)
 
 
@@ -138,11 +141,13 @@ def _writes(record: Record, held: Mapping[Ref, Stored | None], *, before: bool) 
     slots = slots_of(record)
     with trusting(f"record {record.seq}", seq=record.seq):
         strict: set[Any] = set(record.payload.get("strict", ()))  # type: ignore[arg-type]
+        raw: Any = {} if "slots" in record.payload else record.payload.get("on", {})
+        grounds = {int(at): (on[0], on[1]) for at, on in raw.items()}
         after = [_content(slot, ref, held) for slot, ref in zip(slots, record.refs("after"), strict=True)]
         olds = record.refs("before") if before else [FORGOTTEN] * len(slots)
         old = [_content(slot, ref, held) for slot, ref in zip(slots, olds, strict=True)]
     rows = enumerate(zip(slots, old, after, strict=True))
-    return tuple(Write(slot, one, two, at in strict) for at, (slot, one, two) in rows)
+    return tuple(Write(slot, one, two, at in strict, grounds.get(at)) for at, (slot, one, two) in rows)
 
 
 def _content(slot: Slot, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> Any:
@@ -193,10 +198,6 @@ def evidence_of(store: Store, record: Record) -> dict[str, Any] | None:
 def claim_key(surface: str, claim: str) -> str:
     """The index key of something that only one slot may hold."""
     return slot_key((CLAIM + surface, claim))
-
-
-def _claim(write: Write) -> str | None:
-    return claim_of(write.slot[0], write.after)
 
 
 def _contents(writes: Sequence[Write | SlotChange], packer: Packer | None) -> dict[str, list[Content | None]]:

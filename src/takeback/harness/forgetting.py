@@ -6,13 +6,16 @@ files that an entry kept for putting them back exactly go in all entries, becaus
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
+from takeback.errors import InputError
+from takeback.harness.holes import same_value
 from takeback.harness.ledger import Ledger
 from takeback.journal import Record, Ref, Store
 from takeback.journal.search import Place, places_of
-from takeback.state.slots import Slot
+from takeback.state import ABSENT, State
+from takeback.state.slots import Slot, get_slot, put_slots
 
 FILE_BYTES = ("file_before", "file_after")
 
@@ -86,20 +89,36 @@ def with_former_ids(store: Store, refs: set[Ref]) -> set[Ref]:
     return refs | former if refs else refs
 
 
-def standing(ledger: Ledger, value: bytes) -> tuple[tuple[Place, ...], set[Ref]]:
+def standing(ledger: Ledger, value: str | bytes) -> tuple[tuple[Place, ...], set[Ref]]:
     """Places where a value stands, and the contents to forget for it."""
+    raw = value.encode() if isinstance(value, str) else value
+    if not raw:
+        raise InputError("value", found="nothing", expected="a text to look for")
     store = ledger.store
-    places = tuple(places_of(store, value))
+    places = tuple(places_of(store, raw))
     refs = {place.ref for place in places if place.ref is not None}
     paths = {path for seq in {place.seq for place in places if place.ref} for path in file_paths(store.record(seq))}
     return places, refs | file_bytes(store, paths)
 
 
+def forget_contents(
+    ledger: Ledger, read: Callable[[State], State], places: tuple[Place, ...], refs: set[Ref], *, dry: bool
+) -> Forgetting:
+    """Forget contents, except values in place that `read`, what is really there, does not have as well."""
+    if refs and not dry:
+        ledger.checkpoint()
+    live, state = live_among(ledger, refs), ledger.state
+    actual = read(put_slots(state, [(slot, ABSENT) for slot in live])) if live else state
+    kept = tuple(slot for slot in live if not same_value(get_slot(actual, slot), get_slot(state, slot)))
+    refs = with_former_ids(ledger.store, refs - {live[slot] for slot in kept})
+    found = Forgetting(None, len(refs), places, kept, tuple(slot for slot in live if slot not in kept))
+    if dry or not refs:
+        return found
+    erased = ledger.store.forget(sorted(refs))
+    ledger.refresh()
+    return replace(found, record=erased.record, lingering=erased.lingering)
+
+
 def live_among(ledger: Ledger, refs: set[Ref]) -> dict[Slot, Ref]:
     """Values to be forgotten that are still in place."""
     return {slot: ref for ref, slots in ledger.live_values().items() if ref in refs for slot in slots}
-
-
-def entry_list(entries: Sequence[Record]) -> list[int]:
-    """Numbers of entries, for the record."""
-    return sorted(entry.number for entry in entries if entry.number is not None)

@@ -6,17 +6,17 @@ announce in the journal, change the real things, settle in the journal. Undo, re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
-from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, TakebackError
+from takeback.errors import HarnessError, JournalCorruptError, JournalError, TakebackError
 from takeback.harness.binding import Binding
 from takeback.harness.codec import change_draft, toggle_draft, writes_of
-from takeback.harness.forgetting import Forgetting, captured, live_among, standing, with_former_ids
-from takeback.harness.holes import same_value
+from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.ledger import Ledger
+from takeback.harness.log import EntryView, log
+from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
@@ -34,9 +34,9 @@ from takeback.journal import Draft, Record, Ref, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.search import Place
 from takeback.journal.store import MISSING_HINT, had_record, missing
-from takeback.language import Candidate
+from takeback.language import Candidate, read_candidate
 from takeback.state import ABSENT, State
-from takeback.state.slots import get_slot, put_slots
+from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write, plan_toggle, relied_on
 from takeback.undo.merge import bring_forward
 from takeback.undo.recording import run_recorded, writes_between
@@ -107,16 +107,35 @@ class Harness:
         self.binding.close()
         self.journal.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Harness({self.journal.location}, head {self._ledger.head[:10]})"
+
+    def log(self) -> Iterator[EntryView]:
+        """Entries, newest first: what was done, on what evidence, and what became of it."""
+        return log(self)
+
     def apply(
         self,
-        candidate: Candidate,
+        candidate: Candidate | Mapping[str, Any],
         *,
         force: bool = False,
         note: str = "",
+        by: str = "",
         allow_ties: bool = True,
         evidence: Verdict | None = None,
     ) -> Applied | Refused:
-        """Make a change, if it is admitted; with `force` also if not. `evidence` is a verdict already at hand."""
+        """Make a change, if it is admitted; with `force` also if not. `evidence` is a verdict already at hand.
+
+        A candidate may be given as the JSON it is written in.
+        """
+        if isinstance(candidate, Mapping):
+            candidate = read_candidate(dict(candidate))
         verdict = self._verifier(candidate) if evidence is None else evidence
         if not verdict.admitted and not force:
             return Refused(Why.VERDICT, "the candidate is not admitted", verdict)
@@ -126,7 +145,8 @@ class Harness:
             recorded = run_recorded(candidate.mutation, self.state)
             if not recorded.receipt.succeeded:
                 return Refused(Why.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", verdict)
-            ties = relied_on(self._ledger.history, recorded.writes)
+            writes = self._ledger.history.grounded(recorded.writes)
+            ties = relied_on(self._ledger.history, writes)
             if ties and not allow_ties:
                 return Refused(Why.TIED, "earlier entries could be taken back only with this one", verdict, ties=ties)
             blocker = self.binding.prepare(self.state, recorded.state)
@@ -134,9 +154,9 @@ class Harness:
                 return Refused(Why.REAL, blocker, verdict)
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
-            about |= {"forced": forced, "note": note, "ties": sorted(ties)}
-            draft = change_draft("apply", recorded.writes, about, packer=self._ledger.packer)
-            entry = self._make(draft, recorded.writes, recorded.state)
+            about |= {"forced": forced, "note": note, "ties": sorted(ties), **_made_by(by)}
+            draft = change_draft("apply", writes, about, packer=self._ledger.packer)
+            entry = self._make(draft, writes, recorded.state)
             return Applied(entry, verdict, forced, ties)
 
     def plan(self, request: Callable[[Ledger], Request], *, cascade: bool = False) -> PlanOutcome:
@@ -144,80 +164,68 @@ class Harness:
         with self._entered() as drift:
             return _drifted(drift) if drift else self._planned(request(self._ledger), cascade=cascade)
 
-    def plan_undo(self, *names: str, cascade: bool = False) -> PlanOutcome:
+    def plan_undo(self, *entries: EntryLike, cascade: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self.plan(lambda ledger: undo_request(ledger, names), cascade=cascade)
+        return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade)
 
-    def undo(self, *names: str, token: str | None = None, cascade: bool = False) -> UndoOutcome:
+    def undo(self, *entries: EntryLike, token: str | None = None, cascade: bool = False) -> UndoOutcome:
         """Take entries back; taking back an undo brings back what it took."""
-        return self._toggle("undo", lambda ledger: undo_request(ledger, names), token, cascade=cascade)
+        return self._toggle("undo", lambda ledger: undo_request(ledger, names_of(entries)), token, cascade=cascade)
 
-    def redo(self, *names: str, token: str | None = None, cascade: bool = False) -> UndoOutcome:
+    def redo(self, *entries: EntryLike, token: str | None = None, cascade: bool = False) -> UndoOutcome:
         """Bring back entries that were taken back; without names, those of the last undo in force."""
-        return self._toggle("redo", lambda ledger: redo_request(ledger, names), token, cascade=cascade)
+        return self._toggle("redo", lambda ledger: redo_request(ledger, names_of(entries)), token, cascade=cascade)
 
-    def restore(self, to: str, *, token: str | None = None) -> UndoOutcome:
+    def restore(self, to: EntryLike, *, token: str | None = None) -> UndoOutcome:
         """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601)."""
-        return self._toggle("restore", lambda ledger: restore_request(ledger, to), token, cascade=False)
+        return self._toggle("restore", lambda ledger: restore_request(ledger, name_of(to)), token, cascade=False)
 
-    def adopt(self, note: str = "") -> Adopted | None:
+    def adopt(self, note: str = "", *, by: str = "") -> Adopted | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
         with self._entered() as drift:
             if not drift:
                 return None
-            writes = tuple(Write(*change) for change in drift)
-            draft = change_draft("adopt", writes, {"note": note}, packer=self._ledger.packer)
+            writes = self._ledger.history.grounded(tuple(Write(*change) for change in drift))
+            draft = change_draft("adopt", writes, {"note": note, **_made_by(by)}, packer=self._ledger.packer)
             entry = self._ledger.record(draft, writes)
             self._note()
             return Adopted(entry, drift)
 
-    def salvage(self, *names: str) -> Adopted | UndoOutcome:
+    def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
 
         Where nothing is gone this is an undo.
         """
         with self._entered():
-            outcome = self.undo(*names)
+            outcome = self.undo(*entries)
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
-            writes = [Write(change.slot, change.before, change.after) for change in outcome.left]
+            left = tuple(Write(change.slot, change.before, change.after) for change in outcome.left)
+            writes = self._ledger.history.grounded(left)
             after = put_slots(self.state, [(write.slot, write.after) for write in writes])
             blocker = self.binding.prepare(self.state, after)
             if blocker is not None:
                 return Refused(Why.REAL, blocker)
-            about = {"note": f"what was left of undoing {', '.join(names)}"}
+            about = {"note": f"what was left of undoing {', '.join(names_of(entries))}"}
             draft = change_draft("salvage", writes, about, packer=self._ledger.packer)
             return Adopted(self._make(draft, writes, after), outcome.left)
 
-    def forget(self, *names: str, dry: bool = False) -> Forgetting:
+    def forget(self, *entries: EntryLike, dry: bool = False) -> Forgetting:
         """Delete what entries captured, permanently; with `dry`, only say how much. They stay in the log."""
         with self._entered():
-            entries = [named_entry(self._ledger, name) for name in names]
-            return self._forget((), captured(self.journal, entries), dry=dry)
+            records = [named_entry(self._ledger, name) for name in names_of(entries)]
+            return self._forget((), captured(self.journal, records), dry=dry)
 
     def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
         """Delete every content in which a value stands, permanently; with `dry`, only say where it stands."""
         with self._entered():
-            raw = value.encode() if isinstance(value, str) else value
-            if not raw:
-                raise InputError("value", found="nothing", expected="a text to look for")
-            return self._forget(*standing(self._ledger, raw), dry=dry)
+            return self._forget(*standing(self._ledger, value), dry=dry)
 
-    def _forget(self, places: tuple[Place, ...], refs: set[Ref], *, dry: bool = False) -> Forgetting:
-        if not dry and refs:
-            self._ledger.checkpoint()
-        live = live_among(self._ledger, refs)
-        state = self.state
-        actual = self.binding.read(put_slots(state, [(slot, ABSENT) for slot in live]))
-        kept = tuple(slot for slot in live if not same_value(get_slot(actual, slot), get_slot(state, slot)))
-        refs = with_former_ids(self.journal, refs - {live[slot] for slot in kept})
-        found = Forgetting(None, len(refs), places, kept, tuple(slot for slot in live if slot not in kept))
-        if dry or not refs:
-            return found
-        erased = self.journal.forget(sorted(refs))
-        self._ledger.refresh()
-        self._note()
-        return replace(found, record=erased.record, lingering=erased.lingering)
+    def _forget(self, places: tuple[Place, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
+        found = forget_contents(self._ledger, self.binding.read, places, refs, dry=dry)
+        if found.record is not None:
+            self._note()
+        return found
 
     def recover(self) -> Recovered:
         """Finish what a killed process left; called at every start, and harmless at any time."""
@@ -339,6 +347,10 @@ class Harness:
         self._ledger.commit(writes)
         self._note()
         return Recovered(record, kept, swept)
+
+
+def _made_by(who: str) -> dict[str, Any]:
+    return {"by": who} if who else {}
 
 
 def _drifted(drift: tuple[SlotChange, ...], verdict: Verdict | None = None) -> Refused:

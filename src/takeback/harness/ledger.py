@@ -66,7 +66,6 @@ class Ledger:
         self._known: Known = {}
         self._hidden: dict[Slot, Any] = {}
         self.packer = Packer(self._known, self._hidden)
-        self._source: StoredIndex | None = None
         self.history = self._history(set())
         if not whole:
             self._start_at_checkpoint()
@@ -76,8 +75,7 @@ class Ledger:
         """An index that reads from the journal; that of a journal in memory, all of which passes here, is held."""
         if self.store.location == ":memory:" and not self.last:
             return History(self._base, Index(), undone)
-        self._source = StoredIndex(self.store)
-        return History(self._base, Index(self._source), undone)
+        return History(self._base, Index(StoredIndex(self.store)), undone)
 
     def begin(self, state: State, about: dict[str, Any]) -> None:
         """Write the first entry, with the whole state; only in an empty journal."""
@@ -152,7 +150,7 @@ class Ledger:
         following = self.store.records(self.last + 1)
         while batch := list(islice(following, BATCH)):
             entries = [record for record in batch if record.kind in CHANGES | TOGGLES]
-            writes = dict(zip((r.seq for r in entries), many_writes(self.store, entries, before=False), strict=True))
+            writes = dict(zip((r.seq for r in entries), many_writes(self.store, entries, planning=True), strict=True))
             for record in batch:
                 if record.prev != self.head or record.seq != self.last + 1:
                     raise JournalCorruptError(
@@ -171,19 +169,22 @@ class Ledger:
                 self._take_state(entry)
                 self.identity = str(entry.payload.get("identity", ""))
             else:
-                self._fold(entry, writes.get(entry.seq) or writes_of(self.store, entry, before=False))
+                self._fold(entry, writes.get(entry.seq) or self._writes(entry))
         elif record.kind == "abort" and self.pending is not None:
             entry, self.pending = self.pending, None
-            self._given_up(entry, writes.get(entry.seq) or writes_of(self.store, entry, before=False))
+            self._given_up(entry, writes.get(entry.seq) or self._writes(entry))
         elif record.kind == "forget":
             self._forgotten(record)
+
+    def _writes(self, entry: Record) -> tuple[Write, ...]:
+        return next(many_writes(self.store, (entry,), planning=True))
 
     def _given_up(self, entry: Record, writes: Sequence[Write]) -> None:
         if entry.kind in CHANGES:
             self._changes += 1
             self._aborted += 1
-            self.history.undone.add(_number(entry))
-            self.history.add(_number(entry), tuple(writes))
+            self.history.undone.add(entry.entry)
+            self.history.add(entry.entry, tuple(writes))
 
     def _fold(self, entry: Record, writes: Sequence[Write]) -> None:
         """Let a committed entry take effect."""
@@ -200,9 +201,7 @@ class Ledger:
         self._followed += max(1, len(writes))
         if entry.kind in CHANGES:
             self._changes += 1
-            self.history.add(_number(entry), tuple(writes))
-            if self._source is not None:
-                self._source.remember(_number(entry), tuple(writes))
+            self.history.add(entry.entry, tuple(writes))
         else:
             self.history.toggle(_numbers(entry, "off"), _numbers(entry, "on"))
 
@@ -324,12 +323,6 @@ class Ledger:
             if value_in(get_slot(self.state, slot)) is value:
                 places.setdefault(ref, []).append(slot)
         return places
-
-
-def _number(record: Record) -> int:
-    if record.number is None:
-        raise JournalCorruptError(f"record {record.seq} is an entry without a number", seq=record.seq)
-    return record.number
 
 
 def _numbers(record: Record, name: str) -> list[int]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from takeback.errors import InputError
 from takeback.harness.codec import FORGOTTEN_WORD, writes_of
-from takeback.harness.harness import Harness
 from takeback.harness.ledger import Fate
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.journal.packing import is_gone
-from takeback.state import ABSENT, SURFACES
+from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Link
-from takeback.state.slots import Slot, slot_of_key, slot_title
+from takeback.state.slots import Slot, differing_slots, get_slot, put_slots, slot_of_key, slot_title
+from takeback.state.values import thaw
 from takeback.undo import SlotChange, Write
+
+if TYPE_CHECKING:
+    from takeback.harness.harness import Harness
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class EntryView:
     """Whether it was made although it was not admitted."""
     addresses: tuple[str, ...]
     note: str
+    by: str
+    """Who made it, where that was said."""
     off: tuple[int, ...]
     on: tuple[int, ...]
 
@@ -49,6 +55,7 @@ class EntryView:
             "forced": self.forced,
             "addresses": list(self.addresses),
             "note": self.note,
+            "by": self.by or None,
             "off": list(self.off),
             "on": list(self.on),
         }
@@ -69,7 +76,7 @@ def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryVie
     status = (harness.ledger.fate(record) if fate is None else fate).value
     keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
     return EntryView(
-        seq=-1 if record.number is None else record.number,
+        seq=record.entry,
         id=record.id,
         kind=record.kind,
         at=record.created_at,
@@ -78,6 +85,7 @@ def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryVie
         forced=bool(payload.get("forced", False)),
         addresses=tuple(dict.fromkeys(slot_title(slot_of_key(key)) for key in keys)),
         note=payload.get("note", ""),
+        by=payload.get("by", ""),
         off=tuple(payload.get("off", ())),
         on=tuple(payload.get("on", ())),
     )
@@ -88,28 +96,86 @@ def changes_of(harness: Harness, record: Record) -> tuple[Write, ...]:
     return writes_of(harness.journal, record)
 
 
+class Rewind:
+    """States of the past, worked out from the present: each later entry is taken back once, newest first."""
+
+    def __init__(self, harness: Harness) -> None:
+        self._harness = harness
+        self._state = harness.state
+        self._settled = False
+        last = harness.ledger.last
+        self._left = (record for record in harness.journal.records(reverse=True) if record.seq <= last)
+        self._next = next(self._left, None)
+
+    def after(self, entry: Record) -> State:
+        """How things were right after an entry; it must not be newer than those asked about before."""
+        return self._back_to(entry.seq + 1)
+
+    def before(self, entry: Record) -> State:
+        """How things were right before an entry."""
+        return self._back_to(entry.seq)
+
+    def _back_to(self, seq: int) -> State:
+        while self._next is not None and self._next.seq >= seq:
+            record, self._next = self._next, next(self._left, None)
+            if record.kind in ENTRY_KINDS and self._settled:
+                self._take_back(record)
+            self._settled = record.kind == "commit"
+        return self._state
+
+    def _take_back(self, record: Record) -> None:
+        writes = changes_of(self._harness, record)
+        if any(is_gone(write.before) for write in writes):
+            raise InputError(
+                "entry",
+                found=f"{record.id[:12]}, of which contents were forgotten",
+                expected="entries from which the state can still be worked out",
+            )
+        self._state = put_slots(self._state, [(write.slot, write.before) for write in reversed(writes)])
+
+
+def state_after(harness: Harness, entry: Record) -> State:
+    """How things were right after an entry."""
+    return Rewind(harness).after(entry)
+
+
+def state_before(harness: Harness, entry: Record) -> State:
+    """How things were right before an entry."""
+    return Rewind(harness).before(entry)
+
+
+def changes_between(before: State, after: State) -> tuple[SlotChange, ...]:
+    """What differs between two states, slot by slot."""
+    slots = differing_slots(before, after)
+    return tuple(SlotChange(slot, get_slot(before, slot), get_slot(after, slot)) for slot in slots)
+
+
 def content_json(slot: Slot, content: Any) -> Any:
     """Content for people: its JSON, null for nothing, and a word for what was forgotten."""
     if content is ABSENT:
         return None
     if is_gone(content):
         return FORGOTTEN_WORD
-    plain = SURFACES[slot[0]].slot_to_json(content)
-    return plain["record"] if _placed(content) else plain
+    return thaw(content.record) if isinstance(content, Link) else SURFACES[slot[0]].describe(content)
 
 
 def _placed(content: Any) -> bool:
     return isinstance(content, Link)
 
 
+def moved(change: SlotChange | Write) -> bool:
+    """Whether an element of a chain stands elsewhere now."""
+    both = _placed(change.before) and _placed(change.after)
+    return both and bool(change.before.place != change.after.place)
+
+
 def change_json(change: SlotChange | Write) -> dict[str, Any]:
     """A change of one slot as JSON; absence is told apart from null, and a move within a chain is said."""
-    moved = _placed(change.before) and _placed(change.after) and change.before.place != change.after.place
     return {
         "address": slot_title(change.slot),
         "before": content_json(change.slot, change.before),
         "after": content_json(change.slot, change.after),
         "existed": change.before is not ABSENT,
         "exists": change.after is not ABSENT,
-        **({"moved": True} if moved else {}),
+        **({"moved": True} if moved(change) else {}),
     }

@@ -18,6 +18,8 @@ from takeback.journal import ENTRY_KINDS, Record, resolve
 
 TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
+OVERLONG = re.compile(r"#\d{19,}")
+"""A number that no journal can reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ def named_entry(ledger: Ledger, name: str) -> Record:
         if head is None:
             raise InputError("entry", found=name, expected="an entry; the journal has none")
         return head
+    if OVERLONG.fullmatch(name):
+        raise InputError("entry", found=name, expected="the number of an entry, as in 'takeback log'")
     record = resolve(ledger.store, name)
     if record.kind not in ENTRY_KINDS:
         raise InputError("entry", found=f"{name}, a {record.kind} record", expected="an entry of 'takeback log'")
@@ -51,7 +55,7 @@ def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
         if record.kind in CHANGES:
             if record.number in ledger.history.undone:
                 raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
-            off.add(_number(record))
+            off.add(record.entry)
         elif record.kind in TOGGLES:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
@@ -78,7 +82,7 @@ def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
             off |= more_off
             on |= more_on
         elif record.number in ledger.history.undone:
-            on.add(_number(record))
+            on.add(record.entry)
         else:
             raise InputError("entry", found=f"{name}, which is not undone", expected="an entry that was taken back")
     return _request(off, on, names)
@@ -93,11 +97,11 @@ def restore_request(ledger: Ledger, name: str) -> Request:
         if record.seq <= target.seq:
             break
         if record.kind in CHANGES:
-            changes_after.add(_number(record))
+            changes_after.add(record.entry)
         elif not was_aborted(ledger, record):
             undone = (undone | set(_numbers(record, "on"))) - set(_numbers(record, "off"))
     now = ledger.history.undone
-    at = _number(target)
+    at = target.entry
     off = (changes_after - now) | {entry for entry in undone - now if entry <= at}
     on = {entry for entry in now - undone if entry <= at}
     return _request(off, on, (name,))
@@ -154,10 +158,6 @@ def _request(off: set[int], on: set[int], names: Sequence[str]) -> Request:
     if both:
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
     return Request(frozenset(off), frozenset(on), tuple(names))
-
-
-def _number(record: Record) -> int:
-    return -1 if record.number is None else record.number
 
 
 def _numbers(record: Record, name: str) -> list[int]:

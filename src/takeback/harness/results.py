@@ -23,6 +23,9 @@ class Applied:
     ties: Mapping[int, str]
     """Earlier entries that can now be taken back only together with this one, and why."""
 
+    def __repr__(self) -> str:
+        return f"Applied({self.entry!r}, {self.verdict.grade.value}{', forced' if self.forced else ''})"
+
 
 class Why(StrEnum):
     """Why a change was not made."""
@@ -49,6 +52,9 @@ class Refused:
     drift: tuple[SlotChange, ...] = ()
     ties: Mapping[int, str] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"Refused({self.why.value}: {self.message})"
+
 
 @dataclass(frozen=True, slots=True)
 class Undone:
@@ -56,6 +62,9 @@ class Undone:
 
     entry: Record
     plan: Plan
+
+    def __repr__(self) -> str:
+        return f"Undone({self.entry!r}, off={list(self.plan.off)}, on={list(self.plan.on)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,9 @@ class Stale:
     given: str
     plan: Plan
 
+    def __repr__(self) -> str:
+        return f"Stale(given={self.given!r}, now={self.plan.token!r})"
+
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
@@ -72,6 +84,9 @@ class Adopted:
 
     entry: Record
     changes: tuple[SlotChange, ...]
+
+    def __repr__(self) -> str:
+        return f"Adopted({self.entry!r}, changes: {len(self.changes)})"
 
 
 @dataclass(frozen=True, slots=True)

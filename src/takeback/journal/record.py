@@ -104,9 +104,20 @@ class Record:
         return self.digest
 
     @property
+    def entry(self) -> int:
+        """The number of a record that is an entry."""
+        if self.number is None:
+            raise JournalCorruptError(f"record {self.seq} has no number, as an entry has", seq=self.seq)
+        return self.number
+
+    @property
     def touches(self) -> tuple[str, ...]:
         """The index keys this record is found under."""
         return touches_of(self.payload)
+
+    def __repr__(self) -> str:
+        name = f"#{self.number}" if self.number is not None else f"at {self.seq}"
+        return f"Record({name} {self.kind} {self.digest[:10]})"
 
     def refs(self, name: str) -> tuple[Ref | None, ...]:
         """Contents under one name, as a list."""

@@ -1,8 +1,9 @@
 """The history without some entries, the slow and obvious way: replay the others on plain data.
 
 Shares no code with the undo engine, the state's maps or the interpreter. Works on the JSON of states and
-operations, and on what each operation resolved when it ran (`Resolved`). An operation that cannot run on what
-it finds fails its whole entry.
+operations, and on what each operation resolved when it ran: places, modes, and for edits the parts written, each
+with its place. An operation that cannot run on what it finds fails its whole entry. Texts and lists that were
+edited inside are lists of (place, part) records (`naive_parts`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
+
+from takeback.lab.naive_parts import Written, plain, written
 
 Plain = dict[str, Any]
 
@@ -22,12 +25,17 @@ class CannotReplayError(Exception):
 class Step:
     """One operation as it ran: its JSON, and the place or mode it resolved to.
 
-    Something removed by hand is `{"op_type": "remove", "target": [surface, name, ...]}`.
+    Something removed by hand is `{"op_type": "remove", "target": [surface, name, ...]}`, an edit
+    `{"op_type": "parts", "target": [surface, name, ...]}` with the parts it wrote and what it was made in.
     """
 
     op: Plain
     place: Any = None
     mode: str | None = None
+    parts: tuple[tuple[str, Any], ...] = ()
+    """Ids of parts and what was written: `(place, content)`, or None for one that was taken out."""
+    ground: Any = None
+    """Which write had put there what was edited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +49,8 @@ class NaiveEntry:
 def begin(state: Plain, places: dict[tuple[str, ...], Any]) -> Plain:
     """Plain data to replay on: chains as mappings from id to (place, record), files as nested mappings."""
     return {
-        "config": deepcopy(state.get("config", {})),
-        "prompts": dict(state.get("prompts", {})),
+        "config": written(deepcopy(state.get("config", {})), None),
+        "prompts": {name: Written(text, None) for name, text in state.get("prompts", {}).items()},
         "routing": dict(state.get("routing", {})),
         "tools": deepcopy(state.get("tools", {})),
         "middleware": {m["id"]: (places["middleware", m["id"]], m) for m in state.get("middleware", [])},
@@ -63,7 +71,9 @@ def finish(data: Plain) -> Plain:
     for (event, _), (_, record) in sorted(data["listeners"].items(), key=lambda item: item[1][0]):
         listeners.setdefault(event, []).append(record)
     whole = {
-        **{name: data[name] for name in ("config", "prompts", "routing", "tools", "resources")},
+        **{name: data[name] for name in ("routing", "tools", "resources")},
+        "config": plain(data["config"]),
+        "prompts": plain(data["prompts"]),
         "middleware": [record for _, record in by_place],
         "listeners": listeners,
         "files": _flatten(data["files"]),
@@ -78,8 +88,8 @@ def replay(start: Plain, entries: list[NaiveEntry]) -> tuple[Plain, list[int]]:
     for entry in entries:
         attempt = _copy(data)
         try:
-            for step in entry.steps:
-                _run(attempt, step)
+            for at, step in enumerate(entry.steps):
+                _run(attempt, step, (entry.number, at))
         except CannotReplayError:
             failed.append(entry.number)
         else:
@@ -92,13 +102,15 @@ def _copy(data: Plain) -> Plain:
     return {key: _copy(item) if isinstance(item, dict) else item for key, item in data.items()}
 
 
-def _run(data: Plain, step: Step) -> None:
+def _run(data: Plain, step: Step, when: tuple[int, int]) -> None:
     op, name, target = step.op, step.op["op_type"], step.op["target"]
     value: Any = op.get("value")
-    if name == "set_config":
-        _put(data["config"], target.split("."), deepcopy(value))
+    if name == "parts":
+        _edit(data[target[0]], target[1:], step)
+    elif name == "set_config":
+        _put(data["config"], target.split("."), written(deepcopy(value), when))
     elif name == "set_prompt":
-        data["prompts"][target] = value
+        data["prompts"][target] = Written(value, when)
     elif name == "set_routing":
         data["routing"][target] = value
     elif name == "register_tool":
@@ -120,16 +132,83 @@ def _run(data: Plain, step: Step) -> None:
         path = target.split("/")
         if isinstance(_find(data["files"], path), dict):
             raise CannotReplayError(target)
-        _put(data["files"], path, (value["content"], step.mode))
-    elif name == "allocate_socket":
+        _put(data["files"], path, (Written(value["content"], when), step.mode))
+    else:
+        _run_other(data, step, when)
+
+
+def _run_other(data: Plain, step: Step, when: tuple[int, int]) -> None:
+    op, name, target = step.op, step.op["op_type"], step.op["target"]
+    value: Any = op.get("value")
+    if name == "allocate_socket":
         address = value["address"]
         if any(key != target and held["address"] == address for key, held in data["resources"].items()):
             raise CannotReplayError(target)
         data["resources"][target] = {"kind": "socket", "address": address, "lifecycle": "open"}
     elif name == "remove":
         _remove(data[target[0]], target[0], target[1:])
+    elif name in REMOVALS:
+        _remove_by_operation(data, name, target, value)
+    elif name in {"move_middleware", "replace_middleware"}:
+        _rearrange(data, step)
+    elif name == "move_listener":
+        data["listeners"][target, value] = (step.place, step.op["record"])
+    elif name == "move_file":
+        _move_file(data["files"], target.split("/"), value.split("/"), (Written(step.op["content"], when), step.mode))
     else:
         raise ValueError(f"the naive replay does not know {name}")
+
+
+def _edit(node: Plain, path: list[str], step: Step) -> None:
+    """Write parts of what is there, if it is what they were written in."""
+    for name in path[:-1]:
+        node = node.get(name, {})
+        if not isinstance(node, dict):
+            raise CannotReplayError(".".join(path))
+    there = node.get(path[-1])
+    mode = there[1] if isinstance(there, tuple) else None
+    content = there[0] if isinstance(there, tuple) else there
+    if not isinstance(content, Written) or content.when != step.ground:
+        raise CannotReplayError(".".join(path))
+    content = content.with_parts(step.parts)
+    node[path[-1]] = content if mode is None else (content, mode)
+
+
+REMOVALS = {
+    "unset_config": "config",
+    "remove_prompt": "prompts",
+    "unset_routing": "routing",
+    "remove_tool": "tools",
+    "remove_middleware": "middleware",
+    "remove_listener": "listeners",
+    "remove_file": "files",
+    "free_socket": "resources",
+}
+
+
+def _remove_by_operation(data: Plain, name: str, target: str, value: Any) -> None:
+    surface = REMOVALS[name]
+    if surface == "listeners":
+        for event, callback in list(data["listeners"]):
+            if event == target and value in (None, callback):
+                del data["listeners"][event, callback]
+        return
+    path = target.split({"config": ".", "files": "/"}.get(surface, "\0"))
+    if surface == "files" and isinstance(_find(data["files"], path), dict):
+        raise CannotReplayError(target)
+    _remove(data[surface], surface, path)
+
+
+def _move_file(files: Plain, source: list[str], target: list[str], content: Any) -> None:
+    if isinstance(_find(files, source), dict) or isinstance(_find(files, target), dict):
+        raise CannotReplayError("/".join(target))
+    _remove(files, "files", source)
+    _put(files, target, content)
+
+
+def _rearrange(data: Plain, step: Step) -> None:
+    """Put an element where it went, with the record it had or got then."""
+    data["middleware"][step.op["target"]] = (step.place, step.op["record"])
 
 
 def _put(node: Plain, path: list[str], value: Any) -> None:
@@ -163,7 +242,8 @@ def _find(node: Any, path: list[str]) -> Any:
 def _nest(files: Plain) -> Plain:
     root: Plain = {}
     for path, item in files.items():
-        _put(root, path.split("/"), {} if "directory" in item else (item["content"], item["mode"]))
+        file = {} if "directory" in item else (Written(item["content"], None), item["mode"])
+        _put(root, path.split("/"), file)
     return root
 
 
@@ -172,7 +252,7 @@ def _flatten(node: Plain, above: str = "") -> Plain:
     for name, item in node.items():
         path = f"{above}{name}"
         if not isinstance(item, dict):
-            flat[path] = {"content": item[0], "mode": item[1]}
+            flat[path] = {"content": item[0].whole(), "mode": item[1]}
         elif item:
             flat.update(_flatten(item, f"{path}/"))
         else:

@@ -72,11 +72,7 @@ def _entry(harness: Harness, record: Record) -> NaiveEntry:
         item = content if isinstance(content, dict) else {}
         place = _place(item) if op["op_type"] in {"add_middleware", "add_listener"} else None
         steps.append(Step(op, place, item.get("mode")))
-    return NaiveEntry(_number(record), tuple(steps))
-
-
-def _number(record: Record) -> int:
-    return -1 if record.number is None else record.number
+    return NaiveEntry(record.entry, tuple(steps))
 
 
 def _place(item: Any) -> tuple[tuple[int, str], ...]:

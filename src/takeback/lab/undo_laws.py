@@ -1,29 +1,32 @@
-"""Random histories against the undo engine: every undo must equal the history without it.
+"""Random histories against a harness: every undo must equal the history without it.
 
-Changes over all surfaces, crowded onto few keys and places; random sets undone and redone in random order;
-each answer compared with `naive.replay`. A blocked answer must name exactly the entries that cannot replay,
-and no part of that set may do.
+Changes of every kind, crowded onto few keys, lines, items and places, made through `Harness`, in memory and on a
+stored journal that is reopened in between; things edited and removed by hand in between, and adopted; random sets
+undone, redone and restored in random order. Each answer is compared with `naive.replay`. A blocked answer must name
+exactly the entries that cannot replay, and no part of that set may do; an undo that changes nothing must say so.
 """
 
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, islice
-from typing import Any
+from pathlib import Path
 
-from takeback.journal.encoding import encode
-from takeback.lab.naive import NaiveEntry, Plain, Step, begin, finish, replay
-from takeback.lab.random_changes import FOCI, named_slots, random_base, random_op
-from takeback.language.program import read_program
-from takeback.state import ABSENT, Stage, State
-from takeback.state.slots import get_slot, put_slots
-from takeback.undo import Blocked, History, Plan, Write, plan_redo, plan_undo, relied_on
-from takeback.undo.recording import Recorded, run_recorded, writes_between
+from takeback.canonical import encode
+from takeback.harness import Adopted, Applied, Undone
+from takeback.lab.law_world import World, reading
+from takeback.lab.naive import NaiveEntry, Plain, finish, replay
+from takeback.lab.random_changes import FOCI
+from takeback.undo import Blocked, Plan
 
 MIN_CHANGES, MAX_CHANGES = 2, 40
+STORED_CHANGES = 12
 BRUTE_FORCE = 2_000
+STORED_SHARE = 4
+"""Every so many histories one is kept in a SQLite journal and reopened between operations."""
 
 
 @dataclass
@@ -31,18 +34,27 @@ class Findings:
     """What a run saw; anything but zero under `violations` or `blocked_not_minimal` is a defect."""
 
     histories: int = 0
+    stored_histories: int = 0
+    """Histories kept in a SQLite journal that was closed and opened again between operations."""
     changes: int = 0
     undos: int = 0
     redos: int = 0
+    restores: int = 0
+    adoptions: int = 0
     blocked: int = 0
     """Undos and redos that cannot be done alone."""
     blocked_undos: int = 0
     unresolved: int = 0
     """Redos for which no small set of other entries was found that makes them possible."""
+    invisible: int = 0
+    """Undos, redos and restores after which nothing is different."""
+    invisible_said: int = 0
     violations: int = 0
     blocked_not_minimal: int = 0
     reported_before_admission: int = 0
     """New changes that made an earlier entry depend on them, each confirmed by replay."""
+    kinds: list[str] = field(default_factory=list)
+    """Kinds of operation that changes were made of."""
     examples: list[str] = field(default_factory=list)
 
     def violation(self, text: str) -> None:
@@ -52,85 +64,82 @@ class Findings:
             self.examples.append(text)
 
 
-@dataclass
-class _World:
-    """One history, twice: as the engine sees it and as plain data."""
-
-    rng: random.Random
-    found: Findings
-    state: State
-    history: History
-    start: Plain
-    focus: tuple[str, ...]
-    entries: list[NaiveEntry] = field(default_factory=list)
-
-    def live(self, *, without: frozenset[int] = frozenset(), plus: frozenset[int] = frozenset()) -> list[NaiveEntry]:
-        """Entries that count, in order."""
-        gone = (self.history.undone - plus) | without
-        return [entry for entry in self.entries if entry.number not in gone]
-
-
 def check_undo_laws(histories: int, seed: int = 0, progress: Callable[[int], None] = lambda _: None) -> Findings:
     """Run that many random histories and report."""
     found = Findings()
     for at in range(histories):
-        _check_history(random.Random(f"{seed}/{at}"), found)
-        found.histories += 1
+        check_history(at, seed, found)
         progress(at + 1)
     return found
 
 
-def _check_history(rng: random.Random, found: Findings) -> None:
-    base = random_base(rng)
-    world = _World(rng, found, base, History(lambda: base), begin(base.write(), _places(base)), rng.choice(FOCI))
-    changes = rng.randint(MIN_CHANGES, MAX_CHANGES)
-    while len(world.entries) < changes:
-        if world.entries and rng.random() < 0.3:  # noqa: PLR2004 - about one undo for two changes
-            _undo_or_redo(world)
-        elif rng.random() < 0.1:  # noqa: PLR2004 - now and then someone removes a thing by hand
-            _remove_by_hand(world)
-        else:
-            _change(world)
-    for _ in range(rng.randint(1, 6)):
-        _undo_or_redo(world)
+def check_history(at: int, seed: int, found: Findings) -> None:
+    """Run one random history; the same number and seed give the same one."""
+    rng = random.Random(f"{seed}/{at}")
+    stored = at % STORED_SHARE == 0
+    with tempfile.TemporaryDirectory(prefix="takeback-laws-", dir=_memory_backed()) as directory:
+        world = World(rng, rng.choice(FOCI), Path(directory) / "journal.db" if stored else None)
+        try:
+            _run(world, found, STORED_CHANGES if stored else MAX_CHANGES)
+        finally:
+            world.close()
+    found.histories += 1
+    found.stored_histories += stored
 
 
-def _change(world: _World) -> None:
+def _memory_backed() -> str | None:
+    """A directory in which syncing is cheap, if the system has one: what is tested here is not the disk."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a fresh directory is made in it
+
+
+def _run(world: World, found: Findings, most: int) -> None:
     rng = world.rng
-    raw = [random_op(rng, world.state, world.focus) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
-    mutation = read_program(raw, Stage.FORWARD, "mutation")
-    recorded = run_recorded(mutation, world.state)
-    if not recorded.receipt.succeeded:
+    for _ in range(rng.randint(MIN_CHANGES, most)):
+        world.maybe_reopen()
+        if world.entries and rng.random() < 0.3:  # noqa: PLR2004 - about one undo for two changes
+            _toggle(world, found)
+        elif rng.random() < 0.15:  # noqa: PLR2004 - now and then someone edits or removes a thing by hand
+            _by_hand(world, found)
+        else:
+            _change(world, found)
+    for _ in range(rng.randint(1, 6)):
+        world.maybe_reopen()
+        _toggle(world, found)
+
+
+def _change(world: World, found: Findings) -> None:
+    attempt = world.attempt()
+    if attempt is None:
         return
-    number = len(world.entries) + 1
-    entry = NaiveEntry(number, _steps(raw, recorded, world.state))
-    if rng.random() < 0.1:  # noqa: PLR2004 - costs a replay for each live entry
-        _check_report(world, entry, recorded)
-    _record(world, entry, recorded.writes, recorded.state)
+    if world.rng.random() < 0.1:  # noqa: PLR2004 - costs a replay for each live entry
+        _check_report(world, attempt.entry, set(attempt.ties), found)
+    done = world.apply(attempt)
+    if not isinstance(done, Applied):
+        found.violation(f"a change that can run was answered {done}")
+        return
+    found.changes += 1
+    found.kinds = sorted({*found.kinds, *(op["op_type"] for op in attempt.raw)})
+    _compare(world, found, f"after change {attempt.raw}")
 
 
-def _remove_by_hand(world: _World) -> None:
-    """An entry that a harness adopts after someone else removed something."""
-    slots = [slot for slot in named_slots() if get_slot(world.state, slot) is not ABSENT]
-    if slots:
-        slot = world.rng.choice(slots)
-        after = put_slots(world.state, [(slot, ABSENT)])
-        entry = NaiveEntry(len(world.entries) + 1, (Step({"op_type": "remove", "target": list(slot)}),))
-        _record(world, entry, writes_between(world.state, after), after)
+def _by_hand(world: World, found: Findings) -> None:
+    done = world.edit_by_hand()
+    if done is None:
+        return
+    found.adoptions += 1
+    if not isinstance(done, Adopted):
+        found.violation(f"an edit by hand was answered {done}")
+        return
+    _compare(world, found, "after an adoption")
 
 
-def _record(world: _World, entry: NaiveEntry, writes: tuple[Write, ...], state: State) -> None:
-    world.entries.append(entry)
-    world.history.add(entry.number, writes)
-    world.state = state
-    world.found.changes += 1
+def _compare(world: World, found: Findings, where: str) -> None:
     data, failed = replay(world.start, world.live())
-    if failed or not _equal(data, world.state):
-        world.found.violation(f"replay differs after change {entry.steps}")
+    if failed or not _equal(data, world):
+        found.violation(f"replay differs {where}: {encode(world.state.write())} is not {encode(finish(data))}")
 
 
-def _check_report(world: _World, entry: NaiveEntry, recorded: Recorded) -> None:
-    reported = set(relied_on(world.history, recorded.writes))
+def _check_report(world: World, entry: NaiveEntry, reported: set[int], found: Findings) -> None:
     needed, newly = set(), set()
     for other in world.live():
         rest = world.live(without=frozenset({other.number}))
@@ -139,43 +148,67 @@ def _check_report(world: _World, entry: NaiveEntry, recorded: Recorded) -> None:
             needed.add(other.number)
             if failed == [entry.number]:
                 newly.add(other.number)
-    world.found.reported_before_admission += len(newly)
+    found.reported_before_admission += len(newly)
     if not newly <= reported <= needed:
-        world.found.violation(f"before admission: reported {sorted(reported)}, newly blocked {sorted(newly)}")
+        found.violation(f"before admission: reported {sorted(reported)}, newly blocked {sorted(newly)}")
 
 
-def _undo_or_redo(world: _World) -> None:
+def _toggle(world: World, found: Findings) -> None:
     rng = world.rng
-    undone = sorted(world.history.undone)
-    live = [entry.number for entry in world.live()]
-    if undone and (not live or rng.random() < 0.4):  # noqa: PLR2004 - redo less often than undo
-        _redo(world, frozenset(rng.sample(undone, min(len(undone), rng.choice((1, 1, 2))))))
+    undone, live = sorted(world.undone), [entry.number for entry in world.live()]
+    if world.entries and rng.random() < 0.15:  # noqa: PLR2004 - now and then back, or forward, in time
+        _restore(world, found)
+    elif undone and (not live or rng.random() < 0.4):  # noqa: PLR2004 - redo less often than undo
+        _redo(world, found, frozenset(rng.sample(undone, min(len(undone), rng.choice((1, 1, 2))))))
     elif live:
-        _undo(world, frozenset(rng.sample(live, min(len(live), rng.choice((1, 1, 1, 2, 3))))))
+        _undo(world, found, frozenset(rng.sample(live, min(len(live), rng.choice((1, 1, 1, 2, 3))))))
 
 
-def _undo(world: _World, wanted: frozenset[int]) -> None:
-    outcome = plan_undo(world.history, world.state, wanted)
+def _restore(world: World, found: Findings) -> None:
+    number, undone = world.rng.choice(world.moments)
+    later = {entry.number for entry in world.entries if entry.number > number}
+    if undone | later == world.undone:
+        return
+    found.restores += 1
+    data, failed = replay(world.start, [e for e in world.entries if e.number not in undone | later])
+    before = finish(replay(world.start, world.live())[0])
+    outcome = world.harness.restore(*world.names(frozenset({number})))
+    if failed or not isinstance(outcome, Undone):
+        found.violation(f"restore to #{number} gave {outcome}")
+        return
+    _settle(world, found, outcome.plan, data, before)
+    world.undone = set(undone | later)
+
+
+def _undo(world: World, found: Findings, wanted: frozenset[int]) -> None:
     data, failed = replay(world.start, world.live(without=wanted))
-    world.found.undos += 1
-    if isinstance(outcome, Plan):
+    before = finish(replay(world.start, world.live())[0])
+    outcome = world.harness.undo(*world.names(wanted))
+    found.undos += 1
+    if isinstance(outcome, Undone):
         if failed:
-            world.found.violation(f"undo of {sorted(wanted)} went through although {failed} cannot replay")
-        _settle(world, outcome, data)
+            found.violation(f"undo of {sorted(wanted)} went through although {failed} cannot replay")
+        _settle(world, found, outcome.plan, data, before)
+        world.undone |= wanted
     elif isinstance(outcome, Blocked) and isinstance(outcome.together, Plan):
-        world.found.blocked += 1
-        world.found.blocked_undos += 1
+        found.blocked += 1
+        found.blocked_undos += 1
         if not failed:
-            world.found.violation(f"undo of {sorted(wanted)} blocked by {outcome.entries} although all replay")
+            found.violation(f"undo of {sorted(wanted)} blocked by {outcome.entries} although all replay")
         if not _minimal(world, wanted, frozenset(outcome.off), frozenset(failed)):
-            world.found.blocked_not_minimal += 1
+            found.blocked_not_minimal += 1
         if world.rng.random() < 0.5:  # noqa: PLR2004 - cascade half of the time
-            _settle(world, outcome.together, data)
+            done = world.harness.undo(*world.names(wanted), cascade=True)
+            if not isinstance(done, Undone):
+                found.violation(f"undo of {sorted(wanted)} with what blocks it gave {done}")
+                return
+            _settle(world, found, done.plan, data, before)
+            world.undone |= wanted | frozenset(outcome.off)
     else:
-        world.found.violation(f"undo of {sorted(wanted)} gave {outcome}")
+        found.violation(f"undo of {sorted(wanted)} gave {outcome}")
 
 
-def _minimal(world: _World, wanted: frozenset[int], blocking: frozenset[int], failed: frozenset[int]) -> bool:
+def _minimal(world: World, wanted: frozenset[int], blocking: frozenset[int], failed: frozenset[int]) -> bool:
     """Whether `blocking` is just what cannot replay, makes the undo possible, and no part of it would."""
 
     def possible(chosen: frozenset[int]) -> bool:
@@ -191,66 +224,58 @@ def _parts(entries: frozenset[int]) -> Iterator[frozenset[int]]:
     return islice(parts, BRUTE_FORCE)
 
 
-def _redo(world: _World, wanted: frozenset[int]) -> None:
-    outcome = plan_redo(world.history, world.state, wanted)
+def _redo(world: World, found: Findings, wanted: frozenset[int]) -> None:
     data, failed = replay(world.start, world.live(plus=wanted))
-    world.found.redos += 1
-    if isinstance(outcome, Plan):
+    before = finish(replay(world.start, world.live())[0])
+    outcome = world.harness.redo(*world.names(wanted))
+    found.redos += 1
+    if isinstance(outcome, Undone):
         if failed:
-            world.found.violation(f"redo of {sorted(wanted)} went through although {failed} cannot replay")
-        _settle(world, outcome, data)
+            found.violation(f"redo of {sorted(wanted)} went through although {failed} cannot replay")
+        _settle(world, found, outcome.plan, data, before)
+        world.undone -= wanted
     elif isinstance(outcome, Blocked):
-        world.found.blocked += 1
+        found.blocked += 1
         if not failed:
-            world.found.violation(f"redo of {sorted(wanted)} blocked by {outcome.entries} although all replay")
+            found.violation(f"redo of {sorted(wanted)} blocked by {outcome.entries} although all replay")
         if isinstance(outcome.together, Plan):
-            _redo_together(world, wanted, outcome, outcome.together)
+            _redo_together(world, found, wanted, outcome, before)
         else:
-            world.found.unresolved += 1
+            found.unresolved += 1
     else:
-        world.found.violation(f"redo of {sorted(wanted)} gave {outcome}")
+        found.violation(f"redo of {sorted(wanted)} gave {outcome}")
 
 
-def _redo_together(world: _World, wanted: frozenset[int], outcome: Blocked, plan: Plan) -> None:
+def _redo_together(world: World, found: Findings, wanted: frozenset[int], outcome: Blocked, before: Plain) -> None:
     def possible(off: frozenset[int], on: frozenset[int]) -> bool:
         return not replay(world.start, world.live(without=off, plus=wanted | on))[1]
 
     off, on = frozenset(outcome.off), frozenset(outcome.on)
     if not possible(off, on):
-        world.found.violation(f"redo of {sorted(wanted)} with {outcome.entries} cannot replay")
+        found.violation(f"redo of {sorted(wanted)} with {outcome.entries} cannot replay")
     if any(possible(off & part, on & part) for part in _parts(off | on)):
-        world.found.blocked_not_minimal += 1
+        found.blocked_not_minimal += 1
     if world.rng.random() < 0.5:  # noqa: PLR2004 - cascade half of the time
-        _settle(world, plan, replay(world.start, world.live(without=off, plus=wanted | on))[0])
+        done = world.harness.redo(*world.names(wanted), cascade=True)
+        if not isinstance(done, Undone):
+            found.violation(f"redo of {sorted(wanted)} with what it needs gave {done}")
+            return
+        data = replay(world.start, world.live(without=off, plus=wanted | on))[0]
+        _settle(world, found, done.plan, data, before)
+        world.undone = (world.undone | off) - wanted - on
 
 
-def _settle(world: _World, plan: Plan, expected: Plain) -> None:
-    """Carry a plan out and compare."""
-    if not _equal(expected, plan.state):
-        text = f"after off {plan.off} on {plan.on}: {encode(plan.state.write())} is not {encode(finish(expected))}"
-        world.found.violation(text)
-    world.history.toggle(plan.off, plan.on)
-    world.state = plan.state
+def _settle(world: World, found: Findings, plan: Plan, expected: Plain, before: Plain) -> None:
+    """Compare what a plan made with what it should have made, and what it said of it."""
+    if not _equal(expected, world):
+        text = f"after off {plan.off} on {plan.on}: {encode(world.state.write())} is not {encode(finish(expected))}"
+        found.violation(text)
+    if encode(before) == encode(finish(expected)):
+        found.invisible += 1
+        found.invisible_said += not plan.visible
+    elif not plan.visible:
+        found.violation(f"off {plan.off} on {plan.on} changed something and said that nothing shows")
 
 
-def _equal(data: Plain, state: State) -> bool:
-    return encode(finish(data)) == encode(state.write())
-
-
-def _places(state: State) -> dict[tuple[str, ...], Any]:
-    places: dict[tuple[str, ...], Any] = {("middleware", link.id): link.place for link in state.part("middleware")}
-    for event, chain in state.part("listeners").items():
-        places.update({("listeners", event, link.id): link.place for link in chain})
-    return places
-
-
-def _steps(raw: list[Plain], recorded: Recorded, before: State) -> tuple[Step, ...]:
-    """What each operation resolved: places from the receipt, kept modes from the states it ran through."""
-    modes = {path: item.get("mode") for path, item in before.write().get("files", {}).items()}
-    steps: list[Step] = []
-    for op, write in zip(raw, recorded.receipt.writes, strict=True):
-        mode = None
-        if op["op_type"] == "write_file":
-            mode = modes[op["target"]] = op["value"].get("mode") or modes.get(op["target"]) or "0644"
-        steps.append(Step(op, write.resolved, mode))
-    return tuple(steps)
+def _equal(data: Plain, world: World) -> bool:
+    return encode(reading(finish(data))) == encode(reading(world.state.write()))

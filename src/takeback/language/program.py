@@ -55,6 +55,9 @@ class Candidate:
         """Return the SHA-256 of the mutation, which a repair must not change."""
         return program_digest(self.mutation)
 
+    def __repr__(self) -> str:
+        return f"Candidate({', '.join(f'{op.kind.name} {op.target}' for op in self.mutation)})"
+
 
 def program_digest(program: Program) -> str:
     """Return the SHA-256 of a program."""

@@ -48,6 +48,10 @@ class File(Partial):
         """Return the file with other lines."""
         return File(parts, self.mode) if isinstance(parts, Text) else self
 
+    def whole(self) -> File:
+        """Return the file as one that was never edited inside."""
+        return self if self._text is None else File(self.content, self.mode)
+
     @property
     def edited(self) -> bool:
         """Whether its lines have identities."""

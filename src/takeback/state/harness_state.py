@@ -11,6 +11,8 @@ from typing import Any
 
 from takeback.canonical import digest
 from takeback.errors import InputError
+from takeback.state.address import Address
+from takeback.state.pmap import ABSENT
 from takeback.state.surface import SURFACES, Change, surface_named
 
 
@@ -50,6 +52,24 @@ class State:
         part = self.parts.get(name)
         return SURFACES[name].empty if part is None else part
 
+    def __getitem__(self, address: str | tuple[str, str]) -> Any:
+        """Return a surface, or what stands at an address of it, as JSON: `state["config", "a.b"]`."""
+        name, key = (address, None) if isinstance(address, str) else address
+        surface = surface_named(name, "state")
+        if key is None:
+            return surface.write(self.part(name))
+        content = surface.find(self.part(name), surface.target(key, f"state[{name!r}]", None))
+        if content is ABSENT:
+            raise KeyError(str(Address(name, key)))
+        return surface.describe(content)
+
+    def __contains__(self, address: tuple[str, str]) -> bool:
+        try:
+            self[address]
+        except KeyError:
+            return False
+        return True
+
     def replace(self, name: str, part: Any) -> State:
         """Return this state with another value for one surface."""
         return State.of({**self.parts, name: part})
@@ -78,7 +98,8 @@ class State:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"State({self.write()!r})"
+        sizes = ((name, surface.size(self.part(name))) for name, surface in SURFACES.items())
+        return f"State({', '.join(f'{name}: {size}' for name, size in sizes if size)})"
 
 
 def diff(before: State, after: State) -> Iterator[Change]:

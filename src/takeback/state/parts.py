@@ -110,7 +110,10 @@ class Parts(Whole):
             return self._grown(tuple(link if old is there else old for old in self._segments), links)
         at, before, after = self._opened(link.place, original(link.id))
         segments = (*self._segments[: max(at, 0)], *before, link, *after, *self._segments[at + 1 :])
-        return self._grown(segments, links, link.place[0][0])
+        new = self._grown(segments, links, link.place[0][0])
+        if link.id[0] == FRESH:
+            new._fresh = max(self._fresh, int(link.id[1:]) + 1)
+        return new
 
     def drop(self, part: str) -> Self:
         """Return the value without a part; the value itself if it is not there."""
@@ -136,7 +139,7 @@ class Parts(Whole):
         else:
             place = between(((self._reach[1], ""),), None, part)
         link = Link(place, part, record)
-        return self.reserve((part,)).put(link), link
+        return self.put(link), link
 
     def reserve(self, parts: Iterable[str]) -> Self:
         """Return the value with these ids counting as taken: no new part will get one."""

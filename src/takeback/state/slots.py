@@ -70,6 +70,16 @@ def differing_slots(before: State, after: State) -> Iterator[Slot]:
             yield from ((name, *path) for path in surface.differing(one, two))
 
 
+def placed_state(fresh: State, known: State) -> State:
+    """Return a state that was read anew, with the places and identities of what the known one has."""
+    changed = {
+        name: surface.placed(fresh.part(name), known.part(name))
+        for name, surface in SURFACES.items()
+        if fresh.part(name) is not known.part(name)
+    }
+    return State.of({**fresh.parts, **changed}) if changed else fresh
+
+
 def same_content(slot: Slot, one: Any, two: Any) -> bool:
     """Tell whether a slot holds the same in both, place included."""
     if one is two:

@@ -150,6 +150,10 @@ class Surface(ABC):
         """Return the address of a target in the surface's own form."""
         return Address(self.name, path)
 
+    def find(self, value: Any, path: Any) -> Any:
+        """Return what stands at a target in the surface's own form, ABSENT if nothing does."""
+        return self.get_slot(value, path if isinstance(path, tuple) else (path,))
+
     def covers(self, outer: str, inner: str) -> bool:
         """Tell whether the address key `outer` contains `inner`."""
         return outer == inner
@@ -214,6 +218,15 @@ class Surface(ABC):
             return self.name
         rest = "".join(f" {name}" for name in path[1:])
         return f"{self.address(path[0])}{rest}"
+
+    def parts_shown(self, path: Path, content: Any) -> Iterator[tuple[Path, Any]]:
+        """Yield the slots and contents that a content is shown by: itself, or for a directory its files."""
+        yield path, content
+
+    def text(self, content: Any) -> tuple[bytes, str] | None:
+        """Return the bytes that a content is, and a file's mode; None for a value, which is shown as JSON."""
+        del content
+        return None
 
     def placed(self, fresh: Any, known: Any) -> Any:
         """Return a value that was read anew with the places of what `known` has, where the surface has places."""

@@ -3,8 +3,9 @@
 from takeback.journal.packing import GONE
 from takeback.undo.history import History
 from takeback.undo.index import Index, Version, Write
-from takeback.undo.outcome import Blocked, Gone, Outcome, Plan, SlotChange
-from takeback.undo.plan import plan_redo, plan_toggle, plan_undo, relied_on
+from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
+from takeback.undo.plan import plan_redo, plan_toggle, plan_undo
+from takeback.undo.settle import relied_on
 
 __all__ = [
     "GONE",
@@ -12,6 +13,7 @@ __all__ = [
     "Gone",
     "History",
     "Index",
+    "Kept",
     "Outcome",
     "Plan",
     "SlotChange",

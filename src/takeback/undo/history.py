@@ -2,23 +2,25 @@
 
 A history is a base state, the writes of every entry, and which entries are undone. A `View` is the same
 history with some entries supposed undone or back: every question is asked of a view, so that a plan can look
-at the history it would make. An entry is a number; times are (entry, position) pairs.
+at the history it would make. An entry is a number; times are (entry, position) pairs. A part (a line, an item)
+lies in the whole that some write put there, its ground, and cannot be without it.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from takeback.errors import TakebackError
-from takeback.journal.packing import is_gone
+from takeback.journal.packing import Forgotten, is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
+from takeback.state.inside import reserve
+from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot
-from takeback.undo.index import Index, Version, Write, before, claim_of, entry_at
+from takeback.undo.index import OWN, START, SUPPOSED, Index, Version, When, Write, claim_of, claimed, entry_of
 
-When = tuple[int, int]
 END: Final[When] = (2**62, 0)
-START: Final[When] = (-1, 0)
 
 
 class ContentGone(TakebackError):  # noqa: N818 - says what is gone; a plan turns it into a result
@@ -63,28 +65,49 @@ class History:
 
     def add(self, entry: int, writes: tuple[Write, ...]) -> None:
         """Take in the newest entry, live."""
-        self.index.add(entry, writes)
+        self.index.add(entry, self.grounded(writes))
 
     def toggle(self, off: Iterable[int], on: Iterable[int]) -> None:
         """Note that entries were undone, and others brought back."""
         self.undone.update(off)
         self.undone.difference_update(on)
 
+    def grounded(self, writes: tuple[Write, ...]) -> tuple[Write, ...]:
+        """The writes of a new entry, each part with the write that put the whole there in which it lies."""
+        if not any(is_part(write.slot[-1]) and write.on is None for write in writes):
+            return writes
+        view = View(self.undone)
+        found: list[Write] = []
+        for position, write in enumerate(writes):
+            if is_part(write.slot[-1]) and write.on is None:
+                within = range(position - 1, -1, -1)
+                own = next((at for at in within if _covers(writes[at].slot, write.slot[:-1])), None)
+                ground = self.ground(write.slot, view) if own is None else (OWN, own)
+                found.append(write._replace(on=ground))
+            else:
+                found.append(write)
+        return tuple(found)
+
+    def ground(self, slot: Slot, view: View, until: When = END) -> When:
+        """When the whole was put there in which a part lies."""
+        version = self.cover(slot[:-1], view, until)
+        return START if version is None else _when(version)
+
     def last(self, slot: Slot, view: View, until: When = END) -> Version | None:
         """The last live write to exactly this slot before a time."""
         versions = self.index.at(slot)
-        at = len(versions) if until is END else before(versions, *until)
+        at = len(versions) if until is END else bisect_left(versions, until, key=_when)
         while at:
             at -= 1
-            if view.live(entry_at(versions, at)):
+            if view.live(entry_of(versions, at)):
                 return versions[at]
         return None
 
     def next(self, slot: Slot, view: View, entry: int) -> Version | None:
         """The first live write to exactly this slot by a later entry."""
         versions = self.index.at(slot)
-        for at in range(before(versions, entry + 1, 0), len(versions)):
-            if view.live(entry_at(versions, at)):
+        for at in range(bisect_left(versions, (entry + 1, 0), key=_when), len(versions)):
+            if view.live(entry_of(versions, at)):
                 return versions[at]
         return None
 
@@ -102,28 +125,44 @@ class History:
         base = self._base()
         if base is not None:
             return get_slot(base, slot)
-        versions = self.index.at(slot)
-        if len(versions) and not SURFACES[slot[0]].nested and not is_gone(versions[0].write.before):
-            return versions[0].write.before
+        node = self.index.node(slot)
+        if len(node.versions) and (not node.surface.nested or self.index.alone(node)):
+            before = node.versions[0].write.before
+            if not is_gone(before):
+                return before
         raise ContentGone(slot, None)
 
+    def content(self, slot: Slot, view: View, until: When = END) -> Any:
+        """What a slot that nothing lies above or below holds."""
+        version = self.last(slot, view, until)
+        return _known(slot, self.held(slot, view, until), None if version is None else version.entry)
+
     def held(self, slot: Slot, view: View, until: When = END) -> Any:
-        """What a slot that is not nested holds; `Forgotten` where that is gone."""
+        """What a slot that nothing lies above or below holds; `Forgotten` where that is gone."""
         version = self.last(slot, view, until)
         return self.base_content(slot) if version is None else version.write.after
 
-    def content(self, slot: Slot, view: View, until: When = END) -> Any:
-        """What a slot that is not nested holds, to be put back."""
-        version = self.last(slot, view, until)
-        content = self.base_content(slot) if version is None else version.write.after
-        if is_gone(content):
-            raise ContentGone(slot, None if version is None else version.entry)
-        return content
+    def part(self, slot: Slot, view: View, until: When = END) -> Any:
+        """What a part holds: its last live version since its ground, or what it was when that was put there."""
+        ground = self.ground(slot, view, until)
+        versions = self.index.at(slot)
+        at = len(versions) if until is END else bisect_left(versions, until, key=_when)
+        for version in reversed(versions[:at]):
+            if _when(version) < ground:
+                break
+            if view.live(version.entry) and grounded_on(version) == ground:
+                return _known(slot, version.write.after, version.entry)
+        first = next((version for version in versions if grounded_on(version) == ground), None)
+        if first is None:
+            whole = _known(slot, self.node(slot[:-1], view, until)[0], None)
+            return tree.get(PMap({"": whole}), ("", slot[-1]))
+        return _known(slot, first.write.before, first.entry)
 
     def covered(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When, Slot]:
         """What the last write at or above a nested slot put there: its content, when, and at which slot.
 
-        The content returned is that of the write's own slot; base content is that of the first name.
+        The content returned is that of the write's own slot; base content is that of the first name. Where a value
+        is gone, `Forgotten` stands in it: it is still known that something is there.
         """
         version = self.cover(slot, view, until)
         if version is None:
@@ -137,23 +176,38 @@ class History:
 
     def subtree(self, slot: Slot, view: View, until: When = END) -> Any:
         """What a nested slot holds, with everything that later writes put below it."""
+        if is_part(slot[-1]):
+            return self.part(slot, view, until)
         content, when = self.node(slot, view, until)
         holder = PMap({} if content is ABSENT else {"": content})
         for version in self._below(slot, view, when, until):
-            after = version.write.after
-            path = ("", *version.write.slot[len(slot) :])
+            after, path = version.write.after, ("", *version.write.slot[len(slot) :])
+            if is_part(path[-1]) and isinstance(tree.get(holder, path[:-1]), Forgotten):
+                raise ContentGone(slot, version.entry)
             holder = tree.drop(holder, path) if after is ABSENT else tree.put(holder, path, after)
-        found = holder.get("", ABSENT)
-        if is_gone(found):
-            raise ContentGone(slot, None)
-        return found
+        return _known(slot, self._reserved(slot, holder).get("", ABSENT), None)
+
+    def _reserved(self, slot: Slot, holder: PMap) -> PMap:
+        """The content with the names of all parts that were ever there taken, so that no new one gets them."""
+        names: dict[tuple[str, ...], list[str]] = {}
+        for version in self.index.below(slot):
+            if is_part(version.write.slot[-1]):
+                names.setdefault(("", *version.write.slot[len(slot) : -1]), []).append(version.write.slot[-1])
+        for path, parts in names.items():
+            there = tree.get(holder, path)
+            if there is not ABSENT and type(there) is not PMap:
+                holder = tree.put(holder, path, reserve(there, parts))
+        return holder
 
     def is_container(self, slot: Slot, view: View, until: When = END) -> bool:
         """Whether a nested slot is a mapping or directory, also one that only holds up what is below it."""
         content, when = self.node(slot, view, until)
         if content is not ABSENT:
             return type(content) is PMap
-        return any(version.write.after is not ABSENT for version in self._below(slot, view, when, until))
+        return any(
+            version.write.after is not ABSENT and not is_part(version.write.slot[-1])
+            for version in self._below(slot, view, when, until)
+        )
 
     def _below(self, slot: Slot, view: View, after: When, until: When) -> Iterator[Version]:
         for version in self.index.below(slot):
@@ -164,22 +218,34 @@ class History:
         """Why a write could not have happened in this view; None if it could."""
         write, until = version.write, _when(version)
         slot, surface = write.slot, SURFACES[write.slot[0]]
-        claim = claim_of(slot[0], write.after) if surface.exclusive else None
+        if is_part(slot[-1]):
+            return self._ungrounded(version, view)
+        claim = claim_of(write)
         if claim is not None:
             for other in self.holders(slot[0], claim):
-                if other != slot and claim_of(slot[0], self.held(other, view, until)) == claim:
+                if other != slot and claimed(slot[0], self.held(other, view, until)) == claim:
                     return f"{claim} is held by {other[-1]!r}"
-        if not surface.nested or write.after is ABSENT:
+        if not surface.nested or (write.after is ABSENT and not write.strict):
             return None
-        if len(slot) > 2:  # noqa: PLR2004 - surface and one name: nothing is above it
-            above = self._leaf_above(slot, view, until)
+        if len(slot) > 2 and write.after is not ABSENT:  # noqa: PLR2004 - surface and one name: nothing is above it
+            above = self.leaf_above(slot, view, until)
             if above is not None:
                 return f"{'/'.join(above[1:])!r} is not a {'directory' if surface.strict else 'mapping'}"
         if write.strict and self.is_container(slot, view, until):
             return f"{'/'.join(slot[1:])!r} is a directory"
         return None
 
-    def _leaf_above(self, slot: Slot, view: View, until: When) -> Slot | None:
+    def _ungrounded(self, version: Version, view: View) -> str | None:
+        """Why a part could not have been written: what it was written in is not there."""
+        slot, ground = version.write.slot, grounded_on(version)
+        if self.ground(slot, view, _when(version)) == ground:
+            return None
+        title = SURFACES[slot[0]].slot_title(slot[1:-1])
+        early = ground is None or ground == START
+        source = "that was there at the beginning" if early or ground is None else f"that #{ground[0]} put there"
+        return f"it edits the {title} {source}"
+
+    def leaf_above(self, slot: Slot, view: View, until: When = END) -> Slot | None:
         """The highest slot above one that is neither a container nor absent.
 
         Looked for from the top: a removal below a leaf does nothing, so it says nothing about the leaf.
@@ -196,5 +262,25 @@ class History:
         base = self._base()
         if base is not None:
             part = base.part(surface)
-            found.update((surface, key) for key in part if claim_of(surface, part[key]) == claim)
+            found.update((surface, key) for key in part if claimed(surface, part[key]) == claim)
         return found
+
+
+def grounded_on(version: Version) -> When | None:
+    """When the whole was put there in which a part was written."""
+    on = version.write.on
+    return (version.entry, on[1]) if on is not None and on[0] == OWN else on
+
+
+def _known(slot: Slot, content: Any, entry: int | None) -> Any:
+    """A content of which nothing is gone."""
+    if is_gone(content):
+        raise ContentGone(slot, entry)
+    return content
+
+
+def _covers(outer: Slot, inner: Slot) -> bool:
+    return inner[: len(outer)] == outer
+
+
+__all__ = ["END", "START", "SUPPOSED", "ContentGone", "History", "View", "When", "grounded_on"]

@@ -2,31 +2,45 @@
 
 Kept as a tree of slots, so that what lies above and below a path is found without looking at anything else.
 `Index` holds what it is given; a harness that reopens a long journal gives it a `Source` to fetch slots from
-on first use, so that opening does not read the whole history.
+on first use, so that opening does not read the whole history. Invariants: a node's versions are in order of
+time; once a node is `loaded` its versions are complete, once it is `below` so are those of all slots beneath it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, overload
 
 from takeback.journal.packing import Forgotten
 from takeback.state import ABSENT, SURFACES
 from takeback.state.slots import Slot
+from takeback.state.surface import Surface
+
+When = tuple[int, int]
+"""A time in a history: an entry, and the position of a write in it."""
+START: Final[When] = (-1, 0)
+"""Before the first entry."""
+OWN: Final = -2
+"""In `Write.on`, stands for the entry itself."""
+
 
 SUPPOSED = 2**61
 """The number of an entry that is only supposed."""
 
 
 class Write(NamedTuple):
-    """What an entry wrote in one slot. `strict` writes fail where a container stands."""
+    """What an entry wrote in one slot. `strict` writes fail where a container stands.
+
+    `on` is set for a part: the write that put the whole there in which it lies, without which it could not be.
+    """
 
     slot: Slot
     before: Any
     after: Any
     strict: bool = False
+    on: When | None = None
 
 
 class Version(NamedTuple):
@@ -37,51 +51,46 @@ class Version(NamedTuple):
     write: Write
 
 
-def claim_of(surface: str, content: Any) -> str | None:
-    """What a content claims, also one that was forgotten: that outlives its value."""
-    if isinstance(content, Forgotten):
-        return content.claim
-    return None if content is ABSENT else SURFACES[surface].claim(content)
-
-
 class LazyVersions:
-    """Versions of one slot, oldest first, each read when it is looked at.
+    """Versions of one slot, oldest first, each read when it is looked at: a long history costs what a plan looks at.
 
     `numbers` are the entries that wrote the slot, one for each write: an entry may write it more than once.
     """
 
-    def __init__(self, slot: Slot, numbers: Sequence[int], entry: Callable[[int], tuple[Write, ...]]) -> None:
+    def __init__(
+        self, slot: Slot, numbers: Iterable[int], writes: Callable[[int], tuple[Write, ...]], stop: int | None = None
+    ) -> None:
         self._slot = slot
         self._numbers = list(numbers)
-        self._entry = entry
+        self._writes = writes
         self._added: list[Version] = []
-        self._stored = len(self._numbers)
+        self._stored = len(self._numbers) if stop is None else stop
 
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def __getitem__(self, at: int) -> Version:
+    @overload
+    def __getitem__(self, at: int) -> Version: ...
+    @overload
+    def __getitem__(self, at: slice) -> LazyVersions: ...
+    def __getitem__(self, at: int | slice) -> Version | LazyVersions:
+        if isinstance(at, slice):
+            part = LazyVersions(self._slot, self._numbers[at], self._writes)
+            part._added, part._stored = self._added, min(self._stored, len(part))
+            return part
         at += len(self._numbers) if at < 0 else 0
         if at >= self._stored:
             return self._added[at - self._stored]
         number = self._numbers[at]
-        own = [Version(number, place, write) for place, write in enumerate(self._entry(number))]
+        own = (Version(number, place, write) for place, write in enumerate(self._writes(number)))
         mine = [version for version in own if version.write.slot == self._slot]
         return mine[at - bisect_left(self._numbers, number)]
 
     def __iter__(self) -> Iterator[Version]:
         return (self[at] for at in range(len(self)))
 
-    def entry_at(self, at: int) -> int:
-        """The entry of a version, without reading it."""
-        return self._numbers[at]
-
-    def before(self, entry: int, position: int) -> int:
-        """How many versions are before a time."""
-        at = bisect_left(self._numbers, entry)
-        while at < len(self) and self._numbers[at] == entry and self[at].position < position:
-            at += 1
-        return at
+    def __reversed__(self) -> Iterator[Version]:
+        return (self[at] for at in range(len(self) - 1, -1, -1))
 
     def append(self, version: Version) -> None:
         """Add the newest version."""
@@ -97,60 +106,47 @@ class LazyVersions:
 Versions = list[Version] | LazyVersions
 
 
-def entry_at(versions: Versions, at: int) -> int:
-    """The entry of one version."""
-    return versions.entry_at(at) if isinstance(versions, LazyVersions) else versions[at][0]
-
-
-def before(versions: Versions, entry: int, position: int) -> int:
-    """How many versions are before a time."""
-    if isinstance(versions, LazyVersions):
-        return versions.before(entry, position)
-    return bisect_left(versions, (entry, position), key=lambda version: version[:2])
+def entry_of(versions: Versions, at: int) -> int:
+    """The entry of one version, without reading what it wrote."""
+    return versions._numbers[at] if isinstance(versions, LazyVersions) else versions[at][0]  # noqa: SLF001
 
 
 class Source(Protocol):
-    """Where an index fetches what it does not hold."""
+    """Where an index fetches what it does not hold: numbers of entries, ascending, and what an entry wrote."""
 
-    def at(self, slot: Slot) -> Versions:
-        """Versions of one slot, in order."""
+    def at(self, slot: Slot) -> Iterable[int]:
+        """Entries that wrote one slot."""
 
-    def below(self, slot: Slot) -> list[Version]:
-        """Versions of every slot beneath one, in order."""
+    def below(self, slot: Slot) -> Iterable[int]:
+        """Entries that wrote a slot beneath one."""
 
-    def claiming(self, surface: str, claim: str) -> list[Version]:
-        """Versions whose content claims something exclusive."""
+    def claiming(self, surface: str, claim: str) -> Iterable[int]:
+        """Entries that claim something exclusive."""
 
     def entry(self, number: int) -> tuple[Write, ...]:
         """The writes of one entry."""
+
+    def entries(self, numbers: Sequence[int]) -> Mapping[int, tuple[Write, ...]]:
+        """The writes of several entries, read together."""
 
 
 class Node:
     """One slot's place in the index: its versions, and what lies above and below."""
 
-    __slots__ = ("above", "below", "children", "kind", "loaded", "path", "slot", "surface", "versions")
+    __slots__ = ("above", "below", "children", "loaded", "path", "slot", "surface", "versions")
 
     def __init__(self, slot: Slot, above: Node | None = None) -> None:
         self.slot = slot
-        self.surface = slot[0] if slot else ""
         self.path = slot[1:]
-        self.kind: Any = SURFACES[self.surface] if slot else None
+        self.surface: Surface = SURFACES[slot[0]] if slot else _NONE
         self.versions: Versions = []
         self.children: dict[str, Node] = {}
         self.above = above
         self.loaded = False
         self.below = False
 
-    def alone(self) -> bool:
-        """Whether nothing above or below was ever written, as far as is known here."""
-        if self.children:
-            return False
-        node = self.above
-        while node is not None:
-            if node.versions:
-                return False
-            node = node.above
-        return True
+
+_NONE: Any = None
 
 
 class Index:
@@ -159,81 +155,110 @@ class Index:
     def __init__(self, source: Source | None = None) -> None:
         self._root = Node(())
         self._entries: dict[int, tuple[Write, ...]] = {}
-        self.held: dict[int, tuple[Node, ...]] = {}
-        """Where an entry's writes stand, for entries of which every slot's whole history is held here."""
         self._claims: dict[tuple[str, str], list[Version]] = {}
-        self._source = source
+        self.source = source
 
     def add(self, entry: int, writes: tuple[Write, ...]) -> None:
         """Take in an entry that is newer than all others."""
         self._entries[entry] = writes
-        nodes = tuple(self._node(write.slot) for write in writes)
-        if self._source is None:
-            self.held[entry] = tuple(dict.fromkeys(nodes))
-        for position, (write, node) in enumerate(zip(writes, nodes, strict=True)):
-            version = Version(entry, position, write)
-            if self._source is None or node.loaded or node.below:
+        for position, write in enumerate(writes):
+            version, node = Version(entry, position, write), self._node(write.slot)
+            if self.source is None or node.loaded or node.below:
                 node.versions.append(version)
-            claim = claim_of(write.slot[0], write.after)
+            claim = claim_of(write)
             key = (write.slot[0], claim or "")
-            if claim is not None and (self._source is None or key in self._claims):
+            if claim is not None and (self.source is None or key in self._claims):
                 self._claims.setdefault(key, []).append(version)
 
     @contextmanager
     def supposing(self, writes: tuple[Write, ...]) -> Iterator[list[Version]]:
         """Inside the block, the index holds one more entry, the newest, with these writes."""
         versions = [Version(SUPPOSED, position, write) for position, write in enumerate(writes)]
-        claims: list[Versions] = []
+        touched: list[Versions] = []
         for version in versions:
-            slot = version.write.slot
-            self.at(slot).append(version)
-            claim = claim_of(slot[0], version.write.after)
+            touched.append(self.at(version.write.slot))
+            touched[-1].append(version)
+            claim = claim_of(version.write)
             if claim is not None:
-                self.claiming(slot[0], claim)
-                held = self._claims.setdefault((slot[0], claim), [])
-                held.append(version)
-                claims.append(held)
+                self.claiming(version.write.slot[0], claim)
+                touched.append(self._claims.setdefault((version.write.slot[0], claim), []))
+                touched[-1].append(version)
         self._entries[SUPPOSED] = writes
         try:
             yield versions
         finally:
             del self._entries[SUPPOSED]
-            for versions_held in (*claims, *(self._node(write.slot).versions for write in writes)):
-                while len(versions_held) and entry_at(versions_held, -1) == SUPPOSED:
-                    versions_held.pop()
+            for held in (*touched, *(self._node(write.slot).versions for write in writes)):
+                while len(held) and entry_of(held, -1) == SUPPOSED:
+                    held.pop()
 
     def writes(self, entry: int) -> tuple[Write, ...]:
         """The writes of one entry."""
         found = self._entries.get(entry)
         if found is None:
-            if self._source is None:
+            if self.source is None:
                 raise KeyError(entry)
-            found = self._entries[entry] = self._source.entry(entry)
+            found = self._entries[entry] = self.source.entry(entry)
         return found
+
+    def node(self, slot: Slot) -> Node:
+        """One slot's node, its versions complete."""
+        node = self._node(slot)
+        if self.source is not None and not node.loaded:
+            kept = [version for version in node.versions if version.entry == SUPPOSED]
+            node.versions = LazyVersions(slot, self.source.at(slot), self.writes)
+            for version in kept:
+                node.versions.append(version)
+            node.loaded = True
+        return node
 
     def at(self, slot: Slot) -> Versions:
         """Versions of one slot, oldest first."""
-        node = self._node(slot)
-        if self._source is not None and not node.loaded:
-            node.versions = self._source.at(slot)
-            node.loaded = True
-        return node.versions
+        return self.node(slot).versions
 
     def below(self, slot: Slot) -> list[Version]:
         """Versions of every slot beneath one, oldest first."""
         node = self._node(slot)
-        if self._source is not None and not node.below:
-            self._load_below(slot, node)
+        if self.source is not None and not node.below:
+            self._load_below(self.source, slot, node)
         if not node.children:
             return []
         return sorted(_descend(node), key=lambda version: version[:2])
 
+    def alone(self, node: Node) -> bool:
+        """Whether nothing above or below a slot was ever written."""
+        if self.source is not None and not node.below:
+            self._load_below(self.source, node.slot, node)
+        if node.children and next(_descend(node), None) is not None:
+            return False
+        above = node.above
+        while above is not None and above.slot:
+            if len(above.slot) > 1 and len(self.at(above.slot)):
+                return False
+            above = above.above
+        return True
+
     def claiming(self, surface: str, claim: str) -> list[Version]:
         """Versions that claim something exclusive, oldest first."""
         key = (surface, claim)
-        if self._source is not None and key not in self._claims:
-            self._claims[key] = self._source.claiming(surface, claim)
+        if self.source is not None and key not in self._claims:
+            found = self._versions(self.source.claiming(surface, claim))
+            mine = (version for version in found if version.write.slot[0] == surface)
+            self._claims[key] = [version for version in mine if claim_of(version.write) == claim]
         return self._claims.get(key, [])
+
+    def read_ahead(self, entries: Iterable[int]) -> None:
+        """Read what several entries wrote together, where it is not held."""
+        missing = [entry for entry in entries if entry not in self._entries]
+        if self.source is not None and len(missing) > 1:
+            self._entries.update(self.source.entries(missing))
+
+    def _versions(self, entries: Iterable[int]) -> Iterator[Version]:
+        numbers = tuple(dict.fromkeys(entries))
+        self.read_ahead(numbers)
+        for entry in numbers:
+            for position, write in enumerate(self.writes(entry)):
+                yield Version(entry, position, write)
 
     def _node(self, slot: Slot) -> Node:
         node = self._root
@@ -245,20 +270,33 @@ class Index:
             node = below
         return node
 
-    def _load_below(self, slot: Slot, node: Node) -> None:
-        if self._source is None:
-            return
+    def _load_below(self, source: Source, slot: Slot, node: Node) -> None:
         supposed: list[Version] = []
         for child in _nodes(node):
             supposed += [version for version in child.versions if version.entry == SUPPOSED]
             child.versions, child.loaded, child.below = [], True, True
-        for version in (*self._source.below(slot), *supposed):
-            found = self._node(version.write.slot)
-            found.versions.append(version)
-            found.loaded = True
+        depth = len(slot)
+        for version in (*self._versions(source.below(slot)), *supposed):
+            other = version.write.slot
+            if len(other) > depth and other[:depth] == slot:
+                found = self._node(other)
+                found.versions.append(version)
+                found.loaded = True
         for child in _nodes(node):
-            child.below = True
+            child.loaded = child.below = True
         node.below = True
+
+
+def claim_of(write: Write) -> str | None:
+    """What a write claims that no other slot may hold."""
+    return claimed(write.slot[0], write.after)
+
+
+def claimed(surface: str, content: Any) -> str | None:
+    """What a content claims, also one that was forgotten: that outlives its value."""
+    if isinstance(content, Forgotten):
+        return content.claim
+    return None if content is ABSENT else SURFACES[surface].claim(content)
 
 
 def _nodes(node: Node) -> Iterator[Node]:

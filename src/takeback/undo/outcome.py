@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from takeback.journal.encoding import encode, sha256
-from takeback.state import ABSENT, SURFACES, State
+from takeback.canonical import encode, sha256
+from takeback.state import ABSENT, SURFACES, State, diff
 from takeback.state.slots import Slot
 
 
@@ -16,6 +16,13 @@ class SlotChange(NamedTuple):
     slot: Slot
     before: Any
     after: Any
+
+
+class Kept(NamedTuple):
+    """A slot or part that a plan leaves as it is, because a later entry wrote it."""
+
+    slot: Slot
+    entry: int
 
 
 class Plan(NamedTuple):
@@ -28,13 +35,27 @@ class Plan(NamedTuple):
     changes: tuple[SlotChange, ...]
     state: State
     """The state afterwards."""
+    before: State
+    """The state it starts from."""
+    kept: tuple[Kept, ...] = ()
+    """What entries that are taken back had written and others have written since: that stays as it is."""
+    unadmitted: tuple[int, ...] = ()
+    """Entries among them that have no admitted recovery: they were forced, or adopted."""
+
+    @property
+    def visible(self) -> bool:
+        """Whether anything will be different afterwards."""
+        return bool(self.changes) and next(diff(self.before, self.state), None) is not None
 
     @property
     def token(self) -> str:
         """A digest of everything the plan rests on: the same plan on a changed history has another."""
         changes = sorted(self.changes, key=lambda change: change.slot)
         effects = [[list(c.slot), _plain(c.slot, c.before), _plain(c.slot, c.after)] for c in changes]
-        return sha256(encode([list(self.off), list(self.on), effects]))[:24]
+        return sha256(encode([list(self.off), list(self.on), effects], ascii_only=True))[:24]
+
+    def __repr__(self) -> str:
+        return f"Plan(off={list(self.off)}, on={list(self.on)}, changes: {len(self.changes)}, token {self.token})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,63 +1,71 @@
 """What taking entries back, or bringing them back, would do: a plan, or why it cannot be done alone.
 
 The result of a plan is the history without the undone entries, each other write where it was. A write that
-could not have happened in that history stands in the way; entries are settled in order of time, so the set
-that blocks is the smallest there is. Nothing is changed here.
+could not have happened in that history stands in the way (`settle`). What others have written since stays as it is,
+and is said. Nothing is changed here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from heapq import heappop, heappush
-from itertools import chain, combinations, islice
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
+from takeback.errors import JournalCorruptError
+from takeback.journal.packing import Forgotten, is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State
+from takeback.state.parts import is_part
 from takeback.state.pmap import EMPTY
-from takeback.state.slots import Slot, get_slot, put_slots, same_content
-from takeback.undo.history import END, ContentGone, History, View, When
-from takeback.undo.index import Version, Write, claim_of
-from takeback.undo.outcome import Blocked, Gone, Outcome, Plan, SlotChange
-from takeback.undo.short import short_plan
+from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title
+from takeback.undo.history import END, ContentGone, History, View, grounded_on
+from takeback.undo.index import Node, Versions, entry_of
+from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
+from takeback.undo.settle import Entries, helpers, settle
 
-MAX_HELPERS = 12
-MAX_HELP = 3
-MAX_PARTS = 4096
+_tuple: Any = tuple.__new__
+"""Makes a named tuple without the cost of its constructor."""
 
 
 def plan_undo(history: History, state: State, entries: Iterable[int]) -> Outcome:
     """Take live entries back."""
-    wanted = frozenset(entries)
-    if len(wanted) == 1:
-        (entry,) = wanted
-        simple = short_plan(history, state, entry)
-        if simple is not None:
-            return simple
-    return _outcome(history, state, wanted, frozenset())
+    return plan_toggle(history, state, entries, ())
 
 
 def plan_redo(history: History, state: State, entries: Iterable[int]) -> Outcome:
     """Bring undone entries back."""
-    return _outcome(history, state, frozenset(), frozenset(entries))
+    return plan_toggle(history, state, (), entries)
 
 
 def plan_toggle(history: History, state: State, off: Iterable[int], on: Iterable[int]) -> Outcome:
     """Take some entries back and bring others back, at once."""
-    return _outcome(history, state, frozenset(off), frozenset(on))
+    off, on = frozenset(off), frozenset(on)
+    if len(off) == 1 and not on:
+        (entry,) = off
+        simple = _independent(history, state, entry)
+        if simple is not None:
+            return simple
+    return _outcome(history, state, off, on)
 
 
-def _outcome(history: History, state: State, off: frozenset[int], on: frozenset[int]) -> Outcome:
-    settled = _settle(history, off, on)
+def _outcome(history: History, state: State, off: Entries, on: Entries) -> Outcome:
+    settled = settle(history, off, on)
+    if not settled.removed and not settled.unmet:
+        return _possible(history, state, off, on)
+    reasons = {**settled.unmet, **settled.removed}
+    taken, back = frozenset(settled.removed), frozenset[int]()
     if settled.unmet:
-        return _helped(history, state, off, on, settled)
-    if settled.removed:
-        together = _possible(history, state, off | settled.removed.keys(), on)
-        return Blocked(tuple(sorted(settled.removed)), (), tuple(sorted(settled.removed.items())), together)
-    return _possible(history, state, off, on)
+        found = helpers(history, off, on, settled)
+        if found is None:
+            return Blocked(tuple(sorted(taken)), (), tuple(sorted(reasons.items())), None)
+        taken, back = found
+        later = settle(history, off | taken, on | back).removed
+        reasons = {**settled.unmet, **{entry: settled.removed.get(entry, "") for entry in taken}, **later}
+        reasons = {entry: why or "it cannot stand beside what is brought back" for entry, why in reasons.items()}
+    together = _possible(history, state, off | taken, on | back)
+    return Blocked(tuple(sorted(taken)), tuple(sorted(back)), tuple(sorted(reasons.items())), together)
 
 
-def _possible(history: History, state: State, off: frozenset[int], on: frozenset[int]) -> Plan | Gone:
+def _possible(history: History, state: State, off: Entries, on: Entries) -> Plan | Gone:
     """The plan for a request that nothing stands in the way of, unless what it needs was forgotten."""
     try:
         return make_plan(history, state, off, on)
@@ -65,144 +73,138 @@ def _possible(history: History, state: State, off: frozenset[int], on: frozenset
         return _what_is_left(history, state, off, on)
 
 
-@dataclass(frozen=True, slots=True)
-class _Settled:
-    removed: dict[int, str]
-    """Live entries that could not have happened, and why."""
-    unmet: dict[int, str]
-    """Entries asked back that could not have happened, and why."""
+def _independent(history: History, state: State, entry: int) -> Plan | None:
+    """The plan for one entry whose slots nobody else's writes can depend on; None where that is not plain to see.
 
-
-def _settle(history: History, off: frozenset[int], on: frozenset[int]) -> _Settled:
-    """Follow the consequences of a request through time."""
-    view = View(history.undone, off, on)
-    waiting: list[tuple[int, int, Slot, Version]] = []
-    removed: dict[int, str] = {}
-    unmet: dict[int, str] = {}
-
-    def spread(entry: int) -> None:
-        for write in history.index.writes(entry):
-            for version in _affected(history, entry, write, view):
-                heappush(waiting, (version.entry, version.position, version.write.slot, version))
-
-    for entry in chain(off, on):
-        spread(entry)
-        if entry in on:
-            for position, write in enumerate(history.index.writes(entry)):
-                heappush(waiting, (entry, position, write.slot, Version(entry, position, write)))
-    seen: set[tuple[int, int]] = set()
-    while waiting:
-        entry, position, _, version = heappop(waiting)
-        if (entry, position) in seen or not view.live(entry):
+    Says what the general way says; versions are read by position for speed: (entry, position, write).
+    """
+    index, undone = history.index, history.undone
+    parts = state.parts.copy()
+    changes: list[SlotChange] = []
+    kept: list[Kept] = []
+    for slot in dict.fromkeys(write[0] for write in index.writes(entry)):
+        node = index.node(slot)
+        surface, versions = node.surface, node.versions
+        if surface.exclusive or is_part(slot[-1]) or (surface.nested and not index.alone(node)):
+            return None
+        newest, after = _two_last(versions, entry, undone)
+        if newest is None:
+            return None
+        if newest[0] != entry:
+            if surface.strict or (surface.nested and len(slot) > 2):  # noqa: PLR2004 - others may depend on the entry
+                return None
+            kept.append(Kept(slot, newest[0]))
             continue
-        seen.add((entry, position))
-        why = history.objection(version, view)
-        if why is not None:
-            (unmet if entry in on else removed)[entry] = why
-            view.on.discard(entry)
-            view.off.add(entry)
-            spread(entry)
-    return _Settled(removed, unmet)
+        before = newest[2][2]
+        after = history.base_content(slot) if after is None else after[2][2]
+        if isinstance(before, Forgotten) or is_gone(after):
+            return None
+        if index.source is not None:
+            _demand_same(slot, surface.get_slot(state.part(slot[0]), node.path), before)
+        if before is after or (before is not ABSENT and after is not ABSENT and surface.alike(before, after)):
+            continue
+        changes.append(_tuple(SlotChange, (slot, before, after)))
+        part = surface.put_slot(parts[slot[0]], node.path, after)
+        if after is ABSENT and surface.nested and len(slot) > 2:  # noqa: PLR2004 - something is above it
+            pruned = _pruned(history, node, part, changes)
+            if pruned is None:
+                return None
+            part = pruned
+        parts[slot[0]] = part
+    plan: Plan = _tuple(Plan, ((entry,), (), tuple(changes), State.of(parts), state, tuple(kept), ()))
+    return plan
 
 
-def _affected(history: History, entry: int, write: Write, view: View) -> Iterator[Version]:
-    """Later live writes that could depend on this one being there or not."""
-    slot, surface = write.slot, SURFACES[write.slot[0]]
-    if surface.nested:
-        mask: When = END
-        for depth in range(2, len(slot) + 1):
-            version = history.next(slot[:depth], view, entry)
-            if version is not None:
-                mask = min(mask, version[:2])
-                yield version
-        for version in history.index.below(slot):
-            if entry < version.entry and version[:2] < mask and view.live(version.entry):
-                yield version
-    elif surface.exclusive:
-        claim = claim_of(slot[0], history.held(slot, view, (entry + 1, 0)))
-        if claim is not None:
-            masking = history.next(slot, view, entry)
-            mask = END if masking is None else masking[:2]
-            for version in history.index.claiming(slot[0], claim):
-                if entry < version.entry and version[:2] < mask and version.write.slot != slot:
-                    yield version
+def _two_last(versions: Versions, entry: int, undone: set[int]) -> tuple[Any, Any]:
+    """The last live write to a slot, and the last one by another entry before this entry's last."""
+    newest: Any = None
+    for at in range(len(versions) - 1, -1, -1):
+        number = entry_of(versions, at)
+        if number in undone:
+            continue
+        if newest is None:
+            newest = versions[at]
+            if number != entry:
+                return newest, None
+        elif number != entry:
+            return newest, versions[at]
+    return newest, None
 
 
-def _helped(history: History, state: State, off: frozenset[int], on: frozenset[int], settled: _Settled) -> Outcome:
-    """The smallest set of other entries that makes a request possible which is not possible alone."""
-    helpers = _helpers(history, settled.unmet, off | on)
-    for size in range(1, MAX_HELP + 1):
-        best: tuple[frozenset[int], frozenset[int], _Settled] | None = None
-        for chosen in combinations(helpers, size):
-            more_on = frozenset(entry for entry in chosen if entry in history.undone)
-            more_off = frozenset(chosen) - more_on
-            found = _settle(history, off | more_off, on | more_on)
-            if not found.unmet and (best is None or len(found.removed) < len(best[2].removed)):
-                best = more_off, more_on, found
-        if best is not None:
-            more_off, more_on, found = best
-            taken, back = _shrunk(history, off, on, more_off | found.removed.keys(), more_on)
-            reasons = {**settled.unmet, **{entry: found.removed[entry] for entry in taken & found.removed.keys()}}
-            together = _possible(history, state, off | taken, on | back)
-            return Blocked(tuple(sorted(taken)), tuple(sorted(back)), tuple(sorted(reasons.items())), together)
-    reasons = {**settled.unmet, **settled.removed}
-    return Blocked(tuple(sorted(settled.removed)), (), tuple(sorted(reasons.items())), None)
-
-
-def _shrunk(
-    history: History, off: frozenset[int], on: frozenset[int], more_off: frozenset[int], more_on: frozenset[int]
-) -> tuple[frozenset[int], frozenset[int]]:
-    """The smallest part of a set of helping entries that is enough."""
-    every = sorted(more_off | more_on)
-    parts = (frozenset(chosen) for size in range(1, len(every)) for chosen in combinations(every, size))
-    for part in islice(parts, MAX_PARTS):
-        settled = _settle(history, off | (more_off & part), on | (more_on & part))
-        if not settled.removed and not settled.unmet:
-            return more_off & part, more_on & part
-    return more_off, more_on
-
-
-def _helpers(history: History, unmet: Iterable[int], asked: frozenset[int]) -> list[int]:
-    """Earlier entries that wrote where the unmet ones look, nearest first."""
-    found: set[int] = set()
-    for entry in unmet:
-        for write in history.index.writes(entry):
-            slot, surface = write.slot, SURFACES[write.slot[0]]
-            slots = {slot[:depth] for depth in range(2, len(slot) + 1)} if surface.nested else set()
-            claim = claim_of(slot[0], write.after) if surface.exclusive else None
-            if claim is not None:
-                slots.update(history.holders(slot[0], claim))
-            versions = [version for near in slots for version in history.index.at(near)]
-            if write.strict:
-                versions += history.index.below(slot)
-            found.update(version.entry for version in versions if version.entry < entry)
-    return sorted(found - asked, reverse=True)[:MAX_HELPERS]
+def _pruned(history: History, node: Node, part: Any, changes: list[SlotChange]) -> Any | None:
+    """The part without containers that held up nothing but this slot; None where others may hold them up."""
+    if len(node.versions) > 1:
+        return None
+    surface, path = node.surface, node.path[:-1]
+    while path and not surface.get_slot(part, path):
+        if type(history.base_content((surface.name, *path))) is PMap:
+            break
+        if node.above is None or len(node.above.children) != 1 or history.index.source is not None:
+            return None
+        node = node.above
+        part = surface.put_slot(part, path, ABSENT)
+        changes.append(SlotChange((surface.name, *path), EMPTY, ABSENT))
+        path = path[:-1]
+    return part
 
 
 def make_plan(history: History, state: State, off: Iterable[int], on: Iterable[int]) -> Plan:
     """The plan for a request that nothing stands in the way of."""
     off, on = tuple(sorted(off)), tuple(sorted(on))
-    view = View(history.undone, off, on)
-    flat: dict[Slot, None] = {}
-    nested: dict[Slot, None] = {}
-    for entry in chain(off, on):
-        for write in history.index.writes(entry):
-            (nested if SURFACES[write.slot[0]].nested else flat)[write.slot] = None
+    view, now = View(history.undone, off, on), View(history.undone)
+    history.index.read_ahead((*off, *on))
+    slots = dict.fromkeys(write.slot for entry in chain(off, on) for write in history.index.writes(entry))
+    flat = [slot for slot in slots if not SURFACES[slot[0]].nested]
     changes: list[SlotChange] = []
     for slot in flat:
         before, after = get_slot(state, slot), history.content(slot, view)
+        if history.index.source is not None and not is_gone(recorded := history.held(slot, now)):
+            _demand_same(slot, before, recorded)
         if before is not after and not same_content(slot, before, after):
             changes.append(SlotChange(slot, before, after))
     after_state = put_slots(state, [(change.slot, change.after) for change in changes])
+    nested = [slot for slot in slots if SURFACES[slot[0]].nested and _in_force(history, slot, view, off, on)]
     if nested:
         after_state = _nested_changes(history, view, nested, after_state, changes)
-    return Plan(off, on, tuple(changes), after_state)
+    return Plan(off, on, tuple(changes), after_state, state, _kept(history, view, off))
+
+
+def _demand_same(slot: Slot, held: Any, recorded: Any) -> None:
+    if not same_content(slot, held, recorded):
+        raise JournalCorruptError(
+            f"the journal's index does not hold every entry that wrote {slot_title(slot)}; nothing was changed"
+        )
+
+
+def _in_force(history: History, slot: Slot, view: View, off: tuple[int, ...], on: tuple[int, ...]) -> bool:
+    """Whether a nested slot, where it is a part, lies in what is there now or will be."""
+    if not is_part(slot[-1]):
+        return True
+    ground = history.ground(slot, view)
+    mine = {*off, *on}
+    return any(version.entry in mine and grounded_on(version) == ground for version in history.index.at(slot))
+
+
+def _kept(history: History, view: View, off: tuple[int, ...]) -> tuple[Kept, ...]:
+    """What entries that are taken back had written, and later ones have written since."""
+    found: dict[Slot, Kept] = {}
+    for entry in off:
+        for write in history.index.writes(entry):
+            slot = write.slot
+            nested = SURFACES[slot[0]].nested
+            last = history.last(slot, view)
+            over = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
+            later = max((one for one in (last, over) if one is not None), default=None, key=lambda one: one[:2])
+            if later is not None and later.entry > entry:
+                found[slot] = Kept(slot, later.entry)
+    return tuple(found.values())
 
 
 def _nested_changes(
     history: History, view: View, slots: Iterable[Slot], state: State, changes: list[SlotChange]
 ) -> State:
-    roots = {slot for slot in slots if not any(slot[:depth] in slots for depth in range(2, len(slot)))}
+    known = set(slots)
+    roots = {slot for slot in known if not any(slot[:depth] in known for depth in range(2, len(slot)))}
     wanted = [(slot, history.subtree(slot, view)) for slot in sorted(roots)]
 
     def change(slot: Slot, after: Any) -> None:
@@ -218,7 +220,8 @@ def _nested_changes(
     for slot, content in wanted:
         if content is not ABSENT:
             change(slot, content)
-    above = sorted({slot[:depth] for slot, content in wanted if content is ABSENT for depth in range(2, len(slot))})
+    gone = [slot for slot, content in wanted if content is ABSENT and not is_part(slot[-1])]
+    above = sorted({slot[:depth] for slot in gone for depth in range(2, len(slot))})
     for slot in reversed(above):
         node = get_slot(state, slot)
         if type(node) is PMap and not node and not history.is_container(slot, view):
@@ -229,7 +232,7 @@ def _nested_changes(
     return state
 
 
-def _what_is_left(history: History, state: State, off: frozenset[int], on: frozenset[int]) -> Gone:
+def _what_is_left(history: History, state: State, off: Entries, on: Entries) -> Gone:
     """Slot by slot: whose content was forgotten, and what could still be put back."""
     view = View(history.undone, off, on)
     gone: list[Slot] = []
@@ -239,6 +242,8 @@ def _what_is_left(history: History, state: State, off: frozenset[int], on: froze
     for slot in slots:
         before, deep = get_slot(state, slot), SURFACES[slot[0]].nested
         try:
+            if not _in_force(history, slot, view, tuple(off), tuple(on)):
+                continue
             after = (history.subtree if deep else history.content)(slot, view)
         except ContentGone:
             gone.append(slot)
@@ -255,7 +260,7 @@ def _known_above(history: History, slot: Slot, view: View) -> bool:
     """Whether nothing is forgotten of what a slot lies in."""
     try:
         for depth in range(2, len(slot)):
-            history.is_container(slot[:depth], view)
+            history.is_container(slot[:depth], view, END)
     except ContentGone:
         return False
     return True
@@ -265,34 +270,3 @@ def _leaf_above(state: State, slot: Slot) -> bool:
     """Whether something that is no container stands where a slot would have to lie."""
     above = (get_slot(state, slot[:depth]) for depth in range(2, len(slot)))
     return any(content is not ABSENT and type(content) is not PMap for content in above)
-
-
-def relied_on(history: History, writes: Sequence[Write]) -> dict[int, str]:
-    """Live entries without which these new writes could not happen, and why: taking those back needs both."""
-    footing = {top.entry for write in writes for top in _footing(history, write)}
-    found: dict[int, str] = {}
-    with history.index.supposing(tuple(writes)) as versions:
-        for entry in sorted(footing):
-            alone = View(history.undone, {entry})
-            if all(history.objection(version, alone) is None for version in versions):
-                continue
-            why = _settle(history, frozenset({entry}), frozenset()).removed.get(versions[0].entry)
-            if why is not None:
-                found[entry] = why
-    return found
-
-
-def _footing(history: History, write: Write) -> Iterator[Version]:
-    """The writes now in force where a new write looks before it happens."""
-    view = View(history.undone)
-    slot, surface = write.slot, SURFACES[write.slot[0]]
-    if surface.nested:
-        for depth in range(2, len(slot) + 1):
-            top = history.cover(slot[:depth], view)
-            if top is not None:
-                yield top
-    elif surface.exclusive and (claim := surface.claim(write.after)) is not None:
-        for holder in history.holders(slot[0], claim) - {slot}:
-            top = history.last(holder, view)
-            if top is not None:
-                yield top

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from takeback.language import Program
 from takeback.runtime import forward
 from takeback.runtime.interpreter import Receipt
-from takeback.state import ABSENT, SURFACES, State
+from takeback.runtime.interpreter import Write as Traced
+from takeback.state import SURFACES, State
+from takeback.state.parts import is_part
 from takeback.state.slots import differing_slots, get_slot, slots_written
 from takeback.undo.index import Write
 
@@ -27,20 +29,21 @@ class Recorded:
 
 def run_recorded(mutation: Program, state: State) -> Recorded:
     """Run a mutation on a state; on failure the state is as before."""
-    _, receipt = forward(mutation, state)
-    if not receipt.succeeded:
-        return Recorded(state, receipt, ())
     writes: list[Write] = []
+    traced: list[Traced] = []
     now = state
-    for op in mutation:
-        then, now = now, forward((op,), now)[0]
+    for at, op in enumerate(mutation):
+        then, (now, receipt) = now, forward((op,), now)
+        if not receipt.succeeded:
+            return Recorded(state, forward(mutation, state)[1], ())
+        traced += [write._replace(position=at) for write in receipt.writes]
         surface = op.kind.surface
         strict = SURFACES[surface].strict
         for path in slots_written(op, then.part(surface), now.part(surface)):
             slot = (surface, *path)
             content = get_slot(now, slot)
-            writes.append(Write(slot, get_slot(then, slot), content, strict and content is not ABSENT))
-    return Recorded(now, receipt, tuple(writes))
+            writes.append(Write(slot, get_slot(then, slot), content, strict and not is_part(slot[-1])))
+    return Recorded(now, Receipt(tuple(traced)), tuple(writes))
 
 
 def writes_between(before: State, after: State) -> tuple[Write, ...]:

@@ -96,6 +96,9 @@ class Counterexample:
             "forward_failure": self.trip.forward_failure or None,
         }
 
+    def __repr__(self) -> str:
+        return f"Counterexample({self.state!r}, residuals: {len(self.trip.residuals)})"
+
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Verdict:
@@ -134,3 +137,6 @@ class Verdict:
             "candidate_digest": self.candidate_digest,
             "threshold": self.threshold,
         }
+
+    def __repr__(self) -> str:
+        return f"Verdict({'admitted' if self.admitted else 'not admitted'}, {self.grade.value}, rule {self.rule})"

@@ -228,3 +228,17 @@ def test_what_is_no_regular_file_is_refused_without_reading_it(tmp_path):
     for path in (pipe, tmp_path):
         with pytest.raises(InputError, match="no regular file"):
             load_json(path)
+
+
+def test_a_long_residual_is_told_by_what_differs_and_not_by_two_lines_cut_alike(tmp_path):
+    lines = "".join(f"line {number}\n" for number in range(1, 41))
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"prompts": {"p": lines}}))
+    wrong = tmp_path / "wrong.json"
+    restored = lines.replace("line 33\n", "another\n")
+    mutation = [{"op_type": "set_prompt", "target": "p", "value": restored}]
+    wrong.write_text(json.dumps({"mutation": mutation, "witness": [], "recovery": []}))
+    code, out = _invoke("verify", str(wrong), "--exact", "--state", str(state))
+    assert code == 1
+    assert "    -line 33\n    +another\n" in out
+    assert "    @@ -30,7 +30,7 @@" in out

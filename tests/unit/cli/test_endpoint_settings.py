@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
 from takeback.cli.endpoint import endpoint_for, open_model, read_settings
-from takeback.errors import InputError, WeightsError
+from takeback.errors import InputError, ServiceFault, WeightsError
+from takeback.synthesize.models.chat import Message, Request
 from takeback.synthesize.spec import Spec, parse_spec
 
 CANARY = "sk-canary-settings"
@@ -118,3 +120,24 @@ def test_another_name_is_an_error_that_lists_the_possibilities(text: str) -> Non
 def test_the_local_model_without_weights_says_how_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="takeback model fetch"):
         open_model(Spec("local"), environment={}, home=tmp_path, cache=tmp_path, shipped=tmp_path)
+
+
+def test_an_endpoint_that_does_not_answer_is_said_to_at_every_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://name:secret@127.0.0.1:{taken.getsockname()[1]}/v1"
+    waits: list[float] = []
+    monkeypatch.setattr("takeback.cli.endpoint.time.sleep", waits.append)
+    environment = {"TAKEBACK_BASE_URL": url}
+    model = open_model(
+        parse_spec("openai:m"), environment=environment, home=tmp_path, cache=tmp_path, shipped=tmp_path
+    )
+    with pytest.raises(ServiceFault):
+        model.complete(Request("m", (Message("user", "hello"),)))
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("asking m at http://127.0.0.1:")
+    assert [line.startswith("no answer yet from m at http://127.0.0.1:") for line in told[1:]] == [True] * len(waits)
+    assert len(waits) == 4
+    assert "secret" not in "".join(told)

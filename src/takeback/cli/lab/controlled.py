@@ -23,7 +23,7 @@ from takeback.cli.lab.experimenting import (
 )
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.sampling import SamplingOption
-from takeback.cli.synthesizing import OracleOption, RecordOption, ThreadsOption, opened, read_mode
+from takeback.cli.synthesizers import OracleOption, RecordOption, ThreadsOption, opened, read_mode
 from takeback.lab.experiments.bank import shipped
 from takeback.lab.experiments.controlled import MODES, Plan, by_defect, freeze, load_plan, report_data, run_modes
 from takeback.synthesize.models import Account

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from takeback.cli.output import err
 from takeback.cli.sampling import read_sampling
-from takeback.cli.synthesizing import read_rule
+from takeback.cli.synthesizers import read_rule
 from takeback.lab.experiments import controlled, factorial, fresh
 from takeback.lab.experiments.frozen import RAN
 from takeback.lab.experiments.units import Tick
@@ -43,7 +43,7 @@ BankOption = typer.Option(None, "--bank", metavar="DIR", help="A frozen bank; th
 def bar(title: str, total: int) -> Iterator[Tick]:
     """A progress bar on stderr; the tick moves it on by one."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True) as progress:
+    with Progress(*columns, console=err.console, transient=True) as progress:
         task = progress.add_task(title, total=total)
         yield lambda: progress.advance(task)
 

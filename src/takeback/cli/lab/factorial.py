@@ -25,7 +25,7 @@ from takeback.cli.lab.experimenting import (
 )
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.sampling import SamplingOption
-from takeback.cli.synthesizing import OracleOption, RecordOption, ThreadsOption, opened
+from takeback.cli.synthesizers import OracleOption, RecordOption, ThreadsOption, opened
 from takeback.lab.experiments.bank import cohort, load_bank, shipped, stratified
 from takeback.lab.experiments.factorial import (
     CELLS,

@@ -23,7 +23,7 @@ from takeback.cli.lab.experimenting import (
 )
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.sampling import SamplingOption
-from takeback.cli.synthesizing import OracleOption, RecordOption, ThreadsOption, opened, read_mode
+from takeback.cli.synthesizers import OracleOption, RecordOption, ThreadsOption, opened, read_mode
 from takeback.counterfactual import SUITES
 from takeback.errors import InputError
 from takeback.lab.experiments.bank import shipped

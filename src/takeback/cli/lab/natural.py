@@ -11,7 +11,7 @@ from rich.table import Table
 from takeback.cli.lab.experimenting import OutOption, WorkersOption, bar, begin, deliver, spent_line
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.sampling import SamplingOption, read_sampling
-from takeback.cli.synthesizing import RecordOption, ThreadsOption, opened
+from takeback.cli.synthesizers import RecordOption, ThreadsOption, opened
 from takeback.errors import InputError
 from takeback.lab.experiments.bank import check_replayed, cohort, freeze, load_bank
 from takeback.lab.experiments.natural import OUTCOMES, Entry, answer, natural_lock, round_robin, tally

@@ -25,7 +25,7 @@ BankOption = typer.Option(None, "--bank", metavar="DIR", help="A frozen bank: ta
 def bar(label: str) -> Iterator[Tick]:
     """Show a bar on a terminal while the block runs; elsewhere nothing."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as shown:
+    with Progress(*columns, console=err.console, transient=True, disable=not err.is_terminal) as shown:
         task = shown.add_task(label, total=None)
         yield lambda done, of: shown.update(task, completed=done, total=of)
 

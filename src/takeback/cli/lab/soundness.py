@@ -26,7 +26,7 @@ def soundness(
     """
     with lab_extra():
         from takeback.lab.soundness import run_soundness  # noqa: PLC0415  (z3 comes with the extra)
-    with Progress(console=err, transient=True) as progress:
+    with Progress(console=err.console, transient=True) as progress:
         task = progress.add_task("candidates", total=cases)
         tally = run_soundness(cases, seed=seed, states=states, tick=lambda: progress.advance(task))
     agreed = not (tally.undecided or tally.disagreements or tally.z3_disagreements)

@@ -26,7 +26,7 @@ def undo_laws(
     """
     from takeback.lab.undo_laws import check_undo_laws  # noqa: PLC0415 - the command line starts without the lab
 
-    with Progress(console=err) as bar:
+    with Progress(console=err.console) as bar:
         task = bar.add_task("histories", total=histories)
         found = check_undo_laws(histories, seed, lambda done: bar.update(task, completed=done))
     if as_json:

@@ -10,7 +10,7 @@ import base64
 import binascii
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from takeback.errors import InputError, LimitError, OperationFailed
@@ -77,7 +77,7 @@ def move_file(value: PMap, op: Operation) -> tuple[PMap, None]:
         raise OperationFailed(f"there is no file {op.target!r}")
     if tree.get(value, op.value) is not ABSENT:
         raise OperationFailed(f"{'/'.join(op.value)!r} is there already")
-    return tree.put(tree.drop(value, op.path), op.value, there), None
+    return tree.put(tree.drop(value, op.path), op.value, there.whole()), None
 
 
 _READS = ("ancestors are directories", "the path is a directory", "mode, to keep it")
@@ -194,6 +194,18 @@ class Files(TreeSurface):
             return {"content": content.content.decode(), "mode": mode}
         except UnicodeDecodeError:
             return {"base64": base64.b64encode(content.content).decode(), "mode": mode}
+
+    def parts_shown(self, path: Path, content: Any) -> Iterator[tuple[Path, Any]]:
+        """Yield the files of a directory, and directories that are empty."""
+        if type(content) is PMap and content:
+            for name, inner in content.items():
+                yield from self.parts_shown((*path, name), inner)
+        else:
+            yield path, content
+
+    def text(self, content: Any) -> tuple[bytes, str] | None:
+        """Return a file's bytes and mode."""
+        return (content.content, f"{content.mode:04o}") if isinstance(content, File) else None
 
     def slot_to_json(self, content: Any) -> Any:
         """Return a file's text or bytes and mode, with the identities of its lines; a directory's names."""

@@ -29,7 +29,6 @@ from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.surface import Change, Component, Edit, Inverse, Path, Surface
 from takeback.state.values import text, thaw
 
-
 MAX_LENGTH = 1_000_000
 
 
@@ -218,6 +217,10 @@ class Listeners(Surface):
         """Take an event's name."""
         del kind
         return name_of(raw, where)
+
+    def find(self, value: PMap, path: str) -> Any:
+        """Return the callbacks of an event."""
+        return value.get(path, NO_LINKS) or ABSENT
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
         """Take a callback's record when adding, its id when capturing or removing."""

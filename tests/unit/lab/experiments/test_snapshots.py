@@ -58,7 +58,7 @@ def test_every_peer_was_measured(measured):
 
 
 def test_an_undo_that_does_nothing_is_counted_as_wrong(monkeypatch):
-    monkeypatch.setattr(own, "plan_undo", lambda history, state, entries: Plan((1,), (), (), state))
+    monkeypatch.setattr(own, "plan_undo", lambda history, state, entries: Plan((1,), (), (), state, state))
     found = snapshots.measure((snapshots.OWN, IDS))
     assert [found[name][0] for name in PROTOCOLS] == [0, 0, 0]
     assert found["wrong"]["same"] == list(IDS)

@@ -14,7 +14,7 @@ from takeback.state import Level, State
 
 CandidateFile = typer.Argument(..., metavar="FILE", help="A candidate as JSON.", show_default=False)
 StateOption = typer.Option(None, "--state", metavar="FILE", help="The nominal state; a built-in agent if left out.")
-LanguageOption = typer.Option("L1", "--language", help="The recovery language: L0 or L1.")
+LanguageOption = typer.Option("L1", "--language", metavar="NAME", help="The recovery language: L0 or L1.")
 
 
 def read_level(name: str) -> Level:
@@ -34,5 +34,8 @@ def read_state(path: Path | None) -> State:
         return nominal_state()
     raw: Any = load_json(path)
     if isinstance(raw, dict) and isinstance(raw.get("counterexample"), dict):
-        raw = raw["counterexample"]["state"]
+        example = raw["counterexample"]
+        if "state" not in example:
+            raise InputError(f"{path}: counterexample", found="no state", expected="the state of a verdict's")
+        return State.read(example["state"], f"{path}: counterexample.state")
     return State.read(raw, str(path))

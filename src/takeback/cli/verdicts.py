@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 
-from rich.table import Table
-from rich.text import Text
-
+from takeback.cli.differences import show_difference
 from takeback.cli.output import out
+from takeback.present.contents import sheet_of
+from takeback.present.diffs import difference
 from takeback.state import State
 from takeback.verify import Code, Counterexample, Grade, Verdict
+from takeback.verify.trip import Residual
+
+ONE_LINE = 80
+OUTSIDE = " (outside the contract)"
 
 _COLOURS = {Grade.PROVED: "green", Grade.SAMPLED: "yellow", Grade.REFUTED: "red", Grade.DECLARED: "red"}
 _NEXT = {
@@ -29,10 +33,8 @@ _NEXT = {
 def show_verdict(verdict: Verdict, name: str) -> None:
     """Print a short verdict, the split table, the failing state, what differs, and what to do next."""
     word = "admitted" if verdict.admitted else "not admitted"
-    headline = Text(f"{name}: {word} ", style="bold")
-    headline.append(f"({verdict.grade.value}", style=_COLOURS[verdict.grade])
-    headline.append(f", rule {verdict.rule}, language {verdict.language})", style=_COLOURS[verdict.grade])
-    out.print(headline)
+    told = f"({verdict.grade.value}, rule {verdict.rule}, language {verdict.language})"
+    out.print((f"{name}: {word} ", "bold"), (told, _COLOURS[verdict.grade]))
     if verdict.classes is not None and verdict.grade is Grade.PROVED:
         out.print(f"  holds on every state of the model ({verdict.classes} classes of states looked at)")
     if verdict.splits:
@@ -43,34 +45,44 @@ def show_verdict(verdict: Verdict, name: str) -> None:
         show_counterexample(verdict.counterexample)
     elif verdict.reasons:
         for reason in verdict.reasons:
-            out.print(f"  {reason.message}", markup=False)
+            out.print(f"  {reason.message}")
     codes = dict.fromkeys(reason.code for reason in verdict.reasons)
     for code in codes:
-        out.print(f"  next: {_NEXT[code]}", style="cyan", markup=False)
+        out.print(f"  next: {_NEXT[code]}", style="cyan")
 
 
 def _show_splits(verdict: Verdict) -> None:
-    table = Table("split", "passed", "of", "lower bound", box=None, pad_edge=False)
-    for name, split in verdict.splits.items():
-        bound = "" if split.bound is None else f"{split.bound:.4f}"
-        table.add_row(f"  {name}", str(split.passed), str(split.of), bound)
-    out.print(table)
+    rows = [
+        (f"  {name}", str(split.passed), str(split.of), "" if split.bound is None else f"{split.bound:.4f}")
+        for name, split in verdict.splits.items()
+    ]
+    out.table(("split", "passed", "of", "lower bound"), rows)
 
 
 def show_counterexample(example: Counterexample) -> None:
     """Print the smallest state that breaks a candidate, and how."""
     smallest = "the given state" if example.split == "given" else "this state (nothing in it can be left out)"
     out.print(f"  breaks on {smallest}:")
-    out.print(_indented(example.state), markup=False)
+    out.print(_indented(example.state))
     if example.trip.forward_failure:
-        out.print(f"  the mutation fails there: {example.trip.forward_failure}", markup=False)
+        out.print(f"  the mutation fails there: {example.trip.forward_failure}")
     if example.trip.failure:
-        out.print(f"  recovery fails: {example.trip.failure}", markup=False)
+        out.print(f"  recovery fails: {example.trip.failure}")
     for residual in example.trip.residuals:
-        out.print(f"  {residual}", markup=False)
+        _show_residual(residual)
     if example.trip.uncovered:
         omitted = ", ".join(map(str, example.trip.uncovered))
-        out.print(f"  the contract omits {omitted}", markup=False)
+        out.print(f"  the contract omits {omitted}")
+
+
+def _show_residual(residual: Residual) -> None:
+    """Print what recovery did not bring back; long contents as what differs between the expected and the found."""
+    both = residual.expected_there and residual.found_there
+    if not both or max(len(repr(residual.expected)), len(repr(residual.found))) <= ONE_LINE:
+        out.print(f"  {residual}")
+        return
+    out.print(f"  {residual.address}: expected (-) and found (+) differ{'' if residual.covered else OUTSIDE}")
+    show_difference(difference(str(residual.address), sheet_of(residual.expected), sheet_of(residual.found)), "    ")
 
 
 def _indented(state: State) -> str:

@@ -14,19 +14,21 @@ import typer
 from takeback.cli.endpoint import open_model, recorded
 from takeback.diagnose import Mode
 from takeback.errors import InputError
-from takeback.lab.experiments.bank import shipped
 from takeback.synthesize.method import Method, method_of
 from takeback.synthesize.models import ChatModel, weights
 from takeback.synthesize.spec import MODEL_KINDS, Spec, parse_spec
 from takeback.verify import RULE_NAMES
 
 SYNTHESIZERS = "oracle, portfolio[:MODEL], replay[:DIR], openai:MODEL or local[:FILE.gguf]"
-SynthesizerOption = typer.Option("portfolio", "--synthesizer", help=f"Who looks for a recovery: {SYNTHESIZERS}.")
-OracleOption = typer.Option("oracle", "--synthesizer", help=f"Who looks for a recovery: {SYNTHESIZERS}.")
-FeedbackOption = typer.Option("D1", "--feedback", help=f"What a failed turn is told: {', '.join(Mode)}.")
-BudgetOption = typer.Option(4, "--budget", min=1, max=64, help="Turns at most.")
+_WHO = f"Who looks for a recovery: {SYNTHESIZERS}."
+SynthesizerOption = typer.Option("portfolio", "--synthesizer", metavar="NAME", help=_WHO)
+OracleOption = typer.Option("oracle", "--synthesizer", metavar="NAME", help=_WHO)
+FeedbackOption = typer.Option(
+    "D1", "--feedback", metavar="MODE", help=f"What a failed turn is told: {', '.join(Mode)}."
+)
+BudgetOption = typer.Option(4, "--budget", min=1, max=64, metavar="N", help="How many turns at most.")
 RecordOption = typer.Option(None, "--record", metavar="DIR", help="Write every reply down there; resumes from it.")
-ThreadsOption = typer.Option(1, "--threads", min=1, max=256, help="Threads of the local model.")
+ThreadsOption = typer.Option(1, "--threads", min=1, max=256, metavar="N", help="Threads of the local model.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,20 @@ def opened(text: str, record: Path | None = None, threads: int = 1, replay: Path
         environment=os.environ,
         home=Path.home(),
         cache=cache,
-        shipped=replay or shipped(),
+        shipped=replay or _shipped(behind),
         threads=threads,
     )
     with recorded(model, record) as kept:
         yield Opened(spec, kept, method_of(spec, kept))
+
+
+def _shipped(spec: Spec) -> Path:
+    """The recording that comes with the lab, where plain `replay` asks for it."""
+    if spec.kind != "replay" or spec.argument:
+        return Path()
+    from takeback.lab.experiments.bank import shipped  # noqa: PLC0415 - only plain `replay` needs the lab
+
+    return shipped()
 
 
 def read_rule(name: str) -> str:

@@ -1,0 +1,65 @@
+"""`takeback diff [ENTRY [ENTRY]]`: what an entry changed, what differs between two, what was changed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import typer
+
+from takeback.cli.changes import changes_json, show_changes, stats_json
+from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, opened
+from takeback.harness import Harness
+from takeback.harness.log import changes_between, changes_of, state_after, state_before
+from takeback.harness.requests import named_entry
+from takeback.state import State
+from takeback.undo import SlotChange, Write
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("diff")(diff)
+
+
+def diff(
+    entry: str | None = typer.Argument(
+        None, metavar="ENTRY", help="An entry; without one, changes made behind Takeback's back."
+    ),
+    other: str | None = typer.Argument(
+        None, metavar="OTHER", help="Another entry: show what differs between right after the one and the other."
+    ),
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    stat: bool = StatFlag,
+    no_pager: bool = NoPagerFlag,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Show what changed. Without an entry: what was changed behind Takeback's back.
+
+    Exit code 0, also if nothing changed; `takeback status` answers whether anything did.
+
+    Example: `takeback diff 3f2a91 --dir agent`, `takeback diff 3f2a91 HEAD --stat`
+    """
+    with opened(directory, journal) as harness:
+        changes, before = _changes(harness, entry, other)
+        if as_json:
+            emit({"changes": changes_json(changes), "stat": stats_json(changes, before)})
+            return
+        with out.paged(allowed=not no_pager):
+            if changes or stat:
+                show_changes(changes, before, stat=stat)
+
+
+def _changes(
+    harness: Harness, entry: str | None, other: str | None
+) -> tuple[tuple[SlotChange | Write, ...], Callable[[], State]]:
+    """What is asked for, and how to work out the state ahead of it."""
+    if entry is None:
+        return harness.status().drift, lambda: harness.state
+    record = named_entry(harness.ledger, entry)
+    if other is not None:
+        first, last = (state_after(harness, one) for one in (record, named_entry(harness.ledger, other)))
+        return changes_between(first, last), lambda: first
+    changes = () if record.kind == "genesis" else changes_of(harness, record)
+    return changes, lambda: state_before(harness, record)

@@ -1,0 +1,56 @@
+"""`takeback show ENTRY`: one entry, whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+from takeback.cli.changes import changes_json, show_changes
+from takeback.cli.entries import names_in
+from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.workspaces import DirOption, EntryArgument, JournalOption, NoPagerFlag, StatFlag, opened
+from takeback.harness.codec import candidate_of, evidence_of
+from takeback.harness.log import changes_of, state_before, view
+from takeback.harness.requests import named_entry
+from takeback.present.entries import summary
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("show")(show)
+
+
+def show(
+    entry: str = EntryArgument,
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    stat: bool = StatFlag,
+    no_pager: bool = NoPagerFlag,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Show one entry: what it changed, its candidate and its evidence.
+
+    Example: `takeback show 3f2a91 --dir agent`
+    """
+    with opened(directory, journal) as harness:
+        record = named_entry(harness.ledger, entry)
+        seen = view(harness, record)
+        changes = () if record.kind == "genesis" else changes_of(harness, record)
+        what = summary(seen, names_in(harness))
+        candidate, evidence = candidate_of(harness.journal, record), evidence_of(harness.journal, record)
+        if as_json:
+            details = {"what": what, "candidate": candidate, "evidence": evidence, "changes": changes_json(changes)}
+            emit({**seen.to_json(), **details, "prev": record.prev})
+            return
+        with out.paged(allowed=not no_pager):
+            out.print(f"entry {seen.id}", style="bold")
+            out.print(f"{seen.kind} #{seen.seq}, {seen.status}, {seen.at}{f', by {seen.by}' if seen.by else ''}")
+            if seen.grade:
+                out.print(f"evidence: {seen.grade}{', FORCED although not admitted' if seen.forced else ''}")
+            out.print(seen.note or what)
+            show_changes(changes, lambda: state_before(harness, record), stat=stat)
+            if candidate is not None:
+                out.print("candidate:")
+                out.print(json.dumps(candidate, ensure_ascii=False, indent=2))

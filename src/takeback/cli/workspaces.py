@@ -1,0 +1,51 @@
+"""What the everyday commands share: options that name a workspace and its entries, and opening one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from takeback.cli.output import err
+from takeback.harness import Harness
+from takeback.harness.workspace import open_workspace
+
+SHORT = 10
+
+DirOption = typer.Option(Path(), "--dir", "-C", metavar="DIR", help="The workspace.", show_default="here")
+JournalOption = typer.Option(
+    None, "--journal", envvar="TAKEBACK_JOURNAL", metavar="PATH|URL", help="Use this journal, not the manifest's."
+)
+EntryArgument = typer.Argument(
+    ..., metavar="ENTRY", help="An entry: the beginning of its id, #NUMBER, or HEAD.", show_default=False
+)
+EntriesArgument = typer.Argument(
+    None, metavar="ENTRY", help="Entries: beginnings of their ids, #NUMBERs, or HEAD.", show_default=False
+)
+NoteOption = typer.Option("", "--note", "-m", metavar="TEXT", help="Say why, for the log.")
+ByOption = typer.Option(
+    "", "--by", envvar="TAKEBACK_BY", metavar="WHO", help="Say who makes the change, for the log."
+)
+StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
+NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, also on a terminal.")
+
+
+def key_file() -> str | None:
+    """Where TAKEBACK_KEYS says that the keys of a sealed journal are."""
+    return os.environ.get("TAKEBACK_KEYS") or None
+
+
+@contextmanager
+def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Iterator[Harness]:
+    """The workspace, opened; what recovery had to finish is told."""
+    harness = open_workspace(directory, journal=journal, keys=key_file(), hold=hold)
+    try:
+        told = harness.recovered
+        if told.entry is not None:
+            err.print(f"finished entry {told.entry.id[:SHORT]}, which a killed process had left under way")
+        yield harness
+    finally:
+        harness.close()

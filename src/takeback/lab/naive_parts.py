@@ -1,0 +1,78 @@
+"""Texts and lists as (place, part) records, the slow and obvious way; shares no code with `takeback.state`.
+
+What was written as a whole knows when. A part that was there from the start is called by its number and stands at
+that number plus one, times 1024; a text that ends without a line's end has that as a part called `end`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+STEP = 1024
+END = "end"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A text or a list, when it was put there as a whole, and what was edited in it since."""
+
+    content: Any
+    when: Any
+    edits: tuple[tuple[str, Any], ...] = ()
+
+    def with_parts(self, parts: tuple[tuple[str, Any], ...]) -> Written:
+        """The same with more parts written."""
+        return Written(self.content, self.when, (*self.edits, *parts))
+
+    def whole(self) -> Any:
+        """What it means."""
+        if not self.edits:
+            return self.content
+        text = isinstance(self.content, str)
+        records = _lines(self.content) if text else dict(enumerate_parts(self.content))
+        for name, record in self.edits:
+            if record is None:
+                records.pop(name, None)
+            else:
+                records[name] = record
+        end = records.pop(END, (None, ""))[1]
+        parts = [part for _, part in sorted(records.values(), key=lambda record: record[0])]
+        if not text:
+            return parts
+        joined = "".join(parts)
+        if end and joined:
+            joined = joined[: -len(end)] if joined.endswith(end) else joined[:-1]
+        return joined
+
+
+def enumerate_parts(items: Any) -> list[tuple[str, Any]]:
+    """Parts that were there from the start, with their places."""
+    return [(str(at), ((((at + 1) * STEP, str(at)),), item)) for at, item in enumerate(items)]
+
+
+def _lines(text: str) -> dict[str, Any]:
+    lines = text.split("\n")
+    last = lines.pop()
+    lines = [f"{line}\n" for line in lines]
+    records = {}
+    if last:
+        windows = bool(lines) and lines[-1].endswith("\r\n") and not last.endswith("\r")
+        end = "\r\n" if windows else "\n"
+        lines.append(last + end)
+        records[END] = (None, end)
+    return {**dict(enumerate_parts(lines)), **records}
+
+
+def written(value: Any, when: Any) -> Any:
+    """A value of config with every list in it told apart by when it was written."""
+    if isinstance(value, dict):
+        return {key: written(item, when) for key, item in value.items()}
+    return Written(value, when) if isinstance(value, list) else value
+
+
+def plain(value: Any) -> Any:
+    """The inverse of `written`, edits made."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value.whole() if isinstance(value, Written) else value

@@ -1,0 +1,66 @@
+"""Changes of slots as differences, address by address.
+
+A whole directory is told file by file; changed lines and items are told within the text or list they are part of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from takeback.errors import TakebackError
+from takeback.harness.log import content_json, moved
+from takeback.journal.packing import is_gone
+from takeback.present.contents import Sheet, sheet_of, text_sheet
+from takeback.present.diffs import Difference, difference
+from takeback.state import ABSENT, SURFACES, State
+from takeback.state.parts import is_part
+from takeback.state.slots import Slot, get_slot, put_slots, slot_title
+from takeback.undo import SlotChange, Write
+
+FORGOTTEN: Final = Sheet(("(forgotten)\n",), inline="(forgotten)")
+
+
+def differences(
+    changes: Iterable[SlotChange | Write], before: Callable[[], State] | None = None
+) -> Iterator[Difference]:
+    """What changes did. `before` works out the state ahead of them, asked for only where parts were changed."""
+    for change in _whole(list(changes), before):
+        notes = ("moved within its chain",) if moved(change) else ()
+        old, new = (_shown(change.slot, side) for side in (change.before, change.after))
+        for slot in sorted(old.keys() | new.keys()):
+            yield difference(slot_title(slot), old.get(slot), new.get(slot), *notes)
+
+
+def _whole(changes: list[SlotChange | Write], before: Callable[[], State] | None) -> Iterator[SlotChange | Write]:
+    """Changes with those of parts put together; as they are where the whole can no longer be worked out."""
+    parts = [change for change in changes if is_part(change.slot[-1])]
+    if not parts or before is None or any(is_gone(change.before) or is_gone(change.after) for change in parts):
+        yield from changes
+        return
+    try:
+        old = before()
+        new = put_slots(old, [(change.slot, change.after) for change in changes])
+    except TakebackError:
+        yield from changes
+        return
+    told: set[Slot] = set()
+    for change in changes:
+        slot = change.slot[:-1] if is_part(change.slot[-1]) else change.slot
+        if slot not in told:
+            told.add(slot)
+            yield SlotChange(slot, get_slot(old, slot), get_slot(new, slot)) if slot != change.slot else change
+
+
+def _shown(slot: Slot, content: Any) -> dict[Slot, Sheet]:
+    if content is ABSENT:
+        return {}
+    if is_gone(content):
+        return {slot: FORGOTTEN}
+    parts = SURFACES[slot[0]].parts_shown(slot[1:], content)
+    return {(slot[0], *path): _sheet((slot[0], *path), inner) for path, inner in parts}
+
+
+def _sheet(slot: Slot, content: Any) -> Sheet:
+    text = SURFACES[slot[0]].text(content)
+    return text_sheet(*text) if text is not None else sheet_of(content_json(slot, content))

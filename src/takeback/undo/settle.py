@@ -1,0 +1,204 @@
+"""Which entries could not have happened if others were taken back or brought back.
+
+Entries are settled in order of time, so the set that blocks a request is exactly what cannot be kept. Where a request
+needs other entries toggled with it, the smallest set is looked for among those that can be the cause of an
+objection, at most `MAX_HELP` of them and `MAX_TRIES` sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import chain, combinations, islice
+from typing import Final
+
+from takeback.state import ABSENT, SURFACES
+from takeback.state.parts import is_part
+from takeback.state.slots import Slot
+from takeback.undo.history import END, History, View, When, grounded_on
+from takeback.undo.index import Version, Write, claim_of, claimed
+
+MAX_HELP: Final = 6
+MAX_TRIES: Final = 600
+MAX_PARTS: Final = 4096
+
+Entries = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What follows from a request."""
+
+    removed: dict[int, str]
+    """Live entries that could not have happened, and why."""
+    unmet: dict[int, str]
+    """Entries asked back that could not have happened, and why."""
+    causes: dict[int, frozenset[int]]
+    """For each unmet entry, other entries that may have to be toggled for it to be possible."""
+
+
+def settle(history: History, off: Entries, on: Entries) -> Settled:
+    """Follow the consequences of a request through time."""
+    view = View(history.undone, off, on)
+    waiting: list[tuple[int, int, Slot, Version]] = []
+    found = Settled({}, {}, {})
+
+    def spread(entry: int) -> None:
+        for write in history.index.writes(entry):
+            for version in _affected(history, entry, write, view):
+                heappush(waiting, (version.entry, version.position, version.write.slot, version))
+
+    history.index.read_ahead((*off, *on))
+    for entry in chain(off, on):
+        spread(entry)
+        if entry in on:
+            for position, write in enumerate(history.index.writes(entry)):
+                heappush(waiting, (entry, position, write.slot, Version(entry, position, write)))
+    seen: set[When] = set()
+    while waiting:
+        entry, position, _, version = heappop(waiting)
+        if (entry, position) in seen or not view.live(entry):
+            continue
+        seen.add((entry, position))
+        why = history.objection(version, view)
+        if why is not None:
+            (found.unmet if entry in on else found.removed)[entry] = why
+            if entry in on:
+                found.causes[entry] = frozenset(_causes(history, version, view)) - {entry}
+            view.on.discard(entry)
+            view.off.add(entry)
+            spread(entry)
+    return found
+
+
+def _affected(history: History, entry: int, write: Write, view: View) -> Iterator[Version]:
+    """Later live writes that could depend on this one being there or not."""
+    slot, surface = write.slot, SURFACES[write.slot[0]]
+    if is_part(slot[-1]):
+        return
+    if surface.nested:
+        mask: When = END
+        for depth in range(2, len(slot) + 1):
+            version = history.next(slot[:depth], view, entry)
+            if version is not None:
+                mask = min(mask, version[:2])
+                yield version
+        for version in history.index.below(slot):
+            if entry < version.entry and version[:2] < mask and view.live(version.entry):
+                yield version
+    elif surface.exclusive:
+        claim = claimed(slot[0], history.held(slot, view, (entry + 1, 0)))
+        if claim is not None:
+            masking = history.next(slot, view, entry)
+            mask = END if masking is None else masking[:2]
+            for version in history.index.claiming(slot[0], claim):
+                if entry < version.entry and version[:2] < mask and version.write.slot != slot:
+                    yield version
+
+
+def _causes(history: History, version: Version, view: View) -> Iterator[int]:
+    """Earlier entries that can be why a write could not have happened: toggling one of them may make it possible."""
+    slot, until, surface = version.write.slot, version[:2], SURFACES[version.write.slot[0]]
+    if is_part(slot[-1]):
+        ground = grounded_on(version)
+        near = [other for depth in range(2, len(slot)) for other in history.index.at(slot[:depth])]
+        yield from (o.entry for o in near if o[:2] == ground or (o[:2] < until and view.live(o.entry)))
+        return
+    claim = claim_of(version.write)
+    if claim is not None:
+        for holder in history.holders(slot[0], claim) - {slot}:
+            yield from (other.entry for other in history.index.at(holder) if other[:2] < until)
+    if surface.nested:
+        above = None if version.write.after is ABSENT else history.leaf_above(slot, view, until)
+        reach = slot if above is None else above
+        for depth in range(2, len(reach) + 1):
+            yield from (other.entry for other in history.index.at(reach[:depth]) if other[:2] < until)
+        if version.write.strict and above is None:
+            yield from (other.entry for other in history.index.below(slot) if other[:2] < until)
+
+
+def helpers(history: History, off: Entries, on: Entries, settled: Settled) -> tuple[Entries, Entries] | None:
+    """The smallest set of other entries found that makes a request possible: taken back, and brought back."""
+    tried: set[Entries] = {frozenset()}
+    best: tuple[Entries, Entries] | None = None
+    layer: list[tuple[Entries, Settled]] = [(frozenset(), settled)]
+    for _ in range(MAX_HELP):
+        deeper: list[tuple[Entries, Settled]] = []
+        for chosen, found in layer:
+            causes = frozenset().union(*found.causes.values()) - off - on - chosen
+            for cause in sorted(causes, reverse=True):
+                more = chosen | {cause}
+                if more in tried or len(tried) >= MAX_TRIES:
+                    continue
+                tried.add(more)
+                back = frozenset(entry for entry in more if entry in history.undone)
+                result = settle(history, off | (more - back), on | back)
+                if not result.unmet:
+                    taken = (more - back) | result.removed.keys()
+                    if best is None or len(taken) + len(back) < len(best[0]) + len(best[1]):
+                        best = taken, back
+                else:
+                    deeper.append((more, result))
+        if best is not None:
+            return _shrunk(history, off, on, *best)
+        layer = deeper
+    return None
+
+
+def _shrunk(
+    history: History, off: Entries, on: Entries, more_off: Entries, more_on: Entries
+) -> tuple[Entries, Entries]:
+    """The smallest part of a set of helping entries that is enough."""
+    every = sorted(more_off | more_on)
+    parts = (frozenset(chosen) for size in range(1, len(every)) for chosen in combinations(every, size))
+    for part in islice(parts, MAX_PARTS):
+        settled = settle(history, off | (more_off & part), on | (more_on & part))
+        if not settled.removed and not settled.unmet:
+            return more_off & part, more_on & part
+    return more_off, more_on
+
+
+def relied_on(history: History, writes: tuple[Write, ...]) -> dict[int, str]:
+    """Live entries without which these new writes could not happen, and why: taking those back needs both."""
+    writes = history.grounded(writes)
+    found: dict[int, str] = {}
+    footing = _footing(history, writes)
+    if not footing:
+        return found
+    with history.index.supposing(writes) as versions:
+        for entry in sorted(footing):
+            why = settle(history, frozenset({entry}), frozenset()).removed.get(versions[0].entry)
+            if why is not None:
+                found[entry] = why
+    return found
+
+
+def _footing(history: History, writes: tuple[Write, ...]) -> set[int]:
+    """Entries whose writes are in force where new writes look before they happen, and what those stand on in turn."""
+    view = View(history.undone)
+    found: set[int] = set()
+    waiting = [(write, END) for write in writes]
+    while waiting:
+        write, until = waiting.pop()
+        for version in _grounds(history, write, view, until):
+            if version.entry not in found:
+                found.add(version.entry)
+                near = history.index.writes(version.entry)
+                waiting += [(other, (version.entry, at)) for at, other in enumerate(near)]
+    return found
+
+
+def _grounds(history: History, write: Write, view: View, until: When) -> Iterator[Version]:
+    """The writes in force at a time where a write looks."""
+    slot, surface = write.slot, SURFACES[write.slot[0]]
+    if surface.nested:
+        for depth in range(2, len(slot) + (0 if is_part(slot[-1]) else 1)):
+            top = history.cover(slot[:depth], view, until)
+            if top is not None:
+                yield top
+    elif surface.exclusive and (claim := claim_of(write)) is not None:
+        for holder in history.holders(slot[0], claim) - {slot}:
+            held = history.last(holder, view, until)
+            if held is not None:
+                yield held

@@ -1,0 +1,112 @@
+"""The public API as type checkers see it: this file is checked, not run.
+
+A call that stops being possible, or an answer that loses its type, is an error here before it is one for a user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never, assert_type
+
+from takeback import (
+    Adopted,
+    Applied,
+    Blocked,
+    Candidate,
+    Counterexample,
+    Gone,
+    Grade,
+    Harness,
+    Kind,
+    Level,
+    Plan,
+    Record,
+    Refused,
+    Stale,
+    State,
+    Status,
+    Surface,
+    Undone,
+    Verdict,
+    Why,
+    diff,
+    init_workspace,
+    open_memory,
+    open_workspace,
+    oracle,
+    prove,
+    read_candidate,
+    verify,
+)
+from takeback.harness.log import EntryView
+
+
+def opening() -> None:
+    init_workspace("agent")
+    with open_workspace("agent") as harness:
+        assert_type(harness, Harness)
+        assert_type(harness.state, State)
+        assert_type(harness.status(), Status)
+    with open_memory() as other:
+        assert_type(other, Harness)
+
+
+def candidates() -> None:
+    candidate = read_candidate({"mutation": [{"op_type": "set_config", "target": "a", "value": 1}]})
+    assert_type(candidate, Candidate)
+    assert_type(verify(candidate), Verdict)
+    verdict = prove(candidate, level=Level.L1)
+    assert_type(verdict.grade, Grade)
+    assert_type(verdict.counterexample, Counterexample | None)
+    found = oracle(candidate.mutation)
+    assert_type(found, Candidate | None)
+
+
+def applying(harness: Harness, candidate: Candidate) -> None:
+    result = harness.apply(candidate, note="why", force=False)
+    assert_type(result, Applied | Refused)
+    harness.apply({"mutation": [], "witness": [], "recovery": []})
+    match result:
+        case Applied():
+            assert_type(result.entry, Record)
+            assert_type(harness.undo(result), Undone | Blocked | Gone | Stale | Refused)
+        case Refused():
+            assert_type(result.why, Why)
+        case _:
+            assert_never(result)
+
+
+def undoing(harness: Harness, applied: Applied) -> str:
+    outcome = harness.undo(applied, applied.entry, "3f2a91", cascade=True)
+    match outcome:
+        case Undone():
+            assert_type(outcome.plan, Plan)
+            harness.redo(outcome)
+            return outcome.entry.id
+        case Blocked():
+            return ", ".join(why for _, why in outcome.reasons)
+        case Gone() | Stale() | Refused():
+            return "no"
+        case _:
+            assert_never(outcome)
+
+
+def planning(harness: Harness, applied: Applied) -> None:
+    plan = harness.plan_undo(applied)
+    assert_type(plan, Plan | Blocked | Gone | Refused)
+    if isinstance(plan, Plan):
+        harness.undo(applied, token=plan.token)
+    harness.restore(applied)
+
+
+def reading(harness: Harness) -> None:
+    assert_type(harness.log(), Iterator[EntryView])
+    assert_type(harness.adopt("by hand"), Adopted | None)
+    timeout: int = harness.state["config", "agent.timeout"]
+    present: bool = ("config", "agent.timeout") in harness.state
+    changed = [change.address for change in diff(harness.state, State())]
+    del timeout, present, changed
+
+
+def extending(surface: Surface) -> tuple[Kind, ...]:
+    return surface.kinds

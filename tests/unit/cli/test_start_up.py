@@ -1,0 +1,121 @@
+"""What is imported when: modules are counted by name, because seconds depend on the machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import takeback
+from takeback import cli
+from takeback.cli.commands import COMMANDS, first_sentence, load
+
+CANDIDATE = Path(__file__).parents[3] / "examples/candidates/config/candidate.json"
+PROBE = """
+import json, sys
+sys.argv = ["takeback", *sys.argv[1:]]
+from takeback.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+sys.stderr.write("\\n" + json.dumps(sorted(sys.modules)))
+"""
+
+
+def _python(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    return set(json.loads(_python(PROBE, *arguments).stderr.splitlines()[-1]))
+
+
+def beneath(modules: set[str], *packages: str) -> set[str]:
+    return {name for name in modules for package in packages if name == package or name.startswith(f"{package}.")}
+
+
+OPTIONAL = ("takeback.lab", "takeback.bench", "psycopg", "openai", "rich", "scipy", "matplotlib", "numpy")
+
+
+def test_importing_the_package_imports_nothing_else_of_it():
+    found = json.loads(_python("import json, sys, takeback; print(json.dumps(sorted(sys.modules)))").stdout)
+    assert beneath(set(found), "takeback") == {"takeback"}
+    assert not beneath(set(found), "pydantic", "typer", "sqlite3", "tomlkit", *OPTIONAL)
+
+
+def test_help_loads_no_command_and_none_of_what_commands_need():
+    found = loaded_by("--help")
+    assert beneath(found, "takeback") <= {
+        "takeback",
+        "takeback.cli",
+        "takeback.cli.commands",
+        "takeback.cli.output",
+        "takeback.cli.pager",
+        "takeback.errors",
+        "takeback.present",
+        "takeback.present.visible",
+    }
+    assert not beneath(found, "pydantic", "sqlite3", "tomlkit", *OPTIONAL)
+
+
+def test_status_loads_no_lab_no_models_and_no_rich(tmp_path):
+    loaded_by("init", str(tmp_path / "agent"))
+    found = loaded_by("status", "-C", str(tmp_path / "agent"))
+    assert "takeback.cli.status" in found
+    assert not beneath(found, "takeback.synthesize", "takeback.diagnose", "takeback.evolve", *OPTIONAL)
+
+
+def test_verify_loads_no_harness_no_journal_and_no_lab():
+    found = loaded_by("verify", str(CANDIDATE))
+    assert "takeback.verify.proof" in found
+    assert not beneath(
+        found, "takeback.harness", "takeback.journal", "takeback.undo", "takeback.synthesize", "sqlite3", *OPTIONAL
+    )
+
+
+@pytest.mark.parametrize("name", ["apply", "undo", "log", "show", "diff", "adopt", "doctor", "evolve", "repair"])
+def test_a_product_command_loads_nothing_of_the_lab(name):
+    assert not beneath(loaded_by(name, "--help"), *OPTIONAL)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_a_summary_is_the_first_sentence_of_the_commands_own_help(name):
+    own = load(COMMANDS[name].module)[name]
+    assert COMMANDS[name].summary == first_sentence(own.help)
+
+
+def test_every_module_that_registers_commands_is_in_the_table():
+    found: set[str] = set()
+    for info in pkgutil.iter_modules(cli.__path__):
+        if hasattr(import_module(f"takeback.cli.{info.name}"), "register"):
+            found |= {(info.name, name) for name in load(info.name)}
+    assert found == {(listed.module, name) for name, listed in COMMANDS.items()}
+
+
+@pytest.mark.parametrize("first", ["takeback.verify", "takeback.evolve", "takeback.state"])
+def test_a_public_name_is_the_function_also_after_the_module_of_that_name_was_imported(first):
+    script = (
+        f"import {first}\n"
+        "from takeback import evolve, verify\n"
+        "import takeback\n"
+        "from takeback.verify import Grade\n"
+        "assert callable(verify) and callable(evolve) and takeback.verify is verify and takeback.evolve is evolve\n"
+    )
+    _python(script)
+
+
+def test_every_public_name_is_there_and_another_is_an_attribute_error():
+    assert set(dir(takeback)) == set(takeback.__all__)
+    for name in takeback.__all__:
+        assert getattr(takeback, name) is not None
+    with pytest.raises(AttributeError, match="nonsense"):
+        takeback.nonsense  # noqa: B018

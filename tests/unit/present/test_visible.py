@@ -1,0 +1,49 @@
+"""Text for a screen: nothing in it is obeyed, nothing in it is hidden."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from takeback.present.visible import looks, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, grün, 漢字, 👩‍💻", "plain, grün, 漢字, 👩‍💻"),
+        ("a\x1b[31mred", "a\\x1b[31mred"),
+        ("a\x9b2J", "a\\x9b2J"),
+        ("tab\there\r", "tab\\there\\r"),
+        ("\x7f\x00", "\\x7f\\x00"),
+        ("abc\u202edef\u2066", "abc\\u202edef\\u2066"),
+        ("zero\u200bwidth\ufeff", "zero\\u200bwidth\\ufeff"),
+        ("tags \U000e0041", "tags \\U000e0041"),
+        ("lone \udcff", "lone \\udcff"),
+        ("line\u2028separator", "line\\u2028separator"),
+        ("two\nlines", "two\\nlines"),
+    ],
+)
+def test_what_a_terminal_would_obey_or_hide_is_escaped(text, shown):
+    assert visible(text) == shown
+
+
+def test_line_feeds_stay_where_lines_are_meant():
+    assert visible("a\nb\x1b\nc", lines=True) == "a\nb\\x1b\nc"
+
+
+@given(st.text(st.characters(codec=None)))
+def test_no_control_format_or_surrogate_character_is_left(text):
+    shown = visible(text, lines=True)
+    allowed = {"\n", "\u200c", "\u200d"}
+    assert not [c for c in shown if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"} and c not in allowed]
+    shown.encode()
+
+
+def test_texts_that_cannot_be_told_apart_look_the_same():
+    assert looks("caf\u00e9") == looks("cafe\u0301")
+    assert looks("end") == looks("end  ")
+    assert looks("a") != looks("b")

@@ -1,0 +1,149 @@
+"""The Python interface as a reader of the README would use it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.changes import candidate, config, middleware
+from tests.support.running import op
+
+import takeback
+from takeback import (
+    Adopted,
+    Applied,
+    Blocked,
+    InputError,
+    Refused,
+    State,
+    Undone,
+    init_workspace,
+    open_memory,
+    open_workspace,
+)
+
+PLAIN = candidate(config("agent.timeout", 60)).to_json()
+
+
+def test_a_workspace_is_opened_and_closed_by_a_with_statement(tmp_path):
+    init_workspace(tmp_path / "agent")
+    with open_workspace(tmp_path / "agent") as harness:
+        assert isinstance(harness.apply(PLAIN), Applied)
+    with open_workspace(tmp_path / "agent") as harness:
+        assert harness.state["config", "agent.timeout"] == 60
+
+
+def test_a_candidate_can_be_given_as_the_json_it_is_written_in():
+    with open_memory() as harness:
+        assert isinstance(harness.apply(PLAIN), Applied)
+        assert isinstance(harness.apply({**PLAIN, "recovery": []}), Refused)
+        with pytest.raises(InputError, match="mutation"):
+            harness.apply({"recovery": []})
+
+
+def test_what_applying_and_undoing_gave_names_the_entry():
+    with open_memory() as harness:
+        first = harness.apply(PLAIN)
+        undone = harness.undo(first)
+        assert isinstance(undone, Undone)
+        assert ("config", "agent.timeout") not in harness.state
+        assert isinstance(harness.undo(undone), Undone)
+        assert ("config", "agent.timeout") in harness.state
+        assert isinstance(harness.undo(first.entry), Undone)
+        assert isinstance(harness.redo(first), Undone)
+        assert isinstance(harness.restore(undone), Undone)
+        (latest, *_) = harness.log()
+        assert (latest.kind, harness.plan_undo(latest).on) == ("restore", (first.entry.seq,))
+
+
+def test_the_log_tells_newest_first_what_became_of_each_entry():
+    with open_memory() as harness:
+        first = harness.apply(PLAIN, note="longer")
+        harness.undo(first)
+        assert [(entry.kind, entry.status, entry.note) for entry in harness.log()] == [
+            ("undo", "done", ""),
+            ("apply", "undone", "longer"),
+            ("genesis", "done", ""),
+        ]
+
+
+STATE = State.read(
+    {
+        "config": {"a": {"b": 1, "c.d": 2}},
+        "prompts": {"system": "text"},
+        "routing": {"fallback": None},
+        "tools": {"k": {"id": "t", "implementation": "m:f"}},
+        "middleware": [{"id": "auth", "handler": "h"}],
+        "listeners": {"on_error": [{"id": "audit", "handler": "h"}]},
+        "files": {"d/x": {"content": "hello\n"}},
+        "resources": {"metrics": {"kind": "socket", "address": "tcp://127.0.0.1:9100"}},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        (("config", "a.b"), 1),
+        (("config", "a.c\\.d"), 2),
+        (("config", "a"), {"b": 1, "c.d": 2}),
+        (("prompts", "system"), "text"),
+        (("routing", "fallback"), None),
+        (("files", "d/x"), {"content": "hello\n", "mode": "0644"}),
+    ],
+)
+def test_a_state_is_read_by_address(address, found):
+    assert STATE[address] == found
+    assert address in STATE
+
+
+def test_records_are_read_by_address_as_they_stand_in_the_state():
+    plain = STATE.write()
+    assert STATE["tools", "k"] == plain["tools"]["k"]
+    assert STATE["middleware", "auth"] == plain["middleware"][0]
+    assert STATE["listeners", "on_error"] == plain["listeners"]["on_error"]
+    assert STATE["resources", "metrics"] == plain["resources"]["metrics"]
+    for surface in plain:
+        assert STATE[surface] == plain[surface]
+
+
+@pytest.mark.parametrize(
+    "address", [("config", "a.x"), ("prompts", "x"), ("middleware", "x"), ("listeners", "x"), ("files", "d/y")]
+)
+def test_what_is_not_there_is_a_key_error_that_names_the_address(address):
+    assert address not in STATE
+    with pytest.raises(KeyError, match=f"{address[0]}.*{address[1]}"):
+        STATE[address]
+
+
+def test_an_unknown_surface_is_an_input_error():
+    with pytest.raises(InputError, match="moods"):
+        STATE["moods"]
+
+
+def test_what_is_shown_in_a_session_fits_on_a_line():
+    with open_memory() as harness:
+        applied = harness.apply(candidate(middleware("limit"), *(config(f"k{n}", "x" * 500) for n in range(5))))
+        blocked_by = harness.apply(PLAIN)
+        plan = harness.plan_undo(applied)
+        shown = [STATE, harness, applied, applied.verdict, applied.entry, blocked_by, plan, harness.undo(applied)]
+        refused = harness.apply({**PLAIN, "recovery": []})
+        shown += [refused, refused.verdict, refused.verdict.counterexample, harness.undo(blocked_by, token="x")]
+        for one in shown:
+            assert len(repr(one)) < 160, repr(one)
+            assert type(one).__name__ in repr(one)
+    assert repr(STATE) == (
+        "State(config: 2, prompts: 1, routing: 1, tools: 1, middleware: 1, listeners: 1, files: 1, resources: 1)"
+    )
+
+
+def test_every_outcome_and_what_extensions_need_is_exported():
+    for name in ("Applied", "Refused", "Undone", "Blocked", "Gone", "Stale", "Adopted", "Plan", "Status", "Why"):
+        assert name in takeback.__all__
+    assert {"Surface", "Kind", "evolve", "Record"} <= set(takeback.__all__)
+    assert (Adopted.__name__, Blocked.__name__) == ("Adopted", "Blocked")
+
+
+def test_a_forward_operation_alone_is_refused_with_the_state_that_breaks_it():
+    with open_memory() as harness:
+        refused = harness.apply({"mutation": [op("set_config", "a", value=1)]})
+        assert isinstance(refused, Refused)
+        assert refused.verdict.counterexample.state == State()
