@@ -21,6 +21,9 @@ class Target(Cursor, Protocol):
     def insert(self, draft: Draft, seq: int, entry: int | None, touched: str, created_at: str, prev: str) -> Record:
         """Write one record at its place."""
 
+    def finish(self) -> None:
+        """Write the contents of the records that were inserted."""
+
 
 def set_old_tables_aside(cursor: Cursor, dialect: Dialect, *, version: int, stamp: str, seal: bool) -> None:
     """Give the tables of an older layout other names, and make the present ones; inside a transaction."""
@@ -45,6 +48,7 @@ def write_anew(store: Target, *, version: int) -> None:
         record = store.insert(draft, seq, entry, touched, created_at, prev)
         number += entry is not None
         prev, touched = record.digest, record.touched
+    store.finish()
     for name in _OLD[1 if version == 1 else 0 :]:
         store.run(f"DROP TABLE old_{name}")
 

@@ -221,7 +221,7 @@ class PostgresStore(SqlStore):
     def transaction(self) -> Iterator[None]:
         """A write transaction that no other process can enter; nested ones belong to the outermost."""
         with self._nested("BEGIN"):
-            if self._depth == 1:
+            if self._depth == 1 and not self._locks:
                 self.run("SELECT pg_advisory_xact_lock(?)", (self._key,))
             yield
 
@@ -283,15 +283,8 @@ class PostgresStore(SqlStore):
             self._mutex.release()
 
     def _session_lock(self, timeout: float) -> None:
-        def wait(seconds: float) -> None:
-            self.run("SELECT set_config('lock_timeout', ?, false)", (_milliseconds(seconds),))
-
-        wait(timeout)
-        try:
-            self.run("SELECT pg_advisory_lock(?)", (self._key,))
-        finally:
-            with suppress(JournalError):
-                wait(self._options.timeout)
+        wait = "SELECT set_config('lock_timeout', ?, false), pg_advisory_lock(?)"
+        self.run(wait, (_milliseconds(timeout), self._key))
 
     def assert_held(self) -> None:
         """Raise if the connection or its lock was lost, or someone else has written."""
@@ -308,11 +301,11 @@ class PostgresStore(SqlStore):
 
     def _erased(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
         del traces
-        if self._keys is not None:
-            self._keys.drop(refs)
-        with self.transaction():
-            note_erased(self, seq)
-        return ""
+        lingering = "" if self._keys is None else self._keys.drop(refs)
+        if not lingering:
+            with self.transaction():
+                note_erased(self, seq)
+        return lingering
 
     def _finish_erasing(self) -> None:
         """A process that was killed while it forgot may have left the keys."""

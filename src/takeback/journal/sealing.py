@@ -111,10 +111,9 @@ class KeyFile:
     def _prepare(self, journal: str, *, readonly: bool) -> None:
         with self._faults():
             if not readonly:
-                self._run("PRAGMA journal_mode=DELETE")
+                self._run("PRAGMA journal_mode=WAL")
                 self._run("PRAGMA secure_delete=ON")
                 self._run("PRAGMA synchronous=FULL")
-                self._run("PRAGMA temp_store=MEMORY")
                 with self._transaction():
                     for statement in _TABLES:
                         self._run(statement)
@@ -173,12 +172,14 @@ class KeyFile:
                 rows += self._run(f"SELECT {columns} FROM keys WHERE {by} IN ({marks})", part)  # noqa: S608
         return rows
 
-    def drop(self, refs: Sequence[Ref]) -> None:
-        """Delete keys, and write the file anew so that no byte of them is left in it."""
+    def drop(self, refs: Sequence[Ref]) -> str:
+        """Delete keys, and write the file anew so that no byte of them is left; what is in the way, if anything."""
         with self._faults():
             with self._transaction():
                 self._connection.executemany("DELETE FROM keys WHERE id = ?", [(ref,) for ref in refs])
             self._run("VACUUM")
+            busy = self._run("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
+        return "" if not busy else f"another process is reading the key file {self.path}: forget again when it ended"
 
     def close(self) -> None:
         """Close the file."""

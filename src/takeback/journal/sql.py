@@ -87,6 +87,7 @@ class SqlStore(ABC):
             if expect is not None and expect != prev:
                 raise StaleHeadError(f"the journal has moved on: its head is {prev[:12]}, not {expect[:12]}")
             failpoint("journal.append.begin")
+            self._contents.discard()
             for draft in drafts:
                 seq += 1
                 entry = number if draft.kind in ENTRY_KINDS else None
@@ -94,6 +95,7 @@ class SqlStore(ABC):
                 number += entry is not None
                 touched, prev = record.touched, record.digest
                 added.append(record)
+            self._contents.flush()
             failpoint("journal.append.inserted")
         if self._locks and added:
             self._held = (seq, prev, touched)
@@ -120,6 +122,10 @@ class SqlStore(ABC):
         row = chained(draft, refs, seq=seq, number=entry, touched=after, created_at=created_at, prev=prev)
         self.run(_INSERT, row)
         return decoded(row)
+
+    def finish(self) -> None:
+        """Write the contents of records that were inserted one by one."""
+        self._contents.flush()
 
     def _select(self, rest: str, parameters: Sequence[Any] = ()) -> list[Row]:
         return [read_row(row) for row in self.run(f"SELECT {COLUMNS} FROM records {rest}", parameters)]  # noqa: S608

@@ -39,9 +39,17 @@ class ContentTable(Shelf):
         self._keys = keys
         self._said_forgotten = said_forgotten
         self._location = location
+        self._new: dict[bytes, Ref] = {}
+        self._new_rows: list[tuple[Any, ...]] = []
+        self._new_keys: list[Key] = []
 
     def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
-        """Ids of contents that are there."""
+        """Ids of contents that are there, or are about to be."""
+        new = {key: self._new[key] for key in lookups if key in self._new}
+        rest = [key for key in lookups if key not in new]
+        return {**self._stored(rest), **new} if rest else new
+
+    def _stored(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
         if self._keys is not None:
             known = self._keys.found(lookups)
             there = {row.id for row in self._rows(list(known.values())) if row.forgotten is None}
@@ -51,10 +59,8 @@ class ContentTable(Shelf):
         return {bytes(key): ref for key, ref in self._tables.run(sql, lookups)}
 
     def taken(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
-        """Take in new contents; keys are durable before the rows are."""
+        """Take in new contents, to be written with `flush`."""
         refs: list[Ref] = []
-        rows: list[tuple[Any, ...]] = []
-        keys: list[Key] = []
         for item in wanted:
             if self._keys is None:
                 salt = new_salt()
@@ -64,16 +70,27 @@ class ContentTable(Shelf):
                 key, salt = new_key(), b""
                 boxes = list(sealed(key, pieces_of(item.data), tree=item.tree))
                 ref = content_id(b"", boxes, tree=item.tree)
-                keys.append(Key(ref, key, item.lookup))
+                self._new_keys.append(Key(ref, key, item.lookup))
                 pieces = iter(boxes)
             refs.append(ref)
             body = self._body(ref, pieces)
             lookup = item.lookup if self._keys is None else None
-            rows.append((ref, int(item.tree), salt, lookup, body))
+            self._new_rows.append((ref, int(item.tree), salt, lookup, body))
+            self._new[item.lookup] = ref
+        return refs
+
+    def flush(self) -> None:
+        """Write what was taken in, at the end of a transaction; keys are durable before the rows are."""
+        keys, rows = self._new_keys, self._new_rows
+        self.discard()
         if self._keys is not None and keys:
             self._keys.add(keys)
-        self._tables.run_many(_INSERT, rows)
-        return refs
+        if rows:
+            self._tables.run_many(_INSERT, rows)
+
+    def discard(self) -> None:
+        """Drop what was taken in and not written."""
+        self._new, self._new_rows, self._new_keys = {}, [], []
 
     def _body(self, ref: Ref, pieces: Iterator[bytes]) -> bytes | None:
         """The only piece; of several, none: they are stored one by one."""

@@ -251,9 +251,8 @@ class SqliteStore(SqlStore):
         return (found.st_dev, found.st_ino)
 
     def _erased(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
-        if self._keys is not None:
-            self._keys.drop(refs)
-        lingering = self._truncate_wal()
+        lingering = "" if self._keys is None else self._keys.drop(refs)
+        lingering = lingering or self._truncate_wal()
         if not lingering and self._left_behind(traces):
             self.run("VACUUM")
             lingering = self._truncate_wal()
@@ -277,17 +276,18 @@ class SqliteStore(SqlStore):
 
     def _truncate_wal(self) -> str:
         """Empty the write-ahead log; what is in the way, if something still reads from it."""
-        deadline = time.monotonic() + min(ERASE_SECONDS, self._options.timeout)
-        while True:
+        seconds = min(ERASE_SECONDS, self._options.timeout)
+        self.run(f"PRAGMA busy_timeout={int(seconds * 1000)}")
+        try:
             (busy, *_) = self.run("PRAGMA wal_checkpoint(TRUNCATE)")[0]
-            if not busy:
-                return ""
-            if time.monotonic() >= deadline:
-                return (
-                    f"another process is reading {self.location}: its write-ahead log keeps what was deleted until "
-                    "that ends and the journal is opened again"
-                )
-            time.sleep(0.05)
+        finally:
+            self.run(f"PRAGMA busy_timeout={int(self._options.timeout * 1000)}")
+        if not busy:
+            return ""
+        return (
+            f"another process is reading {self.location}: its write-ahead log keeps what was deleted until that ends "
+            "and the journal is opened again"
+        )
 
     def _left_behind(self, traces: Sequence[bytes]) -> bool:
         """Tell whether a copy of deleted rows is still in the file: SQLite moves rows when it balances pages."""

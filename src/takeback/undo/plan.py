@@ -39,12 +39,15 @@ def plan_redo(history: History, state: State, entries: Iterable[int]) -> Outcome
 def plan_toggle(history: History, state: State, off: Iterable[int], on: Iterable[int]) -> Outcome:
     """Take some entries back and bring others back, at once."""
     off, on = frozenset(off), frozenset(on)
-    if len(off) == 1 and not on:
-        (entry,) = off
-        simple = _independent(history, state, entry)
-        if simple is not None:
-            return simple
-    return _outcome(history, state, off, on)
+    try:
+        if len(off) == 1 and not on:
+            (entry,) = off
+            simple = _independent(history, state, entry)
+            if simple is not None:
+                return simple
+        return _outcome(history, state, off, on)
+    except ContentGone:
+        return _what_is_left(history, state, off, on)
 
 
 def _outcome(history: History, state: State, off: Entries, on: Entries) -> Outcome:
