@@ -1,6 +1,6 @@
 """Two changes, then the first is taken back and the second stays."""
 
-from takeback import Applied, open_memory, oracle, read_candidate
+from takeback import Applied, NoInverse, open_memory, oracle, read_candidate
 
 MUTATIONS = (
     {"op_type": "set_config", "target": "verbose", "value": True},
@@ -11,8 +11,8 @@ with open_memory() as harness:
     made: list[Applied] = []
     for operation in MUTATIONS:
         candidate = oracle(read_candidate({"mutation": [operation]}).mutation)
-        if candidate is None:
-            raise SystemExit("the language has no recovery for this")
+        if isinstance(candidate, NoInverse):
+            raise SystemExit(str(candidate))
         applied = harness.apply(candidate)
         if not isinstance(applied, Applied):
             raise SystemExit(applied.message)

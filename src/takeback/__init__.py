@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from takeback.harness.adapter import Adapter
     from takeback.harness.results import Discarded
     from takeback.journal import Record
-    from takeback.language import Candidate, candidate_schema, gate, read_candidate
+    from takeback.language import Candidate, NoInverse, candidate_schema, gate, read_candidate
     from takeback.state import Kind, Level, State, Surface, diff, register
     from takeback.synthesize.oracle import oracle
     from takeback.undo import Blocked, Gone, Plan
@@ -54,6 +54,7 @@ __all__ = [
     "InputError",
     "Kind",
     "Level",
+    "NoInverse",
     "Plan",
     "Record",
     "Recovered",
@@ -101,7 +102,7 @@ _HOMES = {
     "takeback.harness.adapter": ("Adapter",),
     "takeback.harness.results": ("Discarded",),
     "takeback.journal": ("Record",),
-    "takeback.language": ("Candidate", "candidate_schema", "gate", "read_candidate"),
+    "takeback.language": ("Candidate", "NoInverse", "candidate_schema", "gate", "read_candidate"),
     "takeback.state": ("Kind", "Level", "State", "Surface", "diff", "register"),
     "takeback.synthesize.oracle": ("oracle",),
     "takeback.undo": ("Blocked", "Gone", "Plan"),

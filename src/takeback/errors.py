@@ -173,6 +173,10 @@ class MissingExtraError(TakebackError):
 # lab --------------------------------------------------------------------------------------------------
 
 
+class WorkerLost(TakebackError):  # noqa: N818  (says what happened)
+    """A worker died again and again over one unit: the run stops, and can be resumed."""
+
+
 class LockChanged(TakebackError):  # noqa: N818  (says what happened)
     """Something a protocol lock froze has changed; `changed` names each part, its old and new digest."""
 

@@ -158,7 +158,7 @@ def test_the_limits_in_the_docs_are_those_of_the_code():
         "a name": record.MAX_NAME,
         "a file path": files.MAX_PATH,
         "one name of a file path": files.MAX_NAME_BYTES,
-        "an `index` of middleware": program.MAX_INDEX,
+        "an `index`": program.MAX_INDEX,
         "counterfactual states of a split": import_module("takeback.counterfactual.suites").MAX_STATES,
         "steps of a proof": import_module("takeback.verify.proof").MAX_WORK,
         "seconds of a verification": import_module("takeback.verify.options").MAX_SECONDS,

@@ -106,3 +106,17 @@ def test_the_wrong_order_is_right_again_when_it_is_turned_round():
     turned = {**raw, "recovery": raw["recovery"][::-1]}
     assert verify_json(raw, rule="exact", nominal=nominal).reasons != ()
     assert verify_json(turned, rule="exact", nominal=nominal).reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("edit-back", {"prompts": {"system": "Ask first.\nAct first.\n"}}),
+        ("list-item-removed", {"config": {"permissions": {"allow": ["Bash(git:*)"]}}}),
+    ],
+)
+def test_what_takes_back_by_naming_what_it_added_fails_where_that_was_there_already(name, state):
+    raw = _load(EXAMPLES / name / "candidate.json")
+    assert verify_json(raw, rule="exact", nominal=State.read(state)).reasons != ()
+    without = json.loads(json.dumps(state).replace("\\nAct first.", "").replace('"Bash(git:*)"', ""))
+    assert verify_json(raw, rule="exact", nominal=State.read(without)).reasons == ()

@@ -69,8 +69,40 @@ def test_a_lock_is_frozen_and_a_run_under_another_protocol_refuses(tmp_path):
     assert "tasks" in str(other.exception)
 
 
-@pytest.mark.parametrize("words", [("oracle", "--rule", "coin"), ("oracle", "--set", "none"), ("lock", "nothing")])
-def test_bad_input_is_refused_with_what_was_expected(words, tmp_path):
-    done = _run(*words, *(("--out", tmp_path) if words[0] == "lock" else ()))
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("oracle", "--rule", "coin"), "expected one of"),
+        (("oracle", "--set", "none"), "expected one of"),
+        (("oracle", "--engine", "abacus"), "expected one of local, ray"),
+        (("oracle", "--tasks", 901), "expected at most 900"),
+        (("contract-audit", "--tasks", 99999), "expected at most 600"),
+        (("fresh", "--tasks", 301), "expected at most 300"),
+        (("controlled", "--tasks", 121), "expected at most 120"),
+        (("natural", "--language", "L7"), "expected L0 or L1"),
+        (("natural", "--prompt", "florid"), "expected one of plain, guided"),
+        (("factorial", "--draw", "S9=4"), "such as S0=24,S1=36"),
+        (("controlled", "--engine", "ray", "--synthesizer", "local:x.gguf"), "expected openai:MODEL"),
+        (("controlled", "--engine", "abacus"), "expected one of local, ray"),
+    ],
+)
+def test_bad_input_is_refused_with_what_was_expected(words, expected):
+    done = _run(*words)
     assert isinstance(done.exception, InputError)
-    assert "expected one of" in str(done.exception) or "expected the name" in str(done.exception)
+    assert expected in str(done.exception)
+
+
+def test_only_experiments_can_be_locked(tmp_path):
+    assert _run("lock", "nothing", "--out", tmp_path).exit_code == 2
+    done = _run("lock", "natural", "--out", tmp_path)
+    assert "no model, expected one, given with --model" in str(done.exception)
+
+
+@pytest.mark.parametrize("name", ["soundness", "undo-laws"])
+def test_the_laws_are_experiments_with_lock_results_and_report(name, tmp_path):
+    option = {"soundness": "--cases", "undo-laws": "--histories"}[name]
+    done = _run(name, option, 8, "--out", tmp_path, "--json")
+    assert done.exit_code == 0, done.output
+    assert verify_results(tmp_path) == []
+    assert _run("report", tmp_path).exit_code == 0
+    assert name in (tmp_path / "report" / "report.md").read_text()

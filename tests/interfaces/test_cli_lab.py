@@ -9,13 +9,14 @@ import typer
 from typer.testing import CliRunner
 
 from takeback.cli import app
-from takeback.cli.lab import lab_extra, register
+from takeback.cli.lab import register
+from takeback.cli.lab.extra import lab_extra
 from takeback.errors import InputError, MissingExtraError
 from takeback.lab import published
 from takeback.lab.lock import make_lock
 from takeback.lab.results import write_results
 
-AUDIT = {"incomplete": [300, 300], "complete": [0, 300], "nondeterminism": [0, 300]}
+AUDIT = {"population": "300 mutations", "incomplete": [300, 300], "complete": [0, 300], "nondeterminism": [0, 300]}
 
 
 def run(*arguments):

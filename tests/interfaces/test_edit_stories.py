@@ -7,8 +7,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from takeback import open_memory
 from takeback.cli import app, workspaces
-from takeback.harness import Applied, open_memory
 from takeback.state import State
 
 START = {
@@ -132,9 +132,10 @@ def test_the_json_of_an_undo_names_slot_part_and_later_entry_of_what_is_kept(sto
     assert refused[0] == 1
     assert (refused[1]["why"], refused[1]["kept"]) == ("kept", kept)
     _, plan = story.tell("undo", first, "--plan")
-    assert (plan["visible"], plan["kept"], plan["ids"][str(number)]) == (True, [{**kept[0], "part": "line 2"}], later)
+    assert (plan["visible"], plan["kept"], plan["ids"][str(number)]) == (True, kept, later)
     _, text = story.type("undo", first)
     assert text.splitlines()[0] == f"1 line taken back, 1 kept because of #{number}"
+    assert text.splitlines()[-1] == f'kept: prompts["system"] line 2, which #{number} rewrote later'
     assert story.look("prompts", "system") == "You are careful.\nThree.\n"
 
 
@@ -178,8 +179,21 @@ def test_an_adopted_edit_is_shown_as_having_no_admitted_recovery_and_as_read_in_
     assert "can be read in several ways" in text
     _, plan = workspace.tell("undo", told["entry"], "--plan")
     assert [one["slot"] for one in plan["ambiguous"]] == ['prompts["system"]']
+    assert plan["unadmitted"] == [workspace.number(told["entry"])]
     _, text = workspace.type("undo", told["entry"], "--plan")
     assert "can be read in several ways" in text
+    assert "has no admitted recovery: it was made outside Takeback and adopted" in text
+
+
+def test_a_line_edited_by_hand_is_shown_and_recorded_as_that_line(workspace):
+    notes = workspace.agent / "files" / "notes.md"
+    notes.write_text(notes.read_text().replace("note 33\n", "by hand\n"))
+    for words in (("status",), ("diff",), ("adopt",)):
+        _, text = workspace.type(*words)
+        assert "@@ -30,7 +30,7 @@\n note 30\n note 31\n note 32\n-note 33\n+by hand\n note 34\n" in text, words
+    _, told = workspace.tell("show", "HEAD")
+    assert [(one["address"], one["part"]) for one in told["changes"]] == [('files["notes.md"]', "line 33")]
+    assert told["ambiguous"] == []
 
 
 def test_a_refused_change_under_a_narrower_language_says_so(memory):
@@ -192,21 +206,12 @@ def test_a_refused_change_under_a_narrower_language_says_so(memory):
     assert memory.tell("apply", asked)[1]["verdict"]["language"] == "L2"
 
 
-def test_a_forced_entry_is_named_where_its_undo_is_planned(memory, monkeypatch):
-    from takeback.cli.outcomes import outcome_json, show_outcome
-    from takeback.undo import Plan
-
-    with open_memory(State.read(START)) as harness:
-        done = harness.apply(
-            {"mutation": [{"op_type": "set_config", "target": "a", "value": 1}], "witness": [], "recovery": []},
-            force=True,
-        )
-        assert isinstance(done, Applied)
-        plan = harness.plan_undo(done)
-        assert isinstance(plan, Plan)
-        plan = plan._replace(unadmitted=(done.entry.seq,))
-        assert outcome_json(plan, harness)["unadmitted"] == [done.entry.seq]
-        told = []
-        monkeypatch.setattr("takeback.cli.outcomes.out.print", lambda *words, **_: told.append(str(words[0])))
-        show_outcome(plan, harness)
-    assert any("has no admitted recovery: it was forced" in line for line in told)
+def test_a_forced_entry_is_named_where_its_undo_is_planned(story):
+    asked = story.folder / "forced.json"
+    asked.write_text(json.dumps({"mutation": [{"op_type": "set_config", "target": "a", "value": 1}]}))
+    code, told = story.tell("apply", asked, "--force")
+    assert (code, told["forced"]) == (0, True)
+    _, plan = story.tell("undo", told["entry"], "--plan")
+    assert plan["unadmitted"] == [story.number(told["entry"])]
+    _, text = story.type("undo", told["entry"], "--plan")
+    assert "has no admitted recovery: it was forced" in text

@@ -12,6 +12,8 @@ from typer.testing import CliRunner, Result
 
 from takeback.cli import app
 from takeback.errors import InputError, LockChanged, RecordingError, ServiceFault, TakebackError, WeightsError
+from takeback.lab.experiments.draws import draw_order
+from takeback.lab.tasks import load
 
 CANARY = "sk-canary-command"
 MUTATION = [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}]
@@ -19,6 +21,9 @@ CAPTURE = {"op_type": "capture_config", "target": "agent.timeout_sec", "witness_
 RESTORE = {"op_type": "restore_config", "target": "agent.timeout_sec", "witness_key": "w0"}
 GOOD = {"witness": [CAPTURE], "recovery": [RESTORE], "contract": ["config"]}
 BAD: dict[str, Any] = {"witness": [], "recovery": [], "contract": ["config"]}
+DRAWN = draw_order(load("natural"))[0]
+"""The first task of a natural run: of the config family, so that its failure is in S0."""
+FAILURE = json.dumps({"mutation": list(DRAWN.reference), **BAD})
 
 
 @pytest.fixture
@@ -165,8 +170,7 @@ def test_propose_asks_judges_mends_and_chooses(tmp_path: Path) -> None:
 
 def test_lab_natural_freezes_a_bank_that_replays_and_feeds_the_factorial(tmp_path: Path) -> None:
     folder = tmp_path / "bank"
-    reply = json.dumps({"mutation": [{**MUTATION[0], "value": 240}], **BAD})
-    with FaultServer([Act(text=reply)]) as server:
+    with FaultServer([Act(text=FAILURE)]) as server:
         words = ("lab", "natural", "--synthesizer", "openai:m", "--tasks", 6, "--record", folder, "--freeze", folder)
         first = run(*words, "--json", home=tmp_path, server=server)
     counted = json.loads(first.stdout)
@@ -224,8 +228,7 @@ def test_a_frozen_controlled_run_replays_what_was_run_and_nothing_else(tmp_path:
 @pytest.fixture
 def bank(tmp_path: Path) -> Path:
     folder = tmp_path / "bank"
-    reply = json.dumps({"mutation": [{**MUTATION[0], "value": 240}], **BAD})
-    with FaultServer([Act(text=reply)]) as server:
+    with FaultServer([Act(text=FAILURE)]) as server:
         words = ("lab", "natural", "--synthesizer", "openai:m", "--tasks", 6, "--record", folder, "--freeze", folder)
         assert run(*words, home=tmp_path, server=server).exit_code == 0
     return folder
@@ -305,7 +308,7 @@ def test_a_model_alone_and_behind_the_oracle_have_different_locks(bank: Path, tm
     assert len(set(locks)) == 3
 
 
-@pytest.mark.parametrize(("old", "new"), [('"gain": "1"', '"gain": "1/2"'), ('"value": 240', '"value": 241')])
+@pytest.mark.parametrize(("old", "new"), [('"gain": "1"', '"gain": "1/2"'), (DRAWN.reference[0]["target"], "other")])
 def test_a_bank_that_was_altered_is_refused(bank: Path, tmp_path: Path, old: str, new: str) -> None:
     path = bank / "bank.json"
     text = path.read_text()
@@ -317,13 +320,15 @@ def test_a_bank_that_was_altered_is_refused(bank: Path, tmp_path: Path, old: str
         assert "bank.json: digest" in str(result.exception)
 
 
-def test_a_bank_is_refused_beside_another_lock_or_another_recording(bank: Path, tmp_path: Path) -> None:
+def test_a_bank_is_refused_beside_another_lock_or_an_altered_recording(bank: Path, tmp_path: Path) -> None:
     replay = ("lab", "natural", "--synthesizer", f"replay:{bank}")
     line = (bank / "recording.jsonl").read_text()
-    (bank / "recording.jsonl").write_text(line.replace('\\"value\\": 240', '\\"value\\": 250'))
-    refused = run(*replay, home=tmp_path).exception
-    assert isinstance(refused, RecordingError)
-    assert "--freeze" in str(refused)
+    (bank / "recording.jsonl").write_text(line.replace('\\"recovery\\": []', '\\"recovery\\": [1]'))
+    for more in ((), ("--freeze", tmp_path / "anew")):
+        refused = run(*replay, *more, home=tmp_path).exception
+        assert isinstance(refused, RecordingError)
+        assert "which they gave when it was frozen" in str(refused)
+    (bank / "recording.jsonl").write_text(line)
     assert run(*replay, "--freeze", tmp_path / "anew", home=tmp_path).exit_code == 0
     other = tmp_path / "other"
     with FaultServer([Act(text="no")]) as server:

@@ -95,23 +95,23 @@ def _half_way(program: tuple, state: State) -> tuple[State, Receipt]:
     return done, receipt
 
 
-def _tolerant(program: tuple, state: State, witness: dict, receipt: Receipt) -> State:
+def _tolerant(program: tuple, state: State, witness: dict) -> State:
     filled = {one.witness_key: Captured(one.kind.surface, one.target, ABSENT) for one in program if one.witness_key}
-    return _real_recover(program, state, {**filled, **witness}, receipt)
+    return _real_recover(program, state, {**filled, **witness})
 
 
-def _any_surface(program: tuple, state: State, witness: dict, receipt: Receipt) -> State:
+def _any_surface(program: tuple, state: State, witness: dict) -> State:
     relabelled = {
         one.witness_key: Captured(one.kind.surface, one.target, witness[one.witness_key].content)
         for one in program
         if one.witness_key in witness
     }
-    return _real_recover(program, state, relabelled, receipt)
+    return _real_recover(program, state, relabelled)
 
 
-def _giving_up(program: tuple, state: State, witness: dict, receipt: Receipt) -> State:
+def _giving_up(program: tuple, state: State, witness: dict) -> State:
     try:
-        return _real_recover(program, state, witness, receipt)
+        return _real_recover(program, state, witness)
     except OperationFailed:
         return State.of({name: surface.empty for name, surface in SURFACES.items()})
 

@@ -37,7 +37,7 @@ def witness(state: Plain, *captures: Plain) -> Witness:
 def undo(state: Plain, held: Witness, *recovery: Plain) -> Plain:
     """The state after a recovery program."""
     program = read_program(list(recovery), Stage.RECOVERY, "recovery")
-    return recover(program, State.read(state), held, Receipt(())).write()
+    return recover(program, State.read(state), held).write()
 
 
 def trip(state: Plain, **candidate: Any) -> Trip:

@@ -20,6 +20,7 @@ from takeback import (
     Harness,
     Kind,
     Level,
+    NoInverse,
     Plan,
     Record,
     Refused,
@@ -60,7 +61,7 @@ def candidates() -> None:
     assert_type(verdict.grade, Grade)
     assert_type(verdict.counterexample, Counterexample | None)
     found = oracle(candidate.mutation)
-    assert_type(found, Candidate | None)
+    assert_type(found, Candidate | NoInverse)
 
 
 def applying(harness: Harness, candidate: Candidate) -> None:

@@ -11,6 +11,7 @@ from takeback.harness.harness import Harness, Verifier
 from takeback.journal import open_journal
 from takeback.state import SURFACES, State
 from takeback.state.installed import install_surfaces
+from takeback.state.slots import placed_state
 from takeback.verify import verify
 
 
@@ -32,8 +33,8 @@ class MemoryAdapter:
         self._edited = state
 
     def read(self, known: State) -> Reading:
-        """The state as it is."""
-        return Reading(known if self._edited is None else self._edited)
+        """The state as it is; parts that are still there keep their identity."""
+        return Reading(known if self._edited is None else placed_state(self._edited, known))
 
     def write(self, before: State, after: State) -> None:
         """Forget edits: the harness has taken them into account."""

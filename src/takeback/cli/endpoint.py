@@ -34,6 +34,7 @@ from takeback.synthesize.models.openai import without_credentials
 from takeback.synthesize.spec import Spec
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
+DEFAULT_AT_ONCE = 4
 
 
 class ModelSettings(BaseModel):
@@ -48,7 +49,7 @@ class ModelSettings(BaseModel):
     stream: bool = True
     timeout_s: float = Field(default=300.0, gt=0, le=7200)
     max_retries: int = Field(default=4, ge=0, le=10)
-    concurrency: int = Field(default=4, ge=1, le=256)
+    concurrency: int | None = Field(default=None, ge=1, le=256)
     max_reply_chars: int = Field(default=65_536, ge=256, le=10_000_000)
     extra_body: dict[str, object] = Field(default_factory=dict)
 
@@ -113,8 +114,8 @@ def _checked_key(text: str) -> str:
     return text
 
 
-def endpoint_for(model: str, settings: ModelSettings) -> Endpoint:
-    """The endpoint that serves `model` under these settings."""
+def endpoint_for(model: str, settings: ModelSettings, at_once: int = DEFAULT_AT_ONCE) -> Endpoint:
+    """The endpoint that serves `model` under these settings; `at_once` requests, unless they say how many."""
     return Endpoint(
         base_url=settings.base_url,
         api_key=Secret(settings.api_key.get_secret_value()),
@@ -124,26 +125,37 @@ def endpoint_for(model: str, settings: ModelSettings) -> Endpoint:
         stream=settings.stream,
         timeout_s=settings.timeout_s,
         max_retries=settings.max_retries,
-        concurrency=settings.concurrency,
+        concurrency=settings.concurrency or at_once,
         max_reply_chars=settings.max_reply_chars,
         extra_body=settings.extra_body,
     )
 
 
 def open_model(
-    spec: Spec, *, environment: Mapping[str, str], home: Path, cache: Path, shipped: Path, threads: int = 1
+    spec: Spec,
+    *,
+    environment: Mapping[str, str],
+    home: Path,
+    cache: Path,
+    shipped: Path,
+    threads: int = 1,
+    slots: int = 1,
 ) -> ChatModel:
-    """The model a specification names; `shipped` is the recording that plain `replay` means."""
+    """The model a specification names; `shipped` is the recording that plain `replay` means.
+
+    A local model answers `slots` requests at once, and an endpoint is asked as many.
+    """
     if spec.kind == "replay":
         return ReplayModel(Path(spec.argument) if spec.argument else shipped)
     if spec.kind == "openai":
-        endpoint = endpoint_for(spec.argument, read_settings(environment, home))
+        settings = read_settings(environment, home)
+        endpoint = endpoint_for(spec.argument, settings, max(slots, DEFAULT_AT_ONCE))
         shown = f"{endpoint.model} at {without_credentials(endpoint.base_url)}"
         err.print(f"asking {shown}")
         return OpenAIModel(endpoint, sleep=lambda seconds: _wait(shown, seconds))
     if spec.kind == "local":
         path = Path(spec.argument) if spec.argument else weights.require(weights.QWEN, cache)
-        return LocalModel(LocalSettings(path, threads=threads))
+        return LocalModel(LocalSettings(path, threads=threads, slots=slots))
     raise InputError("--synthesizer", found=str(spec), expected="a model: openai:<model>, local or replay")
 
 

@@ -79,7 +79,7 @@ def proposer(task: str, found: Opened, sampling: Sampling = PAPER) -> tuple[Prop
             raise InputError(task, found=raw, expected="a candidate, or a mapping with a mutation")
         attempt = attempt_from(raw)
         return lambda _: attempt, path.name
-    from takeback.lab.experiments.natural import proposal_request  # noqa: PLC0415 - only for a task of the lab
+    from takeback.lab.experiments.turn0 import FIRST, proposal_request  # noqa: PLC0415 - only for a task of the lab
     from takeback.lab.tasks import get  # noqa: PLC0415 - likewise
 
     named = get(task)
@@ -87,7 +87,7 @@ def proposer(task: str, found: Opened, sampling: Sampling = PAPER) -> tuple[Prop
     def propose(_: object) -> Attempt:
         if found.model is None:
             return attempt_from({"mutation": list(named.reference)})
-        return read_proposal(found.model.complete(proposal_request(named, found.model.name, sampling=sampling)))
+        return read_proposal(found.model.complete(proposal_request(named, found.model.name, sampling, FIRST)))
 
     return propose, named.instruction
 

@@ -8,8 +8,8 @@ import typer
 
 from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, read_level, read_state
 from takeback.cli.output import JsonFlag, emit, err, finish
-from takeback.language import gate, load_json, read_candidate
-from takeback.synthesize import invert
+from takeback.language import NoInverse, load_json, read_candidate
+from takeback.synthesize import oracle as find_recovery
 
 
 def register(app: typer.Typer) -> None:
@@ -30,14 +30,12 @@ def oracle(
     Example: `takeback oracle examples/candidates/missing-capture/candidate.json`
     """
     given = read_candidate(load_json(file), str(file))
-    built = invert(given.mutation, read_state(state))
-    level = read_level(language)
-    outside = gate(built, level)
-    if outside:
-        reasons = [str(one) for one in outside]
+    built = find_recovery(given.mutation, read_level(language), read_state(state))
+    if isinstance(built, NoInverse):
+        reasons = [str(one) for one in built.lacking]
         if as_json:
             emit({"candidate": None, "reasons": reasons})
         for reason in reasons:
-            err.print(f"no recovery in {level.value}: {reason}")
+            err.print(f"no recovery in {built.level.value}: {reason}")
         finish(yes=False)
     emit(built.to_json())

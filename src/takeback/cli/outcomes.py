@@ -73,7 +73,7 @@ def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
                 "changes": changes,
             }
         case Undone():
-            return {"result": "done", "entry": outcome.entry.id, **_plan_json(outcome.plan, harness)}
+            return {"result": "done", "entry": outcome.entry.id, **_plan_json(outcome.plan, harness, done=True)}
         case Plan():
             return {"result": "plan", **_plan_json(outcome, harness)}
         case Blocked():
@@ -99,7 +99,7 @@ def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
                 "drift": changes_json(outcome.drift),
                 "broken": [broken_json(fault) for fault in outcome.broken],
                 "ties": _ties_json(outcome.ties),
-                "kept": kept_json(outcome.plan) if outcome.plan else [],
+                "kept": kept_json(outcome.plan, done=False) if outcome.plan else [],
             }
         case Discarded():
             return {"result": "discarded", "entry": outcome.entry.id, "paths": list(outcome.paths)}
@@ -127,7 +127,7 @@ def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name
             show_headline(outcome.plan, done=True)
             done = _toggled(outcome.plan, harness, "took back", "brought back")
             out.print(f"done: {done}; entry {outcome.entry.id[:SHORT]}")
-            show_plan(outcome.plan, harness, stat=stat)
+            show_plan(outcome.plan, harness, stat=stat, done=True)
         case Plan():
             show_headline(outcome, done=False)
             out.print(f"would {_toggled(outcome, harness, 'take back', 'bring back')}:")
@@ -158,7 +158,7 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
         show_changes(refused.drift, lambda: harness.state, stat=stat)
         out.print("next: 'takeback adopt' records this as an entry, 'takeback discard' puts it back", style="cyan")
     if refused.plan is not None:
-        for line in kept_lines(refused.plan):
+        for line in kept_lines(refused.plan, done=False):
             out.print(f"  {line}")
         out.print("next: without --strict the rest is done and this stays; --plan shows it", style="cyan")
 
@@ -205,10 +205,10 @@ def show_headline(plan: Plan, *, done: bool) -> None:
         out.print(first, style="yellow")
 
 
-def show_plan(plan: Plan, harness: Harness, *, stat: bool) -> None:
+def show_plan(plan: Plan, harness: Harness, *, stat: bool, done: bool = False) -> None:
     """Print what a plan changes and keeps, and which of its entries are not like others."""
     show_changes(plan.changes, lambda: plan.before, stat=stat)
-    for line in kept_lines(plan):
+    for line in kept_lines(plan, done=done):
         out.print(line, style="yellow")
     for number in plan.unadmitted:
         how = unadmitted_because(harness.journal.get(number))
@@ -235,7 +235,7 @@ def _ambiguous(plan: Plan, harness: Harness) -> Iterator[tuple[int, str]]:
         yield from ((number, str(address)) for address in found)
 
 
-def _plan_json(plan: Plan, harness: Harness) -> dict[str, Any]:
+def _plan_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str, Any]:
     """A plan as JSON; `ids` names the entries behind the numbers."""
     return {
         "token": plan.token,
@@ -243,7 +243,7 @@ def _plan_json(plan: Plan, harness: Harness) -> dict[str, Any]:
         "on": list(plan.on),
         "ids": _ids(harness, (*plan.off, *plan.on, *(one.entry for one in plan.kept))),
         "visible": plan.visible,
-        "kept": kept_json(plan),
+        "kept": kept_json(plan, done=done),
         "unadmitted": list(plan.unadmitted),
         "ambiguous": [{"entry": number, "slot": address} for number, address in _ambiguous(plan, harness)],
         "changes": changes_json(plan.changes),

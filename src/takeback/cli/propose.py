@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -24,14 +24,15 @@ from takeback.cli.synthesizers import (
     read_rule,
 )
 from takeback.errors import InputError
-from takeback.lab.experiments.natural import FIRST_SEED, improvement, proposal_request, task_index
-from takeback.lab.tasks import Task, get
 from takeback.state import State
 from takeback.synthesize.joint import Joint, joint
 from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.portfolio import repair_with_portfolio
 from takeback.verify import RULE_NAMES
+
+if TYPE_CHECKING:
+    from takeback.lab.tasks import Task
 
 SEED_STEP = 100_000
 
@@ -65,12 +66,15 @@ def propose(
 
     Example: `takeback propose --task nat_cfg_001 --synthesizer replay`
     """
+    from takeback.lab.experiments.draws import first_seed  # noqa: PLC0415 - the command line starts without the lab
+    from takeback.lab.tasks import get  # noqa: PLC0415 - likewise
+
     task = get(task_id)
     settings = Settings(
         mode=read_mode(feedback),
         budget=budget,
         level=read_level(language),
-        seed=FIRST_SEED + task_index(task),
+        seed=first_seed(task),
         sampling=read_sampling(sampling),
     )
     read_rule(rule)
@@ -89,12 +93,14 @@ def propose(
 
 def run_joint(task: Task, found: Opened, count: int, settings: Settings, rule: str, *, oracle: bool) -> Joint:
     """Search jointly over `count` proposals for a task; proposal 0 is that of the natural bank."""
+    from takeback.lab.experiments.turn0 import FIRST, improvement, proposal_request  # noqa: PLC0415 - likewise
+
     model = found.model
     if model is None:
         raise InputError("--synthesizer", found=str(found.spec), expected="a model")
     nominal = State.read(task.state, task.id)
     judge = judge_for(rule, settings.level, nominal)
-    first = proposal_request(task, model.name, sampling=settings.sampling)
+    first = proposal_request(task, model.name, settings.sampling, FIRST)
 
     def mend(attempt: Any) -> Repair:
         if oracle:

@@ -48,8 +48,13 @@ class Opened:
 
 
 @contextmanager
-def opened(text: str, record: Path | None = None, threads: int = 1, replay: Path | None = None) -> Iterator[Opened]:
-    """Open the synthesizer that `text` names; `replay` is the recording that plain `replay` means."""
+def opened(
+    text: str, record: Path | None = None, threads: int = 1, replay: Path | None = None, slots: int = 1
+) -> Iterator[Opened]:
+    """Open the synthesizer that `text` names; `replay` is the recording that plain `replay` means.
+
+    A local model answers `slots` requests at once.
+    """
     spec = parse_spec(text)
     behind = spec if spec.kind in MODEL_KINDS else spec.behind
     if behind is None:
@@ -65,6 +70,7 @@ def opened(text: str, record: Path | None = None, threads: int = 1, replay: Path
         cache=cache,
         shipped=replay or _shipped(behind),
         threads=threads,
+        slots=slots,
     )
     with recorded(model, record) as kept:
         yield Opened(spec, kept, method_of(spec, kept))
@@ -74,9 +80,9 @@ def _shipped(spec: Spec) -> Path:
     """The recording that comes with the lab, where plain `replay` asks for it."""
     if spec.kind != "replay" or spec.argument:
         return Path()
-    from takeback.lab.experiments.bank import shipped  # noqa: PLC0415 - only plain `replay` needs the lab
+    from takeback.lab.experiments.recorded import first_natural  # noqa: PLC0415 - only plain `replay` needs the lab
 
-    return shipped()
+    return first_natural()
 
 
 def read_rule(name: str) -> str:

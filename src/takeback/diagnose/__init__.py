@@ -1,7 +1,7 @@
 """Diagnosis: what went wrong with a rejected candidate, told in each feedback mode."""
 
 from takeback.diagnose.defects import MEANING, Defect, DefectKind, defects
-from takeback.diagnose.feedback import LADDER, Feedback, Mode, feedback, templates_digest
+from takeback.diagnose.feedback import LADDER, Feedback, Ground, Mode, feedback, templates_digest
 from takeback.diagnose.visible import Visible, visible
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Defect",
     "DefectKind",
     "Feedback",
+    "Ground",
     "Mode",
     "Visible",
     "defects",

@@ -7,7 +7,7 @@ ours and live in template files. What may be told is decided in `visible`, nowhe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib import resources
@@ -15,13 +15,17 @@ from string import Template
 from typing import Final
 
 from takeback.canonical import compact, pretty, sha256
+from takeback.counterfactual import nominal_state
 from takeback.diagnose.defects import MEANING, Defect, defects, operations_for
+from takeback.diagnose.grounding import left_over, telling_example
 from takeback.diagnose.visible import Visible, visible
 from takeback.language import Candidate, Program
-from takeback.state import Stage
-from takeback.verify import THRESHOLD, Trip, Verdict
+from takeback.state import Stage, State
+from takeback.verify import THRESHOLD, Residual, Trip, Verdict
 
-VERSION: Final = "v1"
+VERSION: Final = "v2"
+FIRST: Final = "v1"
+"""The version before: a refused attempt is told why and no more, and any smallest state is shown."""
 MAX_LINES: Final = 12
 MAX_STATE_CHARS: Final = 1500
 
@@ -53,6 +57,15 @@ class Feedback:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What feedback may rest on besides the verdict: nominal state, development states, version of the templates."""
+
+    nominal: State | None = None
+    dev: tuple[State, ...] = ()
+    version: str = VERSION
+
+
 def feedback(
     mode: Mode,
     mutation: Program,
@@ -61,6 +74,7 @@ def feedback(
     *,
     failures: int = 1,
     isolated: bool = False,
+    ground: Ground | None = None,
 ) -> Feedback:
     """What to tell about a rejected attempt; `attempt` is None where it could not be read as a candidate.
 
@@ -69,35 +83,47 @@ def feedback(
     used = LADDER[min(failures, len(LADDER)) - 1] if mode is Mode.ADAPTIVE else mode
     if used is Mode.NONE:
         return Feedback(mode, used, "")
+    ground = ground or Ground()
     seen = visible(verdict, isolated=isolated)
+    fill = templates(ground.version)
     if seen.refusals and used is not Mode.GENERIC:
-        return Feedback(mode, used, _fill("refused", result=seen.result, reasons=_lines(seen.refusals)))
+        told = _fill(fill, "refused", result=seen.result, reasons=_lines(seen.refusals))
+        if used is Mode.D1 and ground.version != FIRST:
+            told = _d1_refused(fill, told, mutation, ground)
+        return Feedback(mode, used, told)
+    if ground.version != FIRST and used is Mode.COUNTEREXAMPLE and attempt is not None:
+        seen = replace(seen, example=telling_example(attempt, ground.dev) or seen.example)
     if used is Mode.COUNTEREXAMPLE and seen.example is None:
         used = Mode.D0
     wrong = defects(attempt, seen) if attempt is not None else ()
-    return Feedback(mode, used, _TELL[used](mutation, wrong, seen))
+    return Feedback(mode, used, _TELL[used](fill, mutation, wrong, seen))
 
 
-def _generic(_: Program, __: tuple[Defect, ...], ___: Visible) -> str:
-    return _fill("generic")
+Files = Mapping[str, str]
+"""Template files by name."""
 
 
-def _raw(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+def _generic(fill: Files, _: Program, __: tuple[Defect, ...], ___: Visible) -> str:
+    return _fill(fill, "generic")
+
+
+def _raw(fill: Files, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     if not seen.trips:
-        return _counterexample(mutation, wrong, seen)
-    return _fill("raw", trace=_lines([f"dev[{at}] {_trace(trip)}" for at, trip in enumerate(seen.trips)]))
+        return _counterexample(fill, mutation, wrong, seen)
+    return _fill(fill, "raw", trace=_lines([f"dev[{at}] {_trace(trip)}" for at, trip in enumerate(seen.trips)]))
 
 
-def _typed(_: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+def _typed(fill: Files, _: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     lines = [f"{defect.kind.value}: {defect.place} ({MEANING[defect.kind]})" for defect in wrong]
     return _fill(
+        fill,
         "typed",
         result=seen.result,
         defects=_lines(lines) or "UNSEEN_STATES: every dev state passes, hidden ones do not",
     )
 
 
-def _prescriptive(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+def _prescriptive(fill: Files, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     surfaces = dict.fromkeys(op.kind.surface for op in mutation)
     steps = []
     for surface in surfaces:
@@ -105,13 +131,14 @@ def _prescriptive(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -
         captures = " or ".join(operations_for(surface, Stage.CAPTURE))
         recoveries = " or ".join(operations_for(surface, Stage.RECOVERY))
         steps.append(f"{targets}: use {captures} in witness, {recoveries} with the same witness_key in recovery")
-    return _fill("prescriptive", typed=_typed(mutation, wrong, seen), steps=_lines(steps))
+    return _fill(fill, "prescriptive", typed=_typed(fill, mutation, wrong, seen), steps=_lines(steps))
 
 
-def _d0(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+def _d0(fill: Files, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     surfaces = ", ".join(dict.fromkeys(op.kind.surface for op in mutation))
     kinds = ", ".join(dict.fromkeys(defect.kind.value for defect in wrong))
     return _fill(
+        fill,
         "d0",
         result=seen.result,
         surfaces=surfaces,
@@ -120,24 +147,37 @@ def _d0(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     )
 
 
-def _d1(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+def _d1(fill: Files, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     observed = [*seen.faults, *(f"the contract omits {address}" for address in seen.uncovered)]
+    coarse = _d0(fill, mutation, wrong, seen)
+    return _bundle(fill, coarse, mutation, seen.residuals, "; ".join(observed) or _observation(seen))
+
+
+def _d1_refused(fill: Files, coarse: str, mutation: Program, ground: Ground) -> str:
+    """The grounded bundle of an attempt that never ran: from the locked mutation on the nominal state."""
+    nominal = ground.nominal if ground.nominal is not None else nominal_state()
+    unrecovered = "the attempt was not run; the residuals are what the mutation leaves on the nominal state"
+    return _bundle(fill, coarse, mutation, left_over(mutation, nominal), unrecovered)
+
+
+def _bundle(fill: Files, coarse: str, mutation: Program, residuals: tuple[Residual, ...], observation: str) -> str:
     return _fill(
+        fill,
         "d1",
-        coarse=_d0(mutation, wrong, seen),
+        coarse=coarse,
         order=" -> ".join(str(op.address) for op in mutation),
-        residuals="; ".join(map(str, seen.residuals[:MAX_LINES])) or "none on dev states",
-        count=str(len(seen.residuals)),
-        observation="; ".join(observed) or _observation(seen),
+        residuals="; ".join(map(str, residuals[:MAX_LINES])) or "none on dev states",
+        count=str(len(residuals)),
+        observation=observation,
     )
 
 
-def _counterexample(mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+def _counterexample(fill: Files, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     if seen.example is None:
-        return _d0(mutation, wrong, seen)
+        return _d0(fill, mutation, wrong, seen)
     state = compact(seen.example.state.write())
     shown = state if len(state) <= MAX_STATE_CHARS else state[:MAX_STATE_CHARS] + "…"
-    return _fill("counterexample", state=shown, difference=_trace(seen.example.trip))
+    return _fill(fill, "counterexample", state=shown, difference=_trace(seen.example.trip))
 
 
 _TELL: Final = {
@@ -184,8 +224,8 @@ def _lines(items: list[str] | tuple[str, ...]) -> str:
     return "\n".join(shown)
 
 
-def _fill(name: str, **values: str) -> str:
-    return Template(templates()[f"{name}.md"]).substitute(values).strip()
+def _fill(fill: Files, name: str, **values: str) -> str:
+    return Template(fill[f"{name}.md"]).substitute(values).strip()
 
 
 @cache

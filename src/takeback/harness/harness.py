@@ -38,7 +38,7 @@ from takeback.harness.results import (
 )
 from takeback.harness.two_roads import compare_roads, unadmitted
 from takeback.journal import Record, Store
-from takeback.language import Candidate, read_candidate
+from takeback.language import Candidate, NoInverse, read_candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle, relied_on
@@ -106,7 +106,7 @@ class Harness:
 
     def apply(
         self,
-        candidate: Candidate | Admitted | Mapping[str, Any],
+        candidate: Candidate | Admitted | NoInverse | Mapping[str, Any],
         *,
         force: bool = False,
         note: str = "",
@@ -117,8 +117,11 @@ class Harness:
         """Make a change, if it is admitted; with `force` also if not.
 
         `evidence` is a verdict already at hand: one that a verifier of this process issued about this very candidate,
-        or the change is refused. A candidate may be given as the JSON it is written in, or as an `Admitted`.
+        or the change is refused. A candidate may be given as the JSON it is written in, as an `Admitted`, or as what
+        the oracle answered.
         """
+        if isinstance(candidate, NoInverse):
+            return Refused(Why.VERDICT, str(candidate))
         if isinstance(candidate, Mapping):
             candidate = read_candidate(dict(candidate))
         if isinstance(candidate, Admitted):
@@ -209,9 +212,8 @@ class Harness:
             if not look.drift:
                 return None
             writes = self.ledger.history.grounded(writes_between(self.state, look.actual))
-            about: dict[str, Any] = {"note": note, **_made_by(by)}
-            if several := several_readings(self.state, look.actual, writes):
-                about["ambiguous"] = list(several)
+            several = several_readings(self.state, look.actual, writes)
+            about = {"note": note, **_made_by(by), **({"ambiguous": list(several)} if several else {})}
             draft = with_images(change_draft("adopt", writes, about), self._adopted_images(look.actual))
             entry = self.ledger.record(draft, writes)
             self._engine.note()

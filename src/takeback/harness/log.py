@@ -94,7 +94,7 @@ def view(harness: Harness, record: Record, fate: str) -> EntryView:
         note=payload.get("note", ""),
         by=payload.get("by", ""),
         off=tuple(payload.get("off", ())),
-        on=tuple(payload.get("on", ())),
+        on=() if record.kind in CHANGES else tuple(payload.get("on", ())),
         ambiguous=tuple(payload.get("ambiguous", ())),
     )
 

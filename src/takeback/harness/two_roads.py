@@ -16,7 +16,7 @@ from takeback.harness.codec import writes_of
 from takeback.harness.ledger import Ledger
 from takeback.journal import Record
 from takeback.language import Candidate, read_candidate
-from takeback.runtime import Receipt, capture, recover
+from takeback.runtime import capture, recover
 from takeback.state import ABSENT, SURFACES, State, diff
 from takeback.state.pmap import EMPTY
 from takeback.state.slots import Slot, get_slot, put_slots
@@ -66,7 +66,7 @@ def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:
             return Roads.OVERLAID
         before = _before(ledger, reached, writes, plan)
         try:
-            reached = recover(candidate.recovery, reached, capture(candidate.witness, before), Receipt(()))
+            reached = recover(candidate.recovery, reached, capture(candidate.witness, before))
         except OperationFailed as fault:
             return _explained(ledger, plan, f"its recovery fails ({fault.message})")
     if reached == plan.state:

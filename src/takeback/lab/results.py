@@ -31,6 +31,9 @@ from takeback.lab.manifest import (
     problems_of,
 )
 
+RAN, BANK = "ran.json", "bank.json"
+"""What is beside a recording that was frozen."""
+
 
 class RunStatus(StrEnum):
     """`complete`: ran to its end; `not_run`: did not happen; `aborted`: an outage or fault ended it."""
@@ -162,8 +165,12 @@ def read_results(folder: Path) -> Result:
 
 
 def find_runs(folder: Path) -> tuple[Path, ...]:
-    """The run folders at or below a folder, superseded ones left out, in order of their path."""
+    """The run folders at or below a folder, superseded ones left out, in order of their path.
+
+    A recording that was frozen has a lock too, but neither manifest nor result.
+    """
     found = {path.parent for name in (MANIFEST, RESULT, LOCK) for path in folder.rglob(name)}
+    found = {one for one in found if not ((one / RAN).exists() or (one / BANK).exists())}
     return tuple(sorted(run for run in found if SUPERSEDED not in run.relative_to(folder).parts))
 
 
@@ -172,7 +179,7 @@ def verify_results(folder: Path) -> list[Problem]:
     if not folder.is_dir():
         raise InputError(str(folder), found="no such folder", expected="a folder of results")
     runs = find_runs(folder)
-    if not runs:
+    if not runs and not any(next(folder.rglob(name), None) for name in (RAN, BANK)):
         return [Problem("missing", str(folder), "no run here: no MANIFEST.json, result.json or lock.json")]
     problems = []
     for run in runs:

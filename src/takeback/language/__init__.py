@@ -1,6 +1,6 @@
 """Operations, programs, candidates, language levels and their gate, JSON Schema."""
 
-from takeback.language.gate import OutOfLanguage, gate, widest_level
+from takeback.language.gate import NoInverse, OutOfLanguage, gate, widest_level
 from takeback.language.program import (
     Candidate,
     Program,
@@ -15,6 +15,7 @@ from takeback.language.schema import candidate_schema
 
 __all__ = [
     "Candidate",
+    "NoInverse",
     "OutOfLanguage",
     "Program",
     "candidate_schema",

@@ -34,6 +34,17 @@ class OutOfLanguage:
         return f"{self.program}[{self.position}] {self.op_type}: {self.why}"
 
 
+@dataclass(frozen=True, slots=True)
+class NoInverse:
+    """There is no recovery in a language: which operations it lacks."""
+
+    level: Level
+    lacking: tuple[OutOfLanguage, ...]
+
+    def __str__(self) -> str:
+        return f"no recovery in {self.level.value}: {'; '.join(map(str, self.lacking))}"
+
+
 def gate(candidate: Candidate, level: Level, programs: Iterable[str] = PROGRAMS) -> tuple[OutOfLanguage, ...]:
     """Return every operation of the named programs that is not in the language; none: it is in."""
     found: list[OutOfLanguage] = []

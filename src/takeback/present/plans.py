@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from takeback.present.titles import counted, listed, part_in, pointed, title_in
-from takeback.state import ABSENT
+from takeback.state import ABSENT, State
 from takeback.state.slots import Slot, get_slot, slot_title, whole_of
 from takeback.undo import Plan
 from takeback.undo.outcome import Kept
@@ -32,22 +32,27 @@ def headline(plan: Plan, *, done: bool) -> str | None:
     return f"{told} {'' if done else 'would be '}{verb}, {stays} kept because of {because}"
 
 
-def kept_lines(plan: Plan) -> Iterator[str]:
-    """What is kept, one line each."""
+def kept_lines(plan: Plan, *, done: bool) -> Iterator[str]:
+    """What is kept, one line each; parts by where they stand now, after what was done."""
     for one in plan.kept:
-        yield f"kept: {title_in(one.slot, plan.state, plan.before)}, which #{one.entry} {_verb(plan, one)} later"
+        yield f"kept: {title_in(one.slot, *_states(plan, done=done))}, which #{one.entry} {_verb(plan, one)} later"
 
 
-def kept_json(plan: Plan) -> list[dict[str, Any]]:
+def kept_json(plan: Plan, *, done: bool) -> list[dict[str, Any]]:
     """What is kept, as JSON: the slot, which part of it, and the later entry."""
     return [
         {
             "slot": slot_title(whole_of(one.slot)),
-            "part": part_in(one.slot, plan.state, plan.before),
+            "part": part_in(one.slot, *_states(plan, done=done)),
             "entry": one.entry,
         }
         for one in plan.kept
     ]
+
+
+def _states(plan: Plan, *, done: bool) -> tuple[State, State]:
+    """The states in which to look for a part: first the one that is there now."""
+    return (plan.state, plan.before) if done else (plan.before, plan.state)
 
 
 def _later(plan: Plan) -> Iterator[str]:

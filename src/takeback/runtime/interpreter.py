@@ -1,7 +1,8 @@
 """Running programs on one state: capture, forward, recover.
 
 A forward program is atomic: if one operation fails, the state is as before and the receipt says so. Recovery
-takes the state, the witness and the receipt. Each operation is handed its own surface's value and nothing else.
+takes the state and the witness; handles that a receipt names are closed by the live harness, which holds them. Each
+operation is handed its own surface's value and nothing else.
 """
 
 from __future__ import annotations
@@ -41,11 +42,6 @@ class Receipt(NamedTuple):
         """Tell whether every operation ran."""
         return self.failed_at is None
 
-    @property
-    def handles(self) -> dict[str, str]:
-        """Return the handles acquired, by resource key."""
-        return {write.address.key: write.resolved for write in self.writes if write.address.surface == "resources"}
-
 
 def capture(program: Program, state: State) -> Witness:
     """Run a witness program on the state before the change."""
@@ -71,13 +67,8 @@ def forward(program: Program, state: State) -> tuple[State, Receipt]:
     return State.of(parts), Receipt(tuple(writes))
 
 
-def recover(program: Program, state: State, witness: Witness, receipt: Receipt) -> State:
-    """Run a recovery program; raise `RecoveryFailed` naming the operation that could not run.
-
-    The receipt is part of what recovery is given. On descriptors it changes nothing: the handles it names are
-    closed by whoever holds them, which is the live harness.
-    """
-    del receipt
+def recover(program: Program, state: State, witness: Witness) -> State:
+    """Run a recovery program; raise `RecoveryFailed` naming the operation that could not run."""
     parts = state.parts.copy()
     for at, op in enumerate(program):
         kind = op.kind

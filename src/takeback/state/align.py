@@ -1,14 +1,16 @@
 """Which old line or item each new one stands for: the same reading for the same two versions, every time.
 
-What both versions begin and end with stays. Where as many stand between as before, each is replaced in place;
-otherwise the two are compared, replaced stretches of equal length pair by position, and unequal ones pair what is
-similar first and the gaps by position. Two versions may allow several readings; `several_readings` says so.
+What both versions begin and end with stays. Where as many stand between as before, each is replaced in place, unless
+most of them have only moved; otherwise the two are compared, replaced stretches of equal length pair by position, and
+unequal ones pair what is similar first and the gaps by position. Two versions may allow several readings;
+`several_readings` says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from operator import eq
 from typing import Final
 
 SIMILAR: Final = 0.6
@@ -50,15 +52,25 @@ def _between(
     old: Sequence[str], new: Sequence[str], ours: tuple[int, int], theirs: tuple[int, int]
 ) -> Iterator[Pair]:
     one, two = old[slice(*ours)], new[slice(*theirs)]
-    if len(one) == len(two) or not one or not two or len(one) * len(two) > MOST_COMPARED:
+    if not one or not two or len(one) * len(two) > MOST_COMPARED:
         yield from _by_position(ours, theirs)
         return
-    for tag, low, high, first, last in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
+    matcher = SequenceMatcher(None, one, two, autojunk=False)
+    if len(one) == len(two) and not _shifted(matcher, one, two):
+        yield from _by_position(ours, theirs)
+        return
+    for tag, low, high, first, last in matcher.get_opcodes():
         mine, yours = (ours[0] + low, ours[0] + high), (theirs[0] + first, theirs[0] + last)
         if tag == "replace" and high - low != last - first:
             yield from _by_likeness(old, new, mine, yours)
         else:
             yield from _by_position(mine, yours)
+
+
+def _shifted(matcher: SequenceMatcher[str], old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether most of a stretch is still there and has moved up or down, rather than been replaced line by line."""
+    still = sum(size for _, _, size in matcher.get_matching_blocks())
+    return bool(2 * (still - sum(map(eq, old, new))) > len(old))
 
 
 def _by_position(ours: tuple[int, int], theirs: tuple[int, int]) -> Iterator[Pair]:

@@ -43,11 +43,14 @@ def between(low: Place | None, high: Place | None, name: str) -> Place:
         return ((STEP if high is None else high[0][0] - STEP, name),)
     if high is None:
         return ((low[0][0] + STEP, name),)
-    left, right = low[0][0], high[0][0]
-    if right - left > 1:
-        return (((left + right) // 2, name),)
     if high[: len(low)] == low:
         return (*low, (high[len(low)][0] - STEP, name))
+    level = next(at for at, (one, two) in enumerate(zip(low, high, strict=False)) if one != two)
+    if level < len(low) - 1:
+        return (*low[:-1], (low[-1][0] + STEP, name))
+    left, right = low[level][0], high[level][0]
+    if right - left > 1:
+        return (*low[:level], ((left + right) // 2, name))
     return (*low, (0, name))
 
 

@@ -2,27 +2,75 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import Any, Self
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any, Final, Self
 
 from takeback.canonical import encode
 from takeback.errors import OperationFailed
 from takeback.state.align import align
 from takeback.state.chain import Link
-from takeback.state.parts import Parts, Run, place_of
+from takeback.state.parts import Parts, Run, Segment, place_of
+from takeback.state.pmap import PMap
 from takeback.state.values import freeze, same, thaw
+
+MANY: Final = 256
+"""A list at least this long is searched by an index from the second search on."""
+
+
+class Positions:
+    """Where items stand in a long list; shared by every list that grew from the same one."""
+
+    __slots__ = ("_found", "_items", "_searched")
+
+    def __init__(self, items: tuple[Any, ...]) -> None:
+        self._items = items
+        self._searched = False
+        self._found: dict[Any, list[int]] | None = None
+
+    def of(self, item: Any, start: int, end: int, most: int) -> list[int]:
+        """Return the first few positions of an item between two others."""
+        if len(self._items) < MANY or not self._searched:
+            self._searched = True
+            return list(islice(self._scanned(item, start, end), most))
+        if self._found is None:
+            self._found = {}
+            for at, one in enumerate(self._items):
+                self._found.setdefault(_key(one), []).append(at)
+        places = self._found.get(_key(item), [])
+        first = bisect_left(places, start)
+        return [at for at in places[first : first + most] if at < end]
+
+    def _scanned(self, item: Any, at: int, end: int) -> Iterator[int]:
+        while True:
+            try:
+                at = self._items.index(item, at, end)
+            except ValueError:
+                return
+            if same(self._items[at], item):
+                yield at
+            at += 1
 
 
 class Items(Parts):
     """Immutable list of items with identity."""
 
-    __slots__ = ()
+    __slots__ = ("_positions",)
+
+    _positions: Positions
 
     @classmethod
     def of(cls, items: tuple[Any, ...]) -> Items:
         """Return a list that was never edited inside."""
         new = cls.__new__(cls)
         new._begin(items, items, len(items))
+        new._positions = Positions(items)
+        return new
+
+    def _grown(self, segments: tuple[Segment, ...], links: PMap, number: int | None = None) -> Self:
+        new = super()._grown(segments, links, number)
+        new._positions = self._positions
         return new
 
     def whole(self) -> tuple[Any, ...]:
@@ -61,19 +109,10 @@ class Items(Parts):
         times = "is not in it" if not found else "is in it more than once"
         raise OperationFailed(f"the item must be in the list exactly once, and {times}")
 
-    def _in_run(self, run: Run, item: Any, most: int) -> list[Link]:
-        found: list[Link] = []
-        at = run.start
-        while len(found) < most:
-            try:
-                at = self._base.index(item, at, run.end)
-            except ValueError:
-                break
-            if same(self._base[at], item):
-                number = run.first + at - run.start
-                found.append(Link(place_of(number), str(number), self._base[at]))
-            at += 1
-        return found
+    def _in_run(self, run: Run, item: Any, most: int) -> Iterator[Link]:
+        for at in self._positions.of(item, run.start, run.end, most):
+            number = run.first + at - run.start
+            yield Link(place_of(number), str(number), self._base[at])
 
     def nth(self, position: int) -> Link | None:
         """Return the part at a position; None beyond the ends."""
@@ -101,7 +140,7 @@ class Items(Parts):
         """Return the list with an item next to another one."""
         near = self._next(anchor, after=after)
         low, high = (anchor, near) if after else (near, anchor)
-        return self.add(low, high, item)[0]
+        return self.add(low, high, item, before=not after)[0]
 
     def _next(self, link: Link, *, after: bool) -> Link | None:
         at, segment = self._segment(link.place)
@@ -124,6 +163,7 @@ class Items(Parts):
         """Return what `to_json` wrote down."""
         new = cls.__new__(cls)
         new._load(raw, where)
+        new._positions = Positions(new._base)
         new.root = new.whole()
         return new
 
@@ -135,17 +175,24 @@ class Items(Parts):
         if not set(texts[0]) & set(texts[1]):
             return None
         pairs = align(*texts)
-        items, near, seen = self, None, 0
+        items, near, seen, added = self, None, 0, False
         following = [old[at] for at, _ in pairs if at is not None]
         for at, to in pairs:
             seen += at is not None
             if at is not None and to is None:
                 items = items.drop(old[at].id)
             elif at is not None and to is not None:
-                near = old[at]
+                near, added = old[at], False
                 if not same(near.record, new[to]):
                     near = Link(near.place, near.id, new[to])
                     items = items.put(near)
             elif to is not None:
-                items, near = items.add(near, following[seen] if seen < len(following) else None, new[to])
+                later = following[seen] if seen < len(following) else None
+                items, near = items.add(near, later, new[to], follows=added)
+                added = True
         return items
+
+
+def _key(item: Any) -> Any:
+    """What an item is found by: equal keys are the same item, type included."""
+    return item if type(item) is str else (encode(thaw(item)),)

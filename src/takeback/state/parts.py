@@ -20,6 +20,12 @@ END: Final = "end"
 """The part of a text that says what is missing at the end of its last line."""
 FRESH: Final = "n"
 """Begins the id of a part that an edit added; those that were there from the start are numbered."""
+SPREAD: Final = 2**24
+"""More than any edit adds at once: how far apart the places of parts lie that edits put next to the same one."""
+DEEPEST: Final = 8
+"""Edits that each add next to what the last one added nest no deeper than this."""
+_LAST: Final = "~"
+"""Comes after the name of every part: what lies below it stands behind all parts with the same number."""
 
 
 def part_name(part: str) -> str:
@@ -136,20 +142,38 @@ class Parts(Whole):
         at, before, after = self._opened(place_of(number), number)
         return self._grown((*self._segments[:at], *before, *after, *self._segments[at + 1 :]), self._links)
 
-    def add(self, low: Link | None, high: Link | None, record: Any) -> tuple[Self, Link]:
+    def add(
+        self, low: Link | None, high: Link | None, record: Any, *, before: bool = False, follows: bool = False
+    ) -> tuple[Self, Link]:
         """Return the value with a new part between two others (None: at that end), and the part.
 
-        What goes to an end stands beyond every place ever used there.
+        Of parts that were removed between the two it stands in front, next to `low`; behind them, next to `high`,
+        with `before`. `low` may be the part that the same edit added just now: it `follows` that one. What goes to
+        an end stands beyond every place ever used there.
         """
         part = f"{FRESH}{self._fresh}"
         if low is not None and high is not None:
-            place = between(low.place, high.place, part)
+            place = self._beside(low.place, high.place, part, before=before, follows=follows)
         elif high is not None:
             place = between(None, ((self._reach[0], ""),), part)
         else:
             place = between(((self._reach[1], ""),), None, part)
         link = Link(place, part, record)
         return self.put(link), link
+
+    def _beside(self, low: Place, high: Place, part: str, *, before: bool, follows: bool) -> Place:
+        """A place next to `low`, or with `before` next to `high`, whatever was removed between them.
+
+        It lies below that of a part that was there before it: later ones come in front of earlier ones, or behind.
+        """
+        number = (self._fresh + 1) * SPREAD
+        if follows and len(low) > 1:
+            return (*low[:-1], (low[-1][0] + 1, part))
+        if len(low) > DEEPEST:
+            return between(low, high, part)
+        if before and len(high) == 1:
+            return ((max(low[0][0], (high[0][0] - 1) // STEP * STEP), _LAST), (number, part))
+        return (*low, (-number, part))
 
     def reserve(self, parts: Iterable[str]) -> Self:
         """Return the value with these ids counting as taken: no new part will get one."""

@@ -7,13 +7,16 @@ missing end as a part of its own (`END`): so a line appended later does not rewr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Final, Self
 
 from takeback.errors import OperationFailed
 from takeback.state.align import align
+from takeback.state.breaks import Breaks
 from takeback.state.chain import Link
 from takeback.state.parts import END, Parts, Run, Segment, place_of
 from takeback.state.pmap import PMap
+from takeback.state.words import Words
 
 _END_PLACE: Final = ((2**62, END),)
 _NEAR: Final = 32
@@ -22,8 +25,10 @@ _NEAR: Final = 32
 class Text(Parts):
     """Immutable text of lines with identity."""
 
-    __slots__ = ("_end", "_whole")
+    __slots__ = ("_breaks", "_end", "_whole", "_words")
 
+    _breaks: Breaks
+    _words: Words
     _end: str
     _whole: str | None
 
@@ -34,11 +39,12 @@ class Text(Parts):
         missing = missing_end(text)
         base = text + missing if missing else text
         new._begin(text, base, base.count("\n"))
-        new._end, new._whole = missing, text
+        new._breaks, new._words, new._end, new._whole = Breaks(base), Words(base), missing, text
         return new
 
     def _grown(self, segments: tuple[Segment, ...], links: PMap, number: int | None = None) -> Self:
         new = super()._grown(segments, links, number)
+        new._breaks, new._words = self._breaks, self._words
         new._end, new._whole = self._end, None
         return new
 
@@ -110,6 +116,7 @@ class Text(Parts):
         new = cls.__new__(cls)
         new._end, new._whole = raw["end"], None
         new._load(raw, where)
+        new._breaks, new._words = Breaks(new._base), Words(new._base)
         new.root = new.whole()
         return new
 
@@ -123,16 +130,9 @@ class Text(Parts):
         return self.aligned(old, new, None, None)._ended(missing)
 
     def _offset(self, run: Run, count: int) -> int:
-        at, left = run.start, run.size
-        while count > _NEAR and left > count:
-            guess = at + max(1, (run.end - at) * count // left)
-            passed = self._base.count("\n", at, guess)
-            while passed > count:
-                guess = at + (guess - at) // 2
-                passed = self._base.count("\n", at, guess)
-            if passed == 0:
-                break
-            at, count, left = self._base.rfind("\n", at, guess) + 1, count - passed, left - passed
+        at = run.start
+        if count > _NEAR:
+            return min(run.end, self._breaks.start(self._breaks.before(at) + count))
         for _ in range(count):
             at = self._base.find("\n", at, run.end) + 1
         return at
@@ -167,7 +167,8 @@ class Text(Parts):
             if segment is None or len(found) > 1:
                 break
             limit = min(segment.end, segment.start + length - end)
-            found.update(_all(self._base, needle, segment.start, limit, end - segment.start))
+            shift = end - segment.start
+            found.update(at + shift for at in islice(self._words.places(needle, segment.start, limit), 2))
             end += _size(segment)
             stretch = end
             if len(found) > 1:
@@ -212,7 +213,7 @@ class Text(Parts):
 
     def aligned(self, old: Sequence[Link], new: Sequence[str], low: Link | None, high: Link | None) -> Self:
         """Return the text with neighbouring lines made others; a new line stands for the one it is paired with."""
-        text, near = self, low
+        text, near, added = self, low, False
         pairs = align([link.record for link in old], new)
         following = [old[at].place for at, _ in pairs if at is not None]
         seen = 0
@@ -222,13 +223,15 @@ class Text(Parts):
             if at is not None and to is None:
                 text = text.drop(old[at].id)
             elif at is not None and to is not None:
-                near = old[at]
+                near, added = old[at], False
                 if near.record != new[to]:
                     near = Link(near.place, near.id, new[to])
                     text = text.put(near)
             elif to is not None:
                 later = Link(following[seen], "", "") if seen < len(following) else high
-                text, near = text.add(near, later, new[to])
+                first = near is low and seen < len(following)
+                text, near = text.add(near, later, new[to], before=first, follows=added)
+                added = True
         return text
 
     def _at(self, position: int) -> tuple[int, int]:
@@ -258,10 +261,14 @@ class Text(Parts):
         if not isinstance(segment, Run):
             return begin, segment, self._last(at - 1)
         start = self._base.rfind("\n", segment.start, segment.start + position - begin) + 1 or segment.start
-        number = segment.first + self._base.count("\n", segment.start, start)
+        number = self._number(segment, start)
         above = self._last(at - 1) if start == segment.start else self._ending(segment, start, number - 1)
         line = Link(place_of(number), str(number), self._base[start : self._base.find("\n", start) + 1])
         return begin + start - segment.start, line, above
+
+    def _number(self, run: Run, offset: int) -> int:
+        """The number of the untouched line that begins at an offset of the base."""
+        return run.first + self._breaks.before(offset) - self._breaks.before(run.start)
 
     def _last(self, at: int) -> Link | None:
         """The last line of a segment; None where there is no such segment."""
@@ -288,7 +295,7 @@ class Text(Parts):
             elif at < last and at + size > first:
                 low = segment.start + max(0, first - at)
                 high = min(segment.end, segment.start + last - at)
-                number = segment.first + self._base.count("\n", segment.start, low)
+                number = self._number(segment, low)
                 while low < high:
                     end = self._base.find("\n", low, segment.end) + 1
                     yield Link(place_of(number), str(number), self._base[low:end])

@@ -14,9 +14,9 @@ from takeback.errors import InputError, LimitError
 from takeback.state.pmap import PMap
 
 MAX_DEPTH: Final = 32
-MAX_TEXT: Final = 1_000_000
+MAX_TEXT: Final = 10_000_000
 MAX_INT: Final = 2**63 - 1
-MAX_ITEMS: Final = 10_000
+MAX_ITEMS: Final = 200_000
 MARK: Final = "\x1f"
 """Begins the name of a part in a slot, and no key of a mapping."""
 

@@ -22,9 +22,9 @@ def judge_for(rule: str, level: Level, nominal: State) -> Judge:
     return lambda candidate: verify(candidate, rule=rule, level=level, nominal=nominal)
 
 
-def recovery_judge(rule: str, level: Level, nominal: State) -> Judge:
-    """A judge as in the paper's factorial: the language bounds witness and recovery, the mutation may be in any."""
-    inner = judge_for(rule, Level.L2, nominal)
+def recovery_judge(rule: str, level: Level, nominal: State, *, mutation: Level = Level.L2) -> Judge:
+    """A judge as in the paper's factorial: the language bounds witness and recovery, `mutation` the mutation."""
+    inner = judge_for(rule, max(mutation, level), nominal)
 
     def judge(candidate: Candidate) -> Verdict:
         outside = [Reason(Code.OUT_OF_LANGUAGE, str(out)) for out in gate(candidate, level, SYNTHESISED)]

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from takeback.diagnose import Feedback, Mode, feedback
+from takeback.counterfactual import dev_states, nominal_state
+from takeback.diagnose import Feedback, Ground, Mode, feedback
 from takeback.errors import InputError
 from takeback.language import Candidate, OutOfLanguage, Program, gate, widest_level
-from takeback.state import Contract, Level
+from takeback.state import Contract, Level, State
 from takeback.synthesize.attempt import Attempt, read_repair, reason_of
 from takeback.synthesize.models import PAPER, Account, ChatModel, Reply, Request, Sampling
-from takeback.synthesize.prompting import prompt_set, without_language
+from takeback.synthesize.prompting import DIAGNOSIS, VERSION, prompt_set, without_language
 from takeback.verify import Code, Verdict
 from takeback.verify.sampled import rejected as turned_away
 
@@ -32,7 +33,8 @@ class Settings:
     """How a repair is run: feedback mode, turns, language, sampling. `seed` + turn is each call's seed.
 
     With `any_mutation` the language bounds what is synthesised only, so a model is asked even where the locked
-    mutation is not in it; the judge must be one that does the same.
+    mutation is not in it; the judge must be one that does the same. `prompts` is the set of prompts, `dev` the suite
+    whose states may be shown.
     """
 
     mode: Mode = Mode.D1
@@ -42,6 +44,8 @@ class Settings:
     sampling: Sampling = PAPER
     isolated: bool = False
     any_mutation: bool = False
+    prompts: str = VERSION
+    dev: str = "Q10"
 
     def __post_init__(self) -> None:
         if not 1 <= self.budget <= MAX_BUDGET:
@@ -116,7 +120,9 @@ class Repair:
         }
 
 
-def repair(start: Attempt, model: ChatModel, judge: Judge, settings: Settings) -> Repair:
+def repair(
+    start: Attempt, model: ChatModel, judge: Judge, settings: Settings, nominal: State | None = None
+) -> Repair:
     """Repair an attempt whose mutation can be read; the starting attempt is judged first."""
     locked = start.mutation
     if locked is None:
@@ -129,9 +135,16 @@ def repair(start: Attempt, model: ChatModel, judge: Judge, settings: Settings) -
         return Repair(None, verdict, unsayable=unsayable)
     turns: list[Turn] = []
     account, attempt, shown = Account(), start, start.recovery
+    ground = _ground(locked, settings, nominal)
     for number in range(1, settings.budget + 1):
         told = feedback(
-            settings.mode, locked, attempt.candidate, verdict, failures=number, isolated=settings.isolated
+            settings.mode,
+            locked,
+            attempt.candidate,
+            verdict,
+            failures=number,
+            isolated=settings.isolated,
+            ground=ground,
         )
         request = _request(model.name, locked, shown, told, number, settings)
         reply = model.complete(request)
@@ -143,6 +156,14 @@ def repair(start: Attempt, model: ChatModel, judge: Judge, settings: Settings) -
             return Repair(attempt.candidate, verdict, tuple(turns), account)
         shown = attempt.recovery or shown
     return Repair(None, verdict, tuple(turns), account)
+
+
+def _ground(locked: Program, settings: Settings, nominal: State | None) -> Ground:
+    """What diagnosis may rest on: development states are worked out only for a mode that shows states."""
+    base = nominal if nominal is not None else nominal_state()
+    shows = settings.mode in {Mode.COUNTEREXAMPLE, Mode.ADAPTIVE}
+    dev = dev_states(base, locked, settings.dev) if shows else ()
+    return Ground(base, tuple(dev), DIAGNOSIS[settings.prompts])
 
 
 def assess(attempt: Attempt, judge: Judge, level: Level) -> Verdict:
@@ -164,7 +185,7 @@ def unsayable_in(mutation: Program, settings: Settings) -> tuple[OutOfLanguage, 
 def _request(
     model: str, locked: Program, shown: dict[str, Any], told: Feedback, number: int, settings: Settings
 ) -> Request:
-    prompts = prompt_set()
+    prompts = prompt_set(settings.prompts)
     mutation = [op.to_json() for op in locked]
     if told.used is Mode.NONE:
         messages = prompts.regenerate(settings.level, mutation=mutation)
@@ -175,5 +196,6 @@ def _request(
         messages=messages,
         schema=prompts.schema(settings.level, mutation=False),
         seed=settings.seed + number,
+        ordered=prompts.ordered,
         **settings.sampling.to_json(),
     )

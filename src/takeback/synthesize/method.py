@@ -23,4 +23,4 @@ def method_of(spec: Spec, model: ChatModel | None) -> Method:
         return lambda start, judge, settings, nominal: repair_with_portfolio(start, model, judge, settings, nominal)
     if model is None:
         raise InputError("--synthesizer", found=str(spec), expected="a model that was opened")
-    return lambda start, judge, settings, _: repair(start, model, judge, settings)
+    return lambda start, judge, settings, nominal: repair(start, model, judge, settings, nominal)

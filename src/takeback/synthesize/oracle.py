@@ -10,20 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from takeback.canonical import encode
-from takeback.language import Candidate, Program, gate, widest_level
+from takeback.language import Candidate, NoInverse, Program, gate, widest_level
 from takeback.language.program import infer_contract, read_operation
 from takeback.runtime import effects, forward
 from takeback.state import SURFACES, Address, Contract, Level, Operation, Stage, State
 from takeback.state.tree_surface import TreeSurface
 
 
-def oracle(mutation: Program, level: Level | None = None, nominal: State | None = None) -> Candidate | None:
-    """Return the mutation with a recovery in the language, or None where the language has none.
+def oracle(mutation: Program, level: Level | None = None, nominal: State | None = None) -> Candidate | NoInverse:
+    """Return the mutation with a recovery in the language, or what the language lacks for one.
 
-    The language is the widest installed one where none is given.
+    `level` is the widest language installed if left out.
     """
+    level = widest_level() if level is None else level
     candidate = invert(mutation, nominal)
-    return None if gate(candidate, level or widest_level()) else candidate
+    lacking = gate(candidate, level)
+    return NoInverse(level, lacking) if lacking else candidate
 
 
 def invert(mutation: Program, nominal: State | None = None) -> Candidate:

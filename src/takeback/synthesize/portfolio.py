@@ -36,4 +36,4 @@ def repair_with_portfolio(
     first = repair_with_oracle(start, judge, settings, nominal)
     if first.admitted is not None or model is None or first.unsayable:
         return first
-    return replace(repair(start, model, judge, settings), source="model")
+    return replace(repair(start, model, judge, settings, nominal), source="model")

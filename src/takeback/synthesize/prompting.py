@@ -19,7 +19,14 @@ from takeback.language import candidate_schema
 from takeback.state import SURFACES, Level, Stage
 from takeback.synthesize.models import Message
 
-VERSION: Final = "v2"
+FIRST: Final = "v2"
+"""The version of the first recordings: requests are named without regard to the order of a schema's properties."""
+PLAIN: Final = "v3-plain"
+GUIDED: Final = "v3-guided"
+VERSION: Final = GUIDED
+"""What a repair is asked with unless it says otherwise."""
+DIAGNOSIS: Final[Mapping[str, str]] = {FIRST: "v1", PLAIN: "v2", GUIDED: "v2"}
+"""The version of the diagnosis that goes with each set of prompts."""
 MAX_OPERATIONS: Final = 4
 
 
@@ -39,10 +46,26 @@ class PromptSet:
         """A template with its places filled; a place without a value is an error of ours."""
         return Template(self.files[name]).substitute(values).strip()
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of a schema's properties, which steers constrained decoding, names a request too."""
+        return self.version != FIRST
+
     def propose(self, level: Level, *, state: Mapping[str, Any], instruction: str) -> tuple[Message, ...]:
-        """Ask for a whole candidate: `state` holds the surfaces the task concerns."""
-        concerned = ", ".join(f"{name} ({', '.join(forward_operations(name, level))})" for name in state)
-        return self._messages("propose.md", level, state=compact(state), instruction=instruction, surfaces=concerned)
+        """Ask for a whole candidate: `state` holds the surfaces the task concerns.
+
+        The level bounds witness and recovery; a mutation may use all of L1.
+        """
+        forward = max(level, Level.L1)
+        concerned = ", ".join(f"{name} ({', '.join(forward_operations(name, forward))})" for name in state)
+        return self._messages(
+            "propose.md",
+            level,
+            state=compact(state),
+            instruction=instruction,
+            surfaces=concerned,
+            forward=self.files.get("forward.md", "").strip(),
+        )
 
     def repair(self, level: Level, *, mutation: Any, attempt: Any, diagnosis: str) -> tuple[Message, ...]:
         """Ask for witness, recovery and contract anew, with the mutation locked."""

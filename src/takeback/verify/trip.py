@@ -105,7 +105,7 @@ class Trial:
                 if not covers(change.address):
                     uncovered = (*uncovered, change.address)
         try:
-            recovered = recover(candidate.recovery, changed, witness, receipt)
+            recovered = recover(candidate.recovery, changed, witness)
         except RecoveryFailed as fault:
             omitted = tuple(sorted(set(uncovered)))
             return Trip((), omitted, fault.message, receipt.reason, fault.kind, fault.position)

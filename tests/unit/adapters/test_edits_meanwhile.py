@@ -40,6 +40,8 @@ def test_no_line_appended_by_hand_is_lost(tmp_path, target, keys):
             harness.adopt()
         if os.waitpid(child, os.WNOHANG)[0]:
             break
+    else:
+        os.waitpid(child, 0)
     places = [root / target, *root.rglob("*edited-meanwhile*")]
     found = "".join(place.read_text() for place in places)
     assert [number for number in range(LINES) if f"# line {number} #\n" not in found] == []

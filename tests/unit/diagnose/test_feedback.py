@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from takeback.counterfactual import Suites, suites
-from takeback.diagnose import DefectKind, Mode, defects, feedback, visible
+from takeback.counterfactual import Suites, dev_states, suites
+from takeback.diagnose import DefectKind, Ground, Mode, defects, feedback, visible
 from takeback.language import Candidate, read_candidate
 from takeback.state import Level, State
 from takeback.verify import Code, prove, verify_json, verify_on, verify_sampled
@@ -226,3 +227,68 @@ def test_isolation_withholds_the_hidden_bounds_as_well() -> None:
     text = told(Mode.D1, isolated=True)
     assert "LCB" not in text
     assert "Dev Recovery Rate" in text
+
+
+def refused() -> tuple[Candidate, Any]:
+    """A candidate whose recovery the language does not have, and the verdict that it was never run."""
+    tried = candidate([SET], [], [{"op_type": "restore_file", "target": "a", "witness_key": "w0"}])
+    return tried, verify_sampled(tried, nominal=State.read(NOMINAL, "nominal"), level=Level.L0)
+
+
+def test_d1_is_grounded_after_a_refusal_too() -> None:
+    tried, verdict = refused()
+    ground = Ground(State.read(NOMINAL, "nominal"))
+    coarse = feedback(Mode.D0, tried.mutation, tried, verdict, ground=ground).text
+    fine = feedback(Mode.D1, tried.mutation, tried, verdict, ground=ground).text
+    assert fine.startswith(coarse)
+    assert "restore_file" in coarse
+    for label in (
+        "Diagnostic Mode: D1_EXACT_ADDRESS",
+        'Forward Effect Order: config["agent.timeout_sec"]',
+        'Observed State Residuals: config["agent.timeout_sec"]: expected 30, found 60',
+        "Residual Count: 1",
+        "the attempt was not run",
+    ):
+        assert label in fine[len(coarse) :]
+
+
+def test_d1_is_grounded_where_the_reply_was_no_candidate_at_all() -> None:
+    tried, verdict = refused()
+    text = feedback(Mode.D1, tried.mutation, None, verdict, ground=Ground(State.read(NOMINAL, "nominal"))).text
+    assert "D1_EXACT_ADDRESS" in text
+
+
+def test_the_first_version_tells_a_refusal_and_no_more() -> None:
+    tried, verdict = refused()
+    first = Ground(State.read(NOMINAL, "nominal"), version="v1")
+    told_first = {feedback(mode, tried.mutation, tried, verdict, ground=first).text for mode in (Mode.D0, Mode.D1)}
+    assert len(told_first) == 1
+
+
+def test_a_counterexample_shows_a_smallest_state_in_which_what_is_overwritten_exists() -> None:
+    nominal = State.read(NOMINAL, "nominal")
+    tried = candidate([SET], [], [])
+    verdict = verify_sampled(tried, nominal=nominal)
+    ground = Ground(nominal, dev_states(nominal, tried.mutation, "Q10"))
+    shown = feedback(Mode.COUNTEREXAMPLE, tried.mutation, tried, verdict, ground=ground).text
+    state = json.loads(shown.splitlines()[1])
+    assert list(state["config"]["agent"]) == ["timeout_sec"]
+    assert set(state) == {"config"} or all(not part for name, part in state.items() if name != "config")
+    assert "expected" in shown
+    assert "absent" not in shown
+    plain = feedback(Mode.COUNTEREXAMPLE, tried.mutation, tried, verdict, ground=Ground(nominal)).text
+    assert "timeout_sec" not in json.dumps(json.loads(plain.splitlines()[1]))
+
+
+def test_where_only_an_absent_address_breaks_the_candidate_that_is_what_is_shown() -> None:
+    nominal = State.read(NOMINAL, "nominal")
+    tool = {"id": "t", "description": "", "parameters": {}, "implementation": "a:t"}
+    tried = candidate(
+        [{"op_type": "register_tool", "target": "t", "value": tool}],
+        [{"op_type": "capture_tool", "target": "grep", "witness_key": "w"}],
+        [{"op_type": "restore_tool", "target": "t", "witness_key": "w"}],
+    )
+    states = [state for state in dev_states(nominal, tried.mutation, "Q10") if "t" not in state.part("tools")]
+    verdict = verify_sampled(tried, nominal=nominal)
+    shown = feedback(Mode.COUNTEREXAMPLE, tried.mutation, tried, verdict, ground=Ground(nominal, tuple(states))).text
+    assert "Smallest state" in shown

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.support.changes import candidate, config
 
-from takeback.harness import Applied, Harness, Refused, Undone, Why, open_memory
+from takeback import open_memory
+from takeback.harness import Applied, Harness, Refused, Undone, Why
 from takeback.state import State
 from takeback.undo import Plan
 

@@ -24,7 +24,7 @@ def natural():
             kinds += [("defective", stratum)] * count
         for number, (outcome, stratum) in enumerate(kinds):
             tasks.append({"id": f"{family}-{number:03}", "family": family, "outcome": outcome, "stratum": stratum})
-    return {"tasks": tasks}
+    return {"model": "gpt-oss-120b", "tasks": tasks}
 
 
 def defective():
@@ -51,7 +51,18 @@ def factorial():
         {"cell": "D1L0", "stratum": "S0", "rejected": 21, "responses": 144},
         {"cell": "D1L0", "stratum": "S1", "rejected": 253, "responses": 523},
     ]
-    return {"label": "replayed totals", "model": "gpt-oss-120b", "budget": 4, "tasks": tasks, "gate": gate}
+    bank = {"tasks": 600, "admissible": 281, "defective": 197, "inadequate": 122}
+    return {"model": "gpt-oss-120b", "budget": 4, "bank": bank, "tasks": tasks, "gate": gate}
+
+
+def conventional():
+    """The same tasks, none of them rescued but by regeneration."""
+    cells = ("genericL0", "rawL0", "typedL0", "prescriptiveL0", "noneL0")
+    tasks = [
+        {**task, "turns": {cell: 2 if cell == "noneL0" and at < 6 else None for cell in cells}}
+        for at, task in enumerate(factorial()["tasks"])
+    ]
+    return {"model": "gpt-oss-120b", "budget": 4, "tasks": tasks}
 
 
 def fresh():
@@ -83,7 +94,7 @@ def fresh():
                     }
                 )
         suites.append({"name": suite, "tasks": tasks})
-    return {"budget": 4, "threshold": 0.85, "suites": suites}
+    return {"model": "gpt-oss-120b", "budget": 4, "threshold": 0.85, "suites": suites}
 
 
 def oracle():
@@ -95,18 +106,23 @@ def oracle():
         {"id": t["id"], "family": t["family"], "passes": "1" * 10 + ("1" * 40 if t["L1"] else "10-0" * 10)}
         for t in tasks[::4] + [t for t in tasks if not t["L1"]]
     ]
-    return {"tasks": tasks, "matrix": {"splits": ["dev"] * 10 + ["iid"] * 20 + ["ood"] * 20, "rows": rows}}
+    return {
+        "population": "197 failures",
+        "tasks": tasks,
+        "matrix": {"splits": ["dev"] * 10 + ["iid"] * 20 + ["ood"] * 20, "rows": rows},
+    }
 
 
 def stability():
     tasks = [{"id": t["id"], "strata": [t["stratum"]] * 3} for t in defective()]
     tasks[0]["strata"] = ["S0", "S1", "S0"]
-    return {"seeds": [1000, 2000, 3000], "tasks": tasks}
+    return {"population": "197 failures", "seeds": [1000, 2000, 3000], "tasks": tasks}
 
 
 def controlled():
     wins = {"none": 4, "generic": 104, "raw-trace": 101, "typed": 114, "prescriptive": 117}
     return {
+        "model": "gpt-oss-120b",
         "budget": 4,
         "candidates": [
             {
@@ -120,7 +136,7 @@ def controlled():
 
 
 def audit():
-    return {"incomplete": [300, 300], "complete": [0, 300], "nondeterminism": [0, 300]}
+    return {"population": "300 mutations", "incomplete": [300, 300], "complete": [0, 300], "nondeterminism": [0, 300]}
 
 
 def snapshots():
@@ -136,13 +152,21 @@ def snapshots():
         ("pygit2", (300, 300), (300, 300), (0, 69), 743.0, 1204.0),
         ("takeback", (300, 300), (300, 300), (69, 69), 44.0, 0.5),
     ]
-    keys = ("name", "different", "same", "front", "mean_bytes", "latency_us")
-    return {"methods": [{**dict(zip(keys, row, strict=True)), "median_bytes": row[4] * 0.9} for row in rows]}
+    keys = ("name", "different", "same", "front")
+    methods = [
+        {**dict(zip(keys, row, strict=False)), "bytes": spread(row[4]), "latency_us": spread(row[5])} for row in rows
+    ]
+    return {"population": "300 tasks", "methods": methods, "entry": {"slots": 200.0, "disk": 1200.0}}
+
+
+def spread(value):
+    return {"mean": value, "median": value * 0.9, "lower": value * 0.5, "upper": value * 1.5}
 
 
 ALL = {
     "contract-audit": audit,
     "controlled": controlled,
+    "conventional": conventional,
     "factorial": factorial,
     "fresh": fresh,
     "natural": natural,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +12,34 @@ import pytest
 
 from takeback.diagnose import Mode
 from takeback.errors import InputError, LockChanged, ServiceFault
-from takeback.lab.experiments import controlled, factorial, fresh
-from takeback.lab.experiments.bank import BANK, LOCK, Bank, Case, cohort, freeze, load_bank, stratified
-from takeback.lab.experiments.natural import Entry, answer, natural_lock, proposal_request, round_robin, tally
-from takeback.lab.experiments.units import run_units
-from takeback.lab.lock import read_lock
+from takeback.lab.experiment import Asked
+from takeback.lab.experiments.bank import BANK, LOCK, Bank, Failure, cohort, drawn, load_bank, stratified
+from takeback.lab.experiments.controlled import EXPERIMENT as CONTROLLED
+from takeback.lab.experiments.controlled import ControlledPlan
+from takeback.lab.experiments.draws import draw_classes, draw_order, round_robin
+from takeback.lab.experiments.factorial import CELLS, CellsPlan
+from takeback.lab.experiments.factorial import EXPERIMENT as FACTORIAL
+from takeback.lab.experiments.fresh import EXPERIMENT as FRESH
+from takeback.lab.experiments.fresh import FreshPlan
+from takeback.lab.experiments.natural import EXPERIMENT as NATURAL
+from takeback.lab.experiments.natural import NaturalPlan
+from takeback.lab.experiments.repairs import Terms, read_cell
+from takeback.lab.experiments.turn0 import Condition, proposal_request
+from takeback.lab.lock import make_lock, read_lock
 from takeback.lab.report.inputs import read_input
-from takeback.lab.tasks import FAMILIES, Task, load
+from takeback.lab.runner import run_experiment
+from takeback.lab.tasks import DEFECTS, FAMILIES, Task, load
 from takeback.language import read_program
-from takeback.state import Stage, State
+from takeback.state import Level, Stage, State
 from takeback.synthesize.method import method_of
 from takeback.synthesize.models import RecordingModel, ReplayModel, Reply, Request, Usage
 from takeback.synthesize.oracle import invert
+from takeback.synthesize.prompting import GUIDED, PLAIN
 from takeback.synthesize.spec import Spec
 
-ORACLE = method_of(Spec("oracle"), None)
 SUBSET = round_robin(load("natural"), 2)
+PLAN = NaturalPlan(SUBSET, SUBSET, Condition(Level.L1, GUIDED))
+EMPTY = json.dumps({"witness": [], "recovery": [], "contract": ["config"]})
 
 
 def good(task: Task) -> dict[str, Any]:
@@ -54,6 +65,14 @@ class Scripted:
         return Reply(self.say(request), "stop", Usage(10, 5), 0.5)
 
 
+def asking(model: Any) -> Asked:
+    return Asked(model, method_of(Spec("openai", "m"), model), model.name)
+
+
+def by_itself(kind: Any) -> Asked:
+    return Asked(None, method_of(Spec(kind), None), kind)
+
+
 def by_task(change: Callable[[Task], str]) -> Callable[[Request], str]:
     by_seed = {7000 + load("natural").index(task): task for task in SUBSET}
     return lambda request: change(by_seed[request.seed])
@@ -71,18 +90,27 @@ def mixed(task: Task) -> str:
     return json.dumps(candidate)
 
 
-def entries_of(change: Callable[[Task], str]) -> list[Entry]:
-    model = Scripted(by_task(change))
-    return [answer(task, model) for task in SUBSET]
+def natural(change: Callable[[Task], str], plan: NaturalPlan = PLAN) -> dict[str, Any]:
+    ran = run_experiment(NATURAL, plan, asked=asking(Scripted(by_task(change))))
+    return NATURAL.summary(plan, ran.data)
 
 
-def test_the_tasks_of_any_prefix_are_balanced_over_families() -> None:
-    order = round_robin(load("natural"))
-    assert len(order) == 600
+def test_the_tasks_of_any_prefix_of_the_draw_are_balanced_over_families_and_not_the_first_ones() -> None:
+    order = draw_order(load("natural"))
+    assert sorted(task.id for task in order) == sorted(task.id for task in load("natural"))
     assert [task.family for task in order[:6]] == list(FAMILIES)
-    assert {family: sum(task.family == family for task in order[:60]) for family in FAMILIES} == dict.fromkeys(
-        FAMILIES, 10
-    )
+    assert Counter(task.family for task in order[:60]) == dict.fromkeys(FAMILIES, 10)
+    assert order[:60] != round_robin(load("natural"))[:60]
+    assert draw_order(load("natural"), seed=1)[:60] != order[:60]
+
+
+@pytest.mark.parametrize("count", [20, 30, 60])
+def test_a_draw_of_controlled_tasks_is_even_over_classes_and_families(count: int) -> None:
+    some = draw_classes(load("controlled"))[:count]
+    classes = Counter(task.controlled.defect for task in some if task.controlled)
+    families = Counter(task.family for task in some)
+    assert classes == dict.fromkeys(DEFECTS, count // len(DEFECTS))
+    assert max(families.values()) - min(families[family] for family in FAMILIES) <= 2
 
 
 def test_a_proposal_uses_the_papers_parameters_and_shows_only_the_tasks_surfaces() -> None:
@@ -93,13 +121,21 @@ def test_a_proposal_uses_the_papers_parameters_and_shows_only_the_tasks_surfaces
     assert set(shown) == set(task.surfaces)
 
 
-def test_every_good_candidate_is_admissible() -> None:
-    assert {entry.outcome for entry in entries_of(lambda task: json.dumps(good(task)))} == {"admissible"}
+def test_every_good_candidate_is_admissible_in_l1_and_half_of_them_has_no_recovery_in_l0() -> None:
+    assert natural(lambda task: json.dumps(good(task)))["admissible"] == 12
+    base = NaturalPlan(SUBSET, SUBSET, Condition(Level.L0, PLAIN))
+    found = natural(lambda task: json.dumps(good(task)), base)
+    assert (found["language"], found["prompts"]) == ("L0", PLAIN)
+    assert (found["admissible"], found["defective"]) == (
+        found["tasks"] - found["strata"]["S1"],
+        found["strata"]["S1"],
+    )
+    assert found["families"]["middleware"] == {"admissible": 0, "defective": 2, "inadequate": 0}
+    assert found["families"]["config"]["admissible"] == 2
 
 
 def test_each_outcome_is_counted_once_and_by_family() -> None:
-    entries = entries_of(mixed)
-    counted = tally(entries)
+    counted = natural(mixed)
     assert (counted["tasks"], counted["admissible"], counted["defective"], counted["inadequate"]) == (12, 4, 6, 2)
     assert counted["families"]["config"] == {"admissible": 0, "defective": 1, "inadequate": 1}
     assert counted["shortfalls"] == {"prose": 1}
@@ -108,44 +144,50 @@ def test_each_outcome_is_counted_once_and_by_family() -> None:
 
 
 def test_a_mutation_whose_recovery_cannot_be_read_is_defective_not_inadequate() -> None:
-    entries = entries_of(lambda task: json.dumps({**good(task), "recovery": "later"}))
-    assert {entry.outcome for entry in entries} == {"defective"}
-    assert {entry.shortfall for entry in entries} == {"wrong_shape"}
+    found = natural(lambda task: json.dumps({**good(task), "recovery": "later"}))
+    assert found["defective"] == found["shortfalls"]["wrong_shape"] == 12
 
 
 def frozen(folder: Path) -> Bank:
-    return freeze(folder, "scripted", SUBSET, entries_of(mixed))
+    ran = run_experiment(NATURAL, PLAN, asked=asking(Scripted(by_task(mixed))))
+    NATURAL.freeze(folder, PLAN, ran.done, "scripted")
+    return load_bank(folder)
 
 
 def test_a_frozen_bank_is_read_back_with_its_lock(tmp_path: Path) -> None:
     bank = frozen(tmp_path)
-    assert load_bank(tmp_path) == bank
-    assert read_lock(tmp_path / LOCK) == natural_lock(SUBSET, "scripted")
-    assert bank.locked_tasks() == SUBSET
+    assert bank.condition == PLAN.condition
+    assert read_lock(tmp_path / LOCK) == make_lock("natural", PLAN.parts("scripted"))
+    assert bank.locked == tuple(task.id for task in SUBSET)
     first = (tmp_path / BANK).read_bytes()
     frozen(tmp_path)
     assert (tmp_path / BANK).read_bytes() == first
 
 
 def test_a_bank_whose_tasks_have_changed_since_says_so(tmp_path: Path) -> None:
-    bank = frozen(tmp_path)
+    frozen(tmp_path)
+    raw = json.loads((tmp_path / BANK).read_text())
+    raw["locked"] = raw["locked"][:-1]
+    (tmp_path / BANK).write_text(json.dumps(raw))
     with pytest.raises(LockChanged, match="tasks"):
-        replace(bank, locked=bank.locked[:-1]).locked_tasks()
+        NATURAL.plan({}, NATURAL.thaw(tmp_path))
 
 
 def test_the_cohort_is_the_defective_tasks_with_the_oracles_strata(tmp_path: Path) -> None:
     cases = cohort(frozen(tmp_path).entries)
-    strata = {case.task.family: case.stratum for case in cases}
+    strata = {case.family: case.stratum for case in cases}
     assert len(cases) == 6
     assert strata["config"] == strata["tools"] == "S0"
     assert strata["middleware"] == strata["listeners"] == strata["resources"] == "S1"
     assert [case.stratum for case in stratified(cases, 1)] == ["S0", "S1"]
+    assert [case.stratum for case in drawn(cases, {"S0": 1, "S1": 9})][:2] == ["S0", "S1"]
+    assert len(drawn(cases, {"S0": 1, "S1": 9})) == 1 + sum(case.stratum == "S1" for case in cases)
 
 
 def test_a_natural_run_stopped_by_an_outage_resumes_to_the_same_recording(tmp_path: Path) -> None:
-    def run(folder: Path, model: Scripted) -> list[Entry]:
+    def run(folder: Path, model: Any) -> Any:
         with RecordingModel(model, folder) as recorder:
-            return run_units(SUBSET, lambda task: answer(task, recorder))
+            return run_experiment(NATURAL, PLAN, asked=asking(recorder)).done
 
     whole = run(tmp_path / "whole", Scripted(by_task(mixed)))
     with pytest.raises(ServiceFault):
@@ -155,74 +197,55 @@ def test_a_natural_run_stopped_by_an_outage_resumes_to_the_same_recording(tmp_pa
     assert len(again.asked) == 7
     recorded = [(tmp_path / name / "recording.jsonl").read_bytes() for name in ("whole", "broken")]
     assert recorded[0] == recorded[1]
-    replay = ReplayModel(tmp_path / "whole")
-    assert [answer(task, replay) for task in SUBSET] == whole
-
-
-def test_units_keep_their_order_on_several_threads_and_a_fault_ends_the_run() -> None:
-    assert run_units(range(20), lambda n: n * n, workers=4) == [n * n for n in range(20)]
-
-    def fail(n: int) -> int:
-        if n == 3:
-            raise ServiceFault("scripted")
-        return n
-
-    with pytest.raises(ServiceFault):
-        run_units(range(20), fail, workers=4)
-
-
-def test_a_fault_of_a_later_unit_keeps_the_rest_from_being_begun() -> None:
-    begun: list[int] = []
-    slow = threading.Event()
-
-    def run(n: int) -> int:
-        begun.append(n)
-        if n == 1:
-            raise ServiceFault("scripted")
-        slow.wait(0.5)
-        return n
-
-    with pytest.raises(ServiceFault):
-        run_units(range(50), run, workers=2)
-    assert len(begun) < 10
+    replay = run_experiment(NATURAL, PLAN, asked=asking(ReplayModel(tmp_path / "whole")))
+    assert replay.done == whole
 
 
 @pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, ...]:
+def cases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Failure, ...]:
     return cohort(frozen(tmp_path_factory.mktemp("bank")).entries)
+
+
+def cells_of(plan: CellsPlan, asked: Asked) -> dict[str, Any]:
+    [data] = run_experiment(FACTORIAL, plan, asked=asked).data.values()
+    read_input("factorial", data, "test")
+    return data
 
 
 @pytest.mark.parametrize("kind", ["oracle", "portfolio"])
 def test_the_oracle_and_the_portfolio_recover_the_whole_cohort_where_the_language_can(
-    cases: tuple[Case, ...], kind: Any
+    cases: tuple[Failure, ...], kind: Any
 ) -> None:
-    plan = factorial.Plan(cases)
-    data = factorial.report_data(plan, factorial.run_cells(plan, method_of(Spec(kind), None)), kind)
-    read_input("factorial", data, "test")
-    for row in data["tasks"]:
+    for row in cells_of(CellsPlan(cases), by_itself(kind))["tasks"]:
         wanted = 1 if row["stratum"] == "S0" else None
         assert row["turns"] == {"D0L0": wanted, "D1L0": wanted, "D0L1": 1, "D1L1": 1}
         assert set(row["calls"].values()) == {0}
 
 
-def test_the_factorial_asks_in_all_four_cells_whatever_the_mutation_is(cases: tuple[Case, ...]) -> None:
-    model = Scripted(lambda _: json.dumps({"witness": [], "recovery": [], "contract": ["config"]}))
-    plan = factorial.Plan(cases, budget=2)
-    data = factorial.report_data(plan, factorial.run_cells(plan, method_of(Spec("openai", "m"), model)), model.name)
-    read_input("factorial", data, "test")
+def test_the_factorial_asks_in_all_four_cells_whatever_the_mutation_is(cases: tuple[Failure, ...]) -> None:
+    model = Scripted(lambda _: EMPTY)
+    data = cells_of(CellsPlan(cases, terms=Terms(budget=2)), asking(model))
     for row in data["tasks"]:
-        assert row["calls"] == dict.fromkeys(factorial.CELLS, 2)
+        assert row["calls"] == dict.fromkeys(CELLS, 2)
         assert set(row["turns"].values()) == {None}
-    grounded = [request for request in model.asked if "D1_EXACT_ADDRESS" in request.messages[1].content]
-    assert len(grounded) * 2 == len(model.asked)
     assert all(response["rejected"] == 0 for response in data["gate"])
 
 
-def test_replies_out_of_the_language_are_counted_at_the_gate(cases: tuple[Case, ...]) -> None:
+def test_every_turn_of_d1_is_grounded_even_where_the_gate_or_the_reader_refused(
+    cases: tuple[Failure, ...],
+) -> None:
+    restore = {"op_type": "restore_file", "target": "a", "witness_key": "w"}
+    replies = [json.dumps({"witness": [], "recovery": [restore], "contract": ["config"]}), "Sure!", EMPTY]
+    model = Scripted(lambda request: replies[(request.seed + len(request.messages[1].content)) % 3])
+    cells_of(CellsPlan(cases, cells=("D1L0", "D1L1"), terms=Terms(budget=4)), asking(model))
+    assert all("D1_EXACT_ADDRESS" in request.messages[1].content for request in model.asked)
+    assert all("Forward Effect Order: " in request.messages[1].content for request in model.asked)
+
+
+def test_replies_out_of_the_language_are_counted_at_the_gate(cases: tuple[Failure, ...]) -> None:
     restore = {"op_type": "restore_file", "target": "a", "witness_key": "w"}
     model = Scripted(lambda _: json.dumps({"witness": [], "recovery": [restore], "contract": ["config"]}))
-    plan = factorial.Plan(cases, budget=1)
-    data = factorial.report_data(plan, factorial.run_cells(plan, method_of(Spec("openai", "m"), model)), "m")
+    data = cells_of(CellsPlan(cases, terms=Terms(budget=1)), asking(model))
     rejected = {(row["cell"], row["stratum"]): (row["rejected"], row["responses"]) for row in data["gate"]}
     for stratum in ("S0", "S1"):
         count = sum(case.stratum == stratum for case in cases)
@@ -230,44 +253,52 @@ def test_replies_out_of_the_language_are_counted_at_the_gate(cases: tuple[Case, 
         assert rejected["D0L1", stratum] == (0, count)
 
 
-def test_tasks_that_only_one_of_two_cells_recovers_are_listed_with_what_was_tried(cases: tuple[Case, ...]) -> None:
-    config = next(case for case in cases if case.task.family == "config")
+def test_cases_that_only_one_of_two_cells_recovers_are_listed_with_what_was_tried(cases: tuple[Failure, ...]) -> None:
+    config = next(case for case in cases if case.family == "config")
     mended = {name: part for name, part in good(config.task).items() if name != "mutation"}
-    bad = {"witness": [], "recovery": [], "contract": ["config"]}
-    model = Scripted(lambda r: json.dumps(mended if "D1_EXACT_ADDRESS" in r.messages[1].content else bad))
-    plan = factorial.Plan((config,), budget=1)
-    results = factorial.run_cells(plan, method_of(Spec("openai", "m"), model))
-    [row] = factorial.discordant(plan, results)
-    assert (row["id"], row["winner"], row["tried"]["D0L1"]["operations"]) == (config.task.id, "D1L1", 0)
+    model = Scripted(lambda r: json.dumps(mended) if "D1_EXACT_ADDRESS" in r.messages[1].content else EMPTY)
+    plan = CellsPlan((config,), terms=Terms(budget=1))
+    found = FACTORIAL.summary(plan, run_experiment(FACTORIAL, plan, asked=asking(model)).data)
+    [row] = found["discordant"]
+    assert (row["id"], row["winner"], row["category"]) == (config.id, "D1L1", "omission")
+    assert row["operations"]["D0L1"] == 0
+    assert found["cases"] == 1
 
 
 @pytest.mark.parametrize("name", ["D2L0", "D0L9", "", "L1"])
 def test_a_cell_that_is_no_mode_and_language_is_an_error(name: str) -> None:
     with pytest.raises(InputError, match="cell"):
-        factorial.read_cell(name)
+        read_cell(name)
 
 
 def test_the_controlled_benchmark_runs_every_mode_on_every_class_of_defect() -> None:
-    plan = controlled.Plan(controlled.by_defect(1))
-    data = controlled.report_data(plan, controlled.run_modes(plan, ORACLE))
+    plan = CONTROLLED.plan({"per_defect": 1})
+    ran = run_experiment(CONTROLLED, plan, asked=by_itself("oracle"))
+    [data] = ran.data.values()
     read_input("controlled", data, "test")
     assert len({row["defect"] for row in data["candidates"]}) == len(data["candidates"]) == 5
     assert all(row["turns"] == {mode.value: 1 for mode in Mode} for row in data["candidates"])
+    found = CONTROLLED.summary(plan, ran.data)
+    assert (found["candidates"], found["set"], found["nominal_pass"]) == (5, 120, 60)
 
 
 def test_no_injected_defect_passes_as_it_is() -> None:
     model = Scripted(lambda _: "no")
-    plan = controlled.Plan(controlled.by_defect(2), modes=(Mode.NONE,), budget=1)
-    data = controlled.report_data(plan, controlled.run_modes(plan, method_of(Spec("openai", "m"), model)))
+    plan = ControlledPlan(CONTROLLED.plan({"per_defect": 2}).tasks, (Mode.NONE,), Terms(budget=1))
+    [data] = run_experiment(CONTROLLED, plan, asked=asking(model)).data.values()
     assert len(model.asked) == 10
     assert all(row["turns"] == {"none": None} for row in data["candidates"])
 
 
-def test_the_fresh_holdout_tells_nothing_hidden_and_judges_on_the_same_states() -> None:
-    model = Scripted(lambda _: json.dumps({"witness": [], "recovery": [], "contract": ["config"]}))
-    plan = fresh.Plan(fresh.fresh_tasks(1)[:2], budget=1)
-    data = fresh.run_fresh(plan, method_of(Spec("openai", "m"), model))
+def fresh(plan: FreshPlan, asked: Asked) -> dict[str, Any]:
+    [data] = run_experiment(FRESH, plan, asked=asked).data.values()
     read_input("fresh", data, "test")
+    return data
+
+
+def test_the_fresh_holdout_tells_nothing_hidden_and_judges_on_the_same_states() -> None:
+    model = Scripted(lambda _: EMPTY)
+    data = fresh(FreshPlan(FRESH.plan({"tasks": 2}).tasks, terms=Terms(budget=1)), asking(model))
     assert all("LCB" not in request.messages[1].content for request in model.asked)
     for at in range(2):
         hidden = {suite["tasks"][at]["hidden"] for suite in data["suites"]}
@@ -276,15 +307,42 @@ def test_the_fresh_holdout_tells_nothing_hidden_and_judges_on_the_same_states() 
 
 
 def test_the_oracle_passes_every_suite_and_every_hidden_state() -> None:
-    plan = fresh.Plan(fresh.fresh_tasks(1), suites=("Q2", "Q20"))
-    data = fresh.run_fresh(plan, ORACLE)
+    data = fresh(FreshPlan(FRESH.plan({"tasks": 6}).tasks, ("Q2", "Q20")), by_itself("oracle"))
     assert {row["hidden"] for suite in data["suites"] for row in suite["tasks"]} == {"1" * 100}
     assert all(row["dev"] for suite in data["suites"] for row in suite["tasks"])
 
 
-@pytest.mark.parametrize("change", ["budget", "cases"])
-def test_a_lock_changes_with_what_it_froze(cases: tuple[Case, ...], change: str) -> None:
-    one = factorial.Plan(cases)
-    two = factorial.Plan(cases, budget=3) if change == "budget" else factorial.Plan(cases[:-1])
-    assert one.lock("factorial", "m").digest == factorial.Plan(cases).lock("factorial", "m").digest
-    assert one.lock("factorial", "m").digest != two.lock("factorial", "m").digest
+def test_a_recovery_right_on_two_states_only_is_a_false_positive_under_q2_and_not_under_q20() -> None:
+    """Removes what was not there on the nominal state: the trade-off the holdout is for."""
+    task = next(
+        task
+        for task in load("fresh")
+        if task.family == "tools" and task.reference[0]["target"] not in task.state.get("tools", {})
+    )
+    remove = [{"op_type": "unregister_tool", "target": op["target"]} for op in reversed(task.reference)]
+    model = Scripted(lambda _: json.dumps({"witness": [], "recovery": remove, "contract": ["tools"]}))
+    plan = FreshPlan((task,), ("Q2", "Q20"), terms=Terms(budget=1))
+    two, twenty = (suite["tasks"][0] for suite in fresh(plan, asking(model))["suites"])
+    assert two["hidden"] == twenty["hidden"]
+    assert "0" in two["hidden"]
+    assert not twenty["dev"]
+
+
+@pytest.mark.parametrize("change", ["budget", "cases", "prompts"])
+def test_a_lock_changes_with_what_it_froze(cases: tuple[Failure, ...], change: str) -> None:
+    plans = {
+        "budget": CellsPlan(cases, terms=Terms(budget=3)),
+        "cases": CellsPlan(cases[:-1]),
+        "prompts": CellsPlan(cases, terms=Terms(prompts=GUIDED)),
+    }
+    one = make_lock("factorial", CellsPlan(cases).parts("m"))
+    assert one.digest == make_lock("factorial", CellsPlan(cases).parts("m")).digest
+    assert one.digest != make_lock("factorial", plans[change].parts("m")).digest
+
+
+def test_a_run_that_stopped_is_frozen_as_far_as_it_got_under_the_lock_of_all(cases: tuple[Failure, ...]) -> None:
+    plan = CellsPlan(cases)
+    keys = frozenset(key for key in plan.units() if not key.endswith("D1L1") or key.startswith(cases[1].id))
+    part = plan.reached(keys)
+    assert [case.id for case in part.cases] == [cases[1].id]
+    assert make_lock("factorial", part.parts("m")) == make_lock("factorial", plan.parts("m"))

@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 
 from takeback.lab.published import recompute
-from takeback.lab.report import plots_of, read_input, tables_of, to_latex
+from takeback.lab.registry import experiment_named
 from takeback.lab.report.inputs import EXPERIMENTS
+from takeback.lab.report.table import to_latex
 
 TEXT = (Path(__file__).parents[3] / "docs" / "lab.md").read_text(encoding="utf-8")
 INPUT = re.compile(r"### Input of ([^\n]+)\n.*?```json\n(.*?)```", re.DOTALL)
@@ -16,9 +17,9 @@ def test_every_experiment_has_an_example_in_the_docs_that_makes_tables_and_plots
     shown = set()
     for names, block in INPUT.findall(TEXT):
         for name in re.findall(r"`([^`]+)`", names):
-            data = read_input(name, json.loads(block), name)
-            assert all(to_latex(table) for table in tables_of(name, data))
-            assert all(figure.axes for _, figure in plots_of(name, data))
+            experiment, data = experiment_named(name), json.loads(block)
+            assert all(to_latex(table) for table in experiment.tables(data))
+            assert all(figure.axes for _, figure in experiment.plots(data))
             shown.add(name)
     assert shown == set(EXPERIMENTS)
 

@@ -3,64 +3,83 @@
 import pytest
 
 from takeback.errors import InputError, LockChanged
-from takeback.lab.experiments import oracle
+from takeback.lab.engines import Here
 from takeback.lab.lock import make_lock, read_lock
-from takeback.lab.protocol import freeze, frozen_path, open_run, parts_of, protocol_parts, sources
+from takeback.lab.protocol import freeze_lock, frozen_path, parts_of, sources
+from takeback.lab.registry import experiment_named
 from takeback.lab.results import read_results, verify_results
+from takeback.lab.runner import run_experiment
 
-PARTS = parts_of(tasks=["a", "b"], seeds=[1])
-LOCK = make_lock("oracle", PARTS)
-OTHER = make_lock("oracle", {**PARTS, "tasks": []})
+AUDIT = experiment_named("contract-audit")
+PLAN = AUDIT.plan({"tasks": 6})
+LOCK = make_lock("contract-audit", PLAN.parts(""))
+OTHER = make_lock("contract-audit", AUDIT.plan({"tasks": 12}).parts(""))
 
 
 def test_every_part_is_locked_and_one_that_does_not_apply_is_null():
-    assert set(PARTS) == {"tasks", "seeds", "suites", "prompts", "model", "analysis"}
-    assert PARTS["prompts"] is None
+    parts = parts_of(tasks=["a", "b"], seeds=[1])
+    assert set(parts) == {"tasks", "seeds", "suites", "prompts", "model", "analysis"}
+    assert parts["prompts"] is None
     with pytest.raises(InputError, match="sedes"):
         parts_of(sedes=[1])
 
 
 def test_a_run_under_the_frozen_lock_goes_ahead(tmp_path):
-    lock = freeze(tmp_path, LOCK)
-    with open_run(tmp_path, "oracle", PARTS) as run:
-        assert run.lock == lock == read_lock(frozen_path(tmp_path, "oracle"))
-        run.record("oracle-proof", "oracle", {"tasks": []})
-    assert read_results(tmp_path / "oracle-proof").lock == lock.digest
+    lock = freeze_lock(tmp_path, LOCK)
+    ran = run_experiment(AUDIT, PLAN, results=tmp_path)
+    assert ran.lock == lock == read_lock(frozen_path(tmp_path, "contract-audit"))
+    assert read_results(tmp_path / "contract-audit").lock == lock.digest
     assert verify_results(tmp_path) == []
 
 
-def test_a_run_under_a_changed_part_refuses_and_names_it(tmp_path):
-    freeze(tmp_path, LOCK)
-    with pytest.raises(LockChanged, match="seeds"), open_run(tmp_path, "oracle", {**PARTS, "seeds": [2]}):
-        pytest.fail("it ran")
+def test_a_run_under_a_changed_part_refuses_before_it_begins_and_names_it(tmp_path):
+    class Never(Here):
+        def each(self, work, units):
+            pytest.fail("it ran")
+
+    freeze_lock(tmp_path, OTHER)
+    with pytest.raises(LockChanged, match="tasks"):
+        run_experiment(AUDIT, PLAN, results=tmp_path, engine=Never())
 
 
 def test_another_lock_is_not_written_over_but_may_be_replaced_and_is_kept(tmp_path):
-    first = freeze(tmp_path, LOCK)
+    first = freeze_lock(tmp_path, LOCK)
     with pytest.raises(LockChanged, match="tasks"):
-        freeze(tmp_path, OTHER)
-    second = freeze(tmp_path, OTHER, replace=True)
-    assert read_lock(frozen_path(tmp_path, "oracle")) == second
-    assert read_lock(tmp_path / "locks" / f"oracle-{first.digest[:16]}.json") == first
+        freeze_lock(tmp_path, OTHER)
+    second = freeze_lock(tmp_path, OTHER, replace=True)
+    assert read_lock(frozen_path(tmp_path, "contract-audit")) == second
+    assert read_lock(tmp_path / "locks" / f"contract-audit-{first.digest[:16]}.json") == first
 
 
 def test_what_was_finished_stays_when_a_run_breaks_off_and_goes_when_it_ends(tmp_path):
-    def broken_off():
-        with open_run(tmp_path, "oracle", PARTS) as run:
-            run.finished.record("unit", 1)
-            raise KeyboardInterrupt
+    plan = experiment_named("oracle").plan({"tasks": 60, "rule": ["proof"]})
+    oracle = experiment_named("oracle")
+    seen = []
+
+    class BreaksOff(Here):
+        def each(self, work, units):
+            for key, result in super().each(work, units):
+                if seen:
+                    raise KeyboardInterrupt
+                seen.append(key)
+                yield key, result
+
+    class Counted(Here):
+        def each(self, work, units):
+            seen.extend(units)
+            return super().each(work, units)
 
     with pytest.raises(KeyboardInterrupt):
-        broken_off()
-    with open_run(tmp_path, "oracle", PARTS) as run:
-        assert run.finished["unit"] == 1
+        run_experiment(oracle, plan, results=tmp_path, engine=BreaksOff())
+    ran = run_experiment(oracle, plan, results=tmp_path, engine=Counted())
+    assert seen == list(plan.units())
+    assert ran.data == run_experiment(oracle, plan).data
     assert list((tmp_path / "progress").iterdir()) == []
 
 
 def test_without_a_results_folder_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with open_run(None, "oracle", PARTS) as run:
-        run.record("oracle", "oracle", {})
+    run_experiment(AUDIT, PLAN)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -79,23 +98,15 @@ def test_a_lock_holds_the_code_that_decides(tmp_path, monkeypatch):
         sources("no_such_module")
 
 
-@pytest.mark.parametrize("name", ["contract-audit", "oracle", "stability", "snapshots"])
-def test_every_experiment_has_a_protocol_that_its_options_change(name):
-    few, more = protocol_parts(name, {"tasks": 6}), protocol_parts(name, {"tasks": 12})
+@pytest.mark.parametrize("name", ["contract-audit", "oracle", "stability", "snapshots", "fresh"])
+def test_the_lock_of_an_experiment_changes_with_its_tasks_alone(name):
+    experiment = experiment_named(name)
+    few, more = (experiment.plan({"tasks": count}).parts("m") for count in (6, 12))
     assert few["analysis"] == more["analysis"]
     assert few["tasks"] != more["tasks"]
 
 
-def test_only_experiments_can_be_locked():
-    with pytest.raises(InputError, match="the name of an experiment"):
-        protocol_parts("no-such", {})
-    with pytest.raises(InputError, match="a protocol to lock"):
-        protocol_parts("truth", {})
-    with pytest.raises(InputError, match="found sets, expected some of tasks"):
-        protocol_parts("snapshots", {"sets": ["natural"]})
-    with pytest.raises(InputError, match="no model, expected one, given with --model"):
-        protocol_parts("natural", {})
-
-
 def test_another_cohort_changes_the_lock_of_the_oracle():
-    assert oracle.protocol(sets=("natural",), tasks=6)["tasks"] != oracle.protocol(sets=("fresh",), tasks=6)["tasks"]
+    oracle = experiment_named("oracle")
+    one, two = (oracle.plan({"set": [name], "tasks": 6}).parts("")["tasks"] for name in ("natural", "fresh"))
+    assert one != two

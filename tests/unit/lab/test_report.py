@@ -9,11 +9,15 @@ import pytest
 
 from takeback.errors import InputError
 from takeback.lab.lock import make_lock
-from takeback.lab.report import build_report, plots, published, read_input, tables_of, to_csv, to_latex, to_markdown
+from takeback.lab.registry import MODULES, experiment_named
+from takeback.lab.report import plots, published
+from takeback.lab.report.build import build_report
 from takeback.lab.report.counting import sensitivity
-from takeback.lab.report.inputs import EXPERIMENTS, FreshTask
-from takeback.lab.report.table import Figure, Share, Span, Table
+from takeback.lab.report.discordant import category_of
+from takeback.lab.report.inputs import EXPERIMENTS, FreshTask, read_input
+from takeback.lab.report.table import Figure, Share, Span, Table, to_csv, to_latex, to_markdown
 from takeback.lab.results import RunStatus, record_absence, verify_results, write_results
+from takeback.lab.runner import run_experiment
 
 LOCK = make_lock("sample", {"tasks": []})
 
@@ -24,8 +28,12 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def tables(data):
-    return {name: {t.slug: t for t in tables_of(name, value)} for name, value in data.items()}
+def tables():
+    return {name: tables_of(name, make()) for name, make in lab_samples.ALL.items()}
+
+
+def tables_of(name, raw):
+    return {table.slug: table for table in experiment_named(name).tables(raw)}
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +50,8 @@ def folder(tmp_path_factory):
     [
         ("factorial", "factorial-rescue"),
         ("factorial", "factorial-gate"),
+        ("factorial", "factorial-yield"),
+        ("conventional", "conventional-rescue"),
         ("fresh", "fresh-sensitivity"),
         ("fresh", "fresh-families"),
         ("natural", "natural-accounting"),
@@ -54,13 +64,13 @@ def test_outcomes_with_the_papers_totals_show_the_papers_figures(experiment, slu
     assert beside
     for row in table.rows:
         for i in beside:
-            ours, theirs = row[i - 1], row[i]
-            assert ours == theirs or (ours is None and theirs.n == 0)
+            ours, theirs = row[1] if slug == "factorial-yield" else row[i - 1], row[i]
+            assert theirs is None or ours == theirs or (ours is None and theirs.n == 0)
 
 
 def test_contrasts_and_efficiency_of_the_papers_totals_are_the_papers(tables):
     for row in tables["factorial"]["factorial-contrasts"].rows:
-        difference, interval, _, p, *printed = row[1:]
+        difference, interval, _, p, *printed = row[2:]
         assert [str(difference), str(interval), str(p)] == [str(cell) for cell in printed]
     efficiency = tables["factorial"]["factorial-efficiency"]
     for _, ours, printed in efficiency.rows[:-1]:
@@ -100,12 +110,12 @@ def test_a_cell_that_was_not_run_is_a_dash_in_every_format():
     raw = lab_samples.factorial()
     for task in raw["tasks"]:
         del task["turns"]["D1L1"]
-    shown = {t.slug: t for t in tables_of("factorial", read_input("factorial", raw, "x"))}
+    shown = tables_of("factorial", raw)
     third = shown["factorial-contrasts"].rows[2]
-    assert third[1:5] == (None,) * 4
-    assert "| – | – | – | – | -6.29 |" in to_markdown(shown["factorial-contrasts"])
-    assert "& -- & -- & -- & -- & -6.29 &" in to_latex(shown["factorial-contrasts"])
-    assert ",,,,,-6.29," in to_csv(shown["factorial-contrasts"])
+    assert third[1:6] == (None,) * 5
+    assert "| – | – | – | – | – | -6.29 |" in to_markdown(shown["factorial-contrasts"])
+    assert "& -- & -- & -- & -- & -- & -6.29 &" in to_latex(shown["factorial-contrasts"])
+    assert ",,,,,,-6.29," in to_csv(shown["factorial-contrasts"])
     assert all("Interaction" not in str(row[0]) for row in shown["factorial-efficiency"].rows)
 
 
@@ -146,7 +156,7 @@ def test_a_table_of_ragged_rows_cannot_be_made():
         ("natural", lambda d: d.update(tasks=[]), r"data\.tasks"),
         ("oracle", lambda d: d["matrix"]["rows"][0].update(passes="1"), "1 passes for 50 states"),
         ("stability", lambda d: d.update(seeds=[1]), "3 strata for 1 seeds"),
-        ("snapshots", lambda d: d["methods"][0].update(mean_bytes=0.0), "mean_bytes"),
+        ("snapshots", lambda d: d["methods"][0].update(bytes=0.0), r"methods\.0\.bytes"),
         ("controlled", lambda d: d["candidates"][1]["turns"].update(typed=0), r"candidates\.1\.turns\.typed"),
     ],
 )
@@ -163,6 +173,26 @@ def test_an_unknown_experiment_is_refused_and_every_known_one_has_a_sample():
     assert set(EXPERIMENTS) == {*lab_samples.ALL, "replication"}
 
 
+def test_every_registered_experiment_has_tables_and_its_plots_say_on_what(tmp_path):
+    tiny = {
+        "soundness": {"cases": 5},
+        "undo-laws": {"histories": 2},
+    }
+    for name in MODULES:
+        experiment = experiment_named(name)
+        if name in tiny:
+            raws = run_experiment(experiment, experiment.plan(tiny[name])).data.values()
+        else:
+            raws = [lab_samples.ALL["factorial" if name == "replication" else name]()]
+        for raw in raws:
+            shown = list(experiment.tables(raw))
+            assert shown, name
+            assert all(table.title and table.rows is not None for table in shown)
+            for _, figure in experiment.plots(raw):
+                title = figure.axes[0].get_title(loc="left")
+                assert any(character.isdigit() for character in title), (name, title)
+
+
 def test_a_report_has_every_table_in_three_formats_and_every_plot_in_two(folder, tables):
     report = build_report(folder)
     names = set(report.files)
@@ -172,6 +202,8 @@ def test_a_report_has_every_table_in_three_formats_and_every_plot_in_two(folder,
             assert {f"tables/{experiment}/{slug}.{end}" for end in ("md", "csv", "tex")} <= names
     drawn = {name.split("/", 1)[1].rsplit(".", 1)[0] for name in names if name.startswith("plots/")}
     assert drawn == {
+        "controlled/repaired",
+        "conventional/rescue-by-budget",
         "factorial/rescue-by-budget",
         "fresh/precision-coverage",
         "fresh/round-trips",
@@ -204,14 +236,25 @@ def test_an_altered_run_is_not_reported_and_an_empty_folder_is_refused(tmp_path)
         build_report(tmp_path / "empty")
 
 
-def test_the_budget_plot_shows_the_counts_of_the_table_and_the_printed_points(data, tables):
+def heights(axes):
+    """The height of each marker with an interval, and that interval."""
+    found = []
+    for container in axes.containers:
+        [points, _, [bars]] = container.lines
+        for x, y, bar in zip(points.get_xdata(), points.get_ydata(), bars.get_segments(), strict=True):
+            found.append((x, y, bar[0][1], bar[1][1]))
+    return found
+
+
+def test_the_budget_plot_shows_the_counts_of_the_table_with_intervals_and_no_mark_on_another(data, tables):
     printed = published.rescue_by_budget("factorial")
     axes = plots.rescue_by_budget(data["factorial"], "t", printed).axes[0]
     table = tables["factorial"]["factorial-budget"]
-    for index, cell in enumerate(("D0L0", "D1L0", "D0L1", "D1L1")):
-        ours, theirs = axes.lines[2 * index], axes.lines[2 * index + 1]
-        assert list(ours.get_ydata()) == pytest.approx([100 * s.k / s.n for s in table.rows[index][1:]])
-        assert dict(zip(theirs.get_xdata(), theirs.get_ydata(), strict=True)) == printed[cell]
+    marks = heights(axes)
+    expected = [100 * share.k / share.n for row in table.rows[:4] for share in row[1:]]
+    assert [y for _, y, _, _ in marks] == pytest.approx(expected)
+    assert all(low <= y <= high and low < high for _, y, low, high in marks)
+    assert len({round(x, 6) for x, *_ in marks}) == len(marks)
     assert sorted(published.rescue_by_budget("replication")["D1L1"].items()) == [(4, pytest.approx(100 * 64 / 96))]
 
 
@@ -232,12 +275,70 @@ def test_the_strata_plot_shows_each_count_as_the_length_of_its_part():
     assert sorted(text.get_text() for text in axes.texts) == ["2", "45", "9"]
 
 
-def test_the_precision_plot_has_ours_and_the_printed_point_of_each_suite(data):
+def test_the_precision_plot_has_both_rates_of_each_suite_apart_from_one_another(data):
     axes = plots.precision_coverage(data["fresh"], "t").axes[0]
-    points = [(line.get_xdata()[0], line.get_ydata()[0]) for line in axes.lines]
-    assert len(points) == 10
-    assert points[0] == pytest.approx((100 * 8 / 121, 100 * 30 / 179))
-    assert points[::2] == [pytest.approx(point) for point in points[1::2]]
+    marks = heights(axes)
+    assert len(marks) == 10
+    assert marks[0][1] == pytest.approx(100 * 30 / 179)
+    assert marks[5][1] == pytest.approx(100 * 8 / 121)
+    assert len({round(x, 6) for x, *_ in marks}) == 10
+
+
+def test_a_table_of_fewer_than_twenty_cases_says_that_no_contrast_can_come_out():
+    raw = lab_samples.factorial()
+    few = {**raw, "tasks": raw["tasks"][:3] + [t for t in raw["tasks"] if t["stratum"] == "S1"][:16]}
+    assert "no contrast can come out" in tables_of("factorial", few)["factorial-rescue"].note
+    assert "C1 has n = 3, C2 has n = 16, C3 has n = 16" in tables_of("factorial", few)["factorial-contrasts"].note
+    assert "no contrast" not in tables_of("factorial", raw)["factorial-rescue"].note
+
+
+def test_an_unfinished_run_says_how_much_of_what_was_locked_it_is():
+    raw = {**lab_samples.factorial(), "locked": 300}
+    assert "197 of 300 locked tasks ran." in tables_of("factorial", raw)["factorial-rescue"].note
+
+
+@pytest.mark.parametrize(
+    ("bad", "category"),
+    [
+        (None, "unreadable"),
+        ([("a", "x")], "omission"),
+        ([("a", "x"), ("b", "y"), ("c", "z")], "over-decomposition"),
+        ([("b", "y"), ("a", "x")], "sequence inversion"),
+        ([("a", "x"), ("b", "z")], "ambiguous target"),
+        ([("a", "x"), ("c", "y")], "other operation"),
+        ([("a", "x"), ("b", "y")], "capture or contract"),
+    ],
+)
+def test_a_losing_recovery_is_put_in_one_category(bad, category):
+    assert category_of([("a", "x"), ("b", "y")], bad) == category
+
+
+def test_discordant_cases_are_counted_by_category_and_winner():
+    raw = lab_samples.factorial()
+    good, bad = [["restore_file", "a"]], [["delete_file", "a"]]
+    for task in raw["tasks"]:
+        won = {cell: task["turns"][cell] is not None for cell in ("D0L1", "D1L1")}
+        task["recovery"] = {cell: good if hit else bad for cell, hit in won.items()}
+    rows = tables_of("factorial", raw)["factorial-discordant"].rows
+    ours = [row[:3] for row in rows if "published" not in row[0]]
+    assert ours == [("other operation", "14", "D0L1"), ("other operation", "1", "D1L1")]
+    assert ("Over-decomposition, published", "5", "D0L1") in [row[:3] for row in rows]
+
+
+def test_the_share_outside_the_controlled_taxonomy_counts_candidates_without_any_of_its_classes():
+    raw = lab_samples.natural()
+    wrong = [task for task in raw["tasks"] if task["outcome"] == "defective"]
+    for at, task in enumerate(wrong):
+        task["mistakes"] = ["MISSING_RECOVERY", "DUMMY_CAPTURE"] if at < 17 else ["MISSING_RECOVERY"]
+    row = tables_of("natural", raw)["natural-mistakes"].rows[0]
+    assert row[1:] == (Share(180, 197), Share(180, 197))
+
+
+def test_q20_against_q2_is_paired_task_by_task():
+    row, printed = tables_of("fresh", lab_samples.fresh())["fresh-paired"].rows
+    only_new, only_old = int(row[2]), int(row[3])
+    assert (only_new - only_old) / 300 == pytest.approx(-14.67 / 100, abs=5e-5)
+    assert str(row[4]) == str(printed[4]) == "-14.67"
 
 
 def test_names_in_the_storage_plot_do_not_overlap(data):

@@ -1,84 +1,92 @@
-"""What ships as recorded replays to exactly what ships as frozen, without a model."""
+"""What ships as recorded replays to exactly what ships as results, without a model."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from takeback.cli import app
-from takeback.lab.experiments.bank import Case, cohort, load_bank, shipped
-from takeback.lab.experiments.factorial import CELLS, Plan, report_data, run_cells
-from takeback.lab.experiments.natural import answer
+from takeback.lab.experiment import Asked
+from takeback.lab.experiments.bank import cohort, load_bank
+from takeback.lab.experiments.factorial import CELLS, EXPERIMENT, CellsPlan
+from takeback.lab.experiments.recorded import FIRST, recorded_folder, shipped_recording
+from takeback.lab.experiments.repairs import Terms
+from takeback.lab.runner import run_experiment
 from takeback.synthesize.method import method_of
-from takeback.synthesize.models import ReplayModel
-from takeback.synthesize.models.recording import read_lines
+from takeback.synthesize.models.recording import has_recording
 from takeback.synthesize.spec import Spec
 
-BANK = load_bank()
 RESULTS = Path(__file__).parents[3] / "results"
+BASE = recorded_folder()
+FOLDERS = {
+    **{f"{FIRST}/{path.name}": path for path in sorted((BASE / FIRST).iterdir())},
+    **{path.name: path for path in sorted(BASE.iterdir()) if has_recording(path)},
+}
+"""Every recording that ships, by name; those under the first prompts are kept apart."""
 
 
-@pytest.fixture(scope="module")
-def cases() -> tuple[Case, ...]:
-    return cohort(BANK.entries)
+def run(*words: object) -> dict[str, Any]:
+    result = CliRunner().invoke(app, ["lab", *map(str, words), "--json"])
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
 
 
-def test_the_shipped_recording_replays_to_the_frozen_bank() -> None:
-    model = ReplayModel(shipped())
-    assert [answer(task, model).to_json() for task in BANK.tasks()] == list(BANK.entries)
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_shipped_recording_replays_under_its_lock_to_the_results_that_were_kept(name: str, tmp_path: Path) -> None:
+    kept = RESULTS / (FIRST if name.startswith(FIRST) else "plain-L0")
+    (tmp_path / "locks").symlink_to(kept / "locks")
+    folder = FOLDERS[name]
+    run(folder.name, "--synthesizer", f"replay:{folder}", "--out", tmp_path)
+    [made] = [path for path in tmp_path.iterdir() if (path / "result.json").exists()]
+    assert (made / "result.json").read_bytes() == (kept / made.name / "result.json").read_bytes()
 
 
-def test_the_shipped_bank_is_all_of_what_was_locked() -> None:
-    assert BANK.tasks() == BANK.locked_tasks()
-    assert len(BANK.entries) == 300
-
-
-def test_the_command_reproduces_the_accounting_of_the_bank() -> None:
-    result = CliRunner().invoke(app, ["lab", "natural", "--synthesizer", "replay", "--json"])
-    found = json.loads(result.stdout)
-    outcomes = [entry["outcome"] for entry in BANK.entries]
-    assert result.exit_code == 0
+def test_plain_replay_means_the_latest_recording_of_an_experiment() -> None:
+    bank = load_bank()
+    found = run("natural", "--synthesizer", "replay")
+    assert found["tasks"] == len(bank.entries)
+    assert found["locked"] == found["tasks"] + found["not_run"]
+    assert found["language"] == bank.condition.language.value
+    outcomes = [entry["outcome"] for entry in bank.entries]
     for outcome in ("admissible", "defective", "inadequate"):
         assert found[outcome] == outcomes.count(outcome)
-    assert found["tasks"] == len(outcomes)
-    assert found["locked"] == found["tasks"] + found["not_run"]
+    for name in ("factorial", "controlled", "fresh", "replication"):
+        assert shipped_recording(name) in FOLDERS.values()
 
 
-def test_the_portfolio_recovers_every_defective_task_with_a_proof(cases: tuple[Case, ...]) -> None:
-    plan = Plan(cases, rule="proof")
-    data = report_data(plan, run_cells(plan, method_of(Spec("portfolio"), None)), "portfolio")
-    assert cases
+def test_the_first_recordings_stay_as_they_were() -> None:
+    found = run("natural", "--synthesizer", f"replay:{BASE / FIRST / 'natural'}")
+    assert (found["tasks"], found["language"], found["prompts"], found["defective"]) == (300, "L1", "v2", 9)
+
+
+def test_the_portfolio_recovers_every_defective_task_of_the_first_bank_with_a_proof() -> None:
+    failures = cohort(load_bank(BASE / FIRST / "natural").entries)
+    plan = CellsPlan(failures, terms=Terms(rule="proof"))
+    asked = Asked(None, method_of(Spec("portfolio"), None), "portfolio")
+    [data] = run_experiment(EXPERIMENT, plan, asked=asked).data.values()
+    assert failures
     assert all(row["turns"]["D0L1"] == 1 for row in data["tasks"])
     assert all(set(row["turns"]) == set(CELLS) for row in data["tasks"])
 
 
-def test_the_shipped_factorial_replays_on_the_whole_cohort_with_four_cells(cases: tuple[Case, ...]) -> None:
-    result = CliRunner().invoke(app, ["lab", "factorial", "--synthesizer", "replay", "--json"])
-    found = json.loads(result.stdout)
-    assert result.exit_code == 0
+def test_a_replayed_factorial_reports_its_cases_cells_and_exact_tests() -> None:
+    found = run("factorial", "--synthesizer", "replay")
     assert list(found["cells"]) == list(CELLS)
-    assert all(parts["all"][1] == len(cases) for parts in found["cells"].values())
+    assert all(parts["all"][1] == found["cases"] for parts in found["cells"].values())
     assert all(0 <= contrast["p"] <= contrast["p_holm"] <= 1 for contrast in found["contrasts"].values())
-    assert found["account"]["calls"] >= len(list(read_lines(shipped().with_name("factorial")))) > 0
 
 
-RUNS = ["natural", "factorial", "controlled", "fresh", "replication"]
+def test_recorded_runs_are_rescored_without_a_new_call() -> None:
+    found = run("rescore", "--rule", "pooled-wilson")
+    assert found["evaluations"] > 500
+    assert set(found["runs"]) >= {"natural", "factorial", "controlled"}
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_a_shipped_recording_replays_under_its_lock_to_the_results_that_were_kept(name: str, tmp_path: Path) -> None:
-    kept = RESULTS / "local-model"
-    (tmp_path / "locks").symlink_to(kept / "locks")
-    result = CliRunner().invoke(app, ["lab", name, "--synthesizer", "replay", "--out", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    [made] = [path for path in tmp_path.iterdir() if path.name != "locks"]
-    assert (made / "result.json").read_bytes() == (kept / made.name / "result.json").read_bytes()
-
-
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", FOLDERS)
 def test_no_shipped_recording_is_large(name: str) -> None:
-    files = list(shipped().with_name(name).glob("*"))
-    assert sum(path.stat().st_size for path in files) < 5_000_000
+    assert sum(path.stat().st_size for path in FOLDERS[name].glob("*")) < 5_000_000

@@ -1,10 +1,13 @@
 """The soundness experiment finds a proof that is wrong, and finds none in ours."""
 
+from importlib import import_module
+
 import pytest
 
 from takeback.lab.soundness import experiment, keyed_z3, run_soundness
 from takeback.language import read_candidate
 from takeback.verify import Code, Grade, Reason, Verdict
+from takeback.verify.classes import Classes
 
 GOOD = {
     "mutation": [{"op_type": "set_prompt", "target": "p", "value": "x"}],
@@ -31,6 +34,19 @@ def test_a_proof_that_proves_everything_is_found_out(monkeypatch):
     tally = run_soundness(150, seed=5)
     assert tally.disagreements > 20
     assert tally.z3_disagreements > 5
+
+
+def test_a_proof_that_does_not_look_for_a_base_where_the_mutation_goes_through_is_found_out(monkeypatch):
+    assert run_soundness(250, seed=6).disagreements == 0
+    monkeypatch.setattr(Classes, "settle", lambda self: None)
+    assert run_soundness(250, seed=6).disagreements > 0
+
+
+def test_a_proof_that_does_not_vary_tied_places_jointly_is_found_out(monkeypatch):
+    assert run_soundness(500, seed=1).disagreements == 0
+    search = import_module("takeback.verify.proof")._Search
+    monkeypatch.setattr(search, "_coupled", lambda self: iter(()))
+    assert run_soundness(500, seed=1).disagreements > 0
 
 
 def test_a_proof_that_gives_no_answer_is_counted(monkeypatch):

@@ -8,7 +8,7 @@ from tests.support.running import op
 
 from takeback.counterfactual import nominal_state, suites
 from takeback.errors import InputError
-from takeback.language import candidate_schema, gate, read_candidate, read_program
+from takeback.language import Candidate, candidate_schema, gate, read_candidate, read_program
 from takeback.runtime import witness_to_json
 from takeback.state import KINDS, SURFACES, Level, Stage, State, diff, register, unregister
 from takeback.synthesize import invert, oracle
@@ -65,7 +65,7 @@ def test_the_oracle_inverts_it_beside_other_surfaces():
         [SET, op("set_prompt", "system", value="x"), op("set_alarm", "noon", value=12)], Stage.FORWARD, "m"
     )
     candidate = oracle(mutation, Level.L0)
-    assert candidate is not None
+    assert isinstance(candidate, Candidate)
     assert prove(candidate).grade is Grade.PROVED
     assert verify_sampled(candidate).admitted
     assert round_trip(invert(mutation), State.read({"alarms": {"noon": 11}})).passed

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
@@ -82,15 +84,61 @@ def test_a_transport_status_that_stays_ends_in_a_service_fault_after_bounded_tri
     assert waits == [1.0, 2.0]
 
 
-def test_the_wait_a_busy_service_asks_for_is_kept_but_bounded() -> None:
-    waits: list[float] = []
-    busy = [
-        Act(status=429, headers=(("Retry-After", "7"),)),
-        Act(status=429, headers=(("Retry-After", "9000"),)),
-    ]
-    with FaultServer([*busy, Act(text="{}")]) as server:
-        model_for(server, waits).complete(REQUEST)
-    assert waits == [7.0, 60.0]
+class Clock:
+    """Time that passes only when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.waits: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.waits.append(round(seconds, 3))
+        self.now += seconds
+
+
+def patient(server: FaultServer, clock: Clock) -> OpenAIModel:
+    endpoint = Endpoint(base_url=server.base_url, model="m", timeout_s=5, max_retries=2)
+    return OpenAIModel(endpoint, sleep=clock.sleep, clock=clock)
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "wait"),
+    [("Retry-After", "7", 7.0), ("Retry-After", "120", 120.0), ("retry-after-ms", "250", 0.25)],
+)
+def test_the_wait_a_busy_service_asks_for_is_kept(header: str, value: str, wait: float) -> None:
+    clock = Clock()
+    with FaultServer([Act(status=429, headers=((header, value),)), Act(text="{}")]) as server:
+        patient(server, clock).complete(REQUEST)
+    assert clock.waits == [wait]
+
+
+def test_a_wait_given_as_a_date_is_kept() -> None:
+    clock = Clock()
+    when = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    with FaultServer([Act(status=503, headers=(("Retry-After", when),)), Act(text="{}")]) as server:
+        patient(server, clock).complete(REQUEST)
+    [waited] = clock.waits
+    assert 25 <= waited <= 30
+
+
+def test_a_wait_for_one_request_holds_for_every_other() -> None:
+    clock = Clock()
+    with FaultServer([Act(status=429, headers=(("Retry-After", "40"),)), Act(text="{}")]) as server:
+        model = patient(server, clock)
+        model._hold_until(clock.now + 40)
+        model.complete(REQUEST)
+    assert clock.waits == [40.0, 40.0]
+
+
+def test_a_service_that_asks_for_hours_ends_the_run_and_says_so() -> None:
+    clock = Clock()
+    fault = pytest.raises(ServiceFault, match="asks to wait 9000 s")
+    with FaultServer([Act(status=429, headers=(("Retry-After", "9000"),))]) as server, fault:
+        patient(server, clock).complete(REQUEST)
+    assert clock.waits == []
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.running import op
 
-from takeback.language import read_program
+from takeback.language import Candidate, NoInverse, read_program
 from takeback.runtime import capture, forward, recover
 from takeback.state import Level, Stage, State
 from takeback.synthesize import invert, oracle
@@ -73,17 +73,22 @@ def test_what_came_later_on_the_same_surface_survives_its_recovery():
     candidate = invert(first)
     before = State.read({"middleware": [{"id": "a", "handler": "h"}], "listeners": {"e": ["z"]}})
     held = capture(candidate.witness, before)
-    middle, receipt = forward(first, before)
+    middle, _ = forward(first, before)
     after, _ = forward(later, middle)
-    assert recover(candidate.recovery, after, held, receipt) == forward(later, before)[0]
+    assert recover(candidate.recovery, after, held) == forward(later, before)[0]
 
 
 def test_there_is_none_in_l0_for_an_l1_mutation():
     program = read_program([op("write_file", "f", value="")], Stage.FORWARD, "m")
-    assert oracle(program, Level.L0) is None
-    assert oracle(program, Level.L1) is not None
+    none = oracle(program, Level.L0)
+    assert isinstance(none, NoInverse)
+    assert none.level is Level.L0
+    assert {out.program for out in none.lacking} == {"mutation", "witness", "recovery"}
+    assert str(none).startswith("no recovery in L0: mutation[0] ")
+    assert isinstance(oracle(program, Level.L1), Candidate)
+    assert isinstance(oracle(program), Candidate)
 
 
 def test_it_stays_in_l0_where_it_can():
     program = read_program([op("set_config", "a", value=1), op("set_prompt", "p", value="x")], Stage.FORWARD, "m")
-    assert oracle(program, Level.L0) is not None
+    assert isinstance(oracle(program, Level.L0), Candidate)

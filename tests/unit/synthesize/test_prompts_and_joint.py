@@ -8,34 +8,69 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from takeback.errors import InputError
-from takeback.language import Candidate, Program
+from takeback.lab.tasks import SETS, load
+from takeback.language import Candidate, Program, gate, read_program
 from takeback.state import KINDS, Level, Stage
 from takeback.synthesize.attempt import Attempt
 from takeback.synthesize.joint import Joint, joint
 from takeback.synthesize.loop import Settings
 from takeback.synthesize.models import Message, Reply, Request
+from takeback.synthesize.oracle import invert
 from takeback.synthesize.portfolio import repair_with_portfolio
-from takeback.synthesize.prompting import prompt_set
+from takeback.synthesize.prompting import FIRST, GUIDED, PLAIN, prompt_set
 from takeback.verify import Verdict, prove
 
+LEVELS = pytest.mark.parametrize("level", [Level.L0, Level.L1])
+STYLES = pytest.mark.parametrize("style", [PLAIN, GUIDED])
 
-@pytest.mark.parametrize("level", list(Level))
-def test_a_language_description_names_every_operation_of_the_language_and_no_other(level: Level) -> None:
-    text = prompt_set().language(level)
+
+@LEVELS
+def test_the_first_language_description_names_every_operation_of_the_language_and_no_other(level: Level) -> None:
+    text = prompt_set(FIRST).files[f"language_{level.value}.md"]
     for kind in KINDS.values():
         told = re.search(rf"\b{kind.name}\b", text) is not None
         wanted = level.includes(kind.level) and (level is not Level.L0 or kind.stage is not Stage.FORWARD)
         assert told == wanted, kind.name
 
 
-@pytest.mark.parametrize("level", [Level.L0, Level.L1])
-@pytest.mark.parametrize("mutation", [True, False])
-def test_a_frozen_schema_allows_every_operation_of_its_language_and_no_other(level: Level, mutation: bool) -> None:
-    text = json.dumps(prompt_set().schema(level, mutation=mutation))
+@LEVELS
+@STYLES
+def test_a_proposal_names_every_forward_operation_of_l1_and_the_captures_and_recoveries_of_its_language(
+    level: Level, style: str
+) -> None:
+    text = (
+        prompt_set(style).propose(level, state={"config": {}}, instruction="x")[1].content.split("# Harness now")[0]
+    )
     for kind in KINDS.values():
-        wanted = level.includes(kind.level) and (mutation or kind.stage is not Stage.FORWARD)
+        told = re.search(rf"\b{kind.name}\b", text) is not None
+        bound = Level.L1 if kind.stage is Stage.FORWARD else level
+        assert told == bound.includes(kind.level), kind.name
+
+
+@LEVELS
+def test_a_plain_prompt_names_operations_and_says_nothing_about_what_they_do(level: Level) -> None:
+    plain, guided = (
+        " ".join(message.content for message in prompt_set(style).propose(level, state={}, instruction="x"))
+        for style in (PLAIN, GUIDED)
+    )
+    for word in ("before the mutation", "take the mutation back", "puts back", "remove", "taken back", "keeps"):
+        assert word in guided, word
+        assert word not in plain, word
+
+
+@LEVELS
+@STYLES
+@pytest.mark.parametrize("mutation", [True, False])
+def test_a_frozen_schema_allows_what_a_level_has_and_any_mutation_of_l1(
+    level: Level, style: str, mutation: bool
+) -> None:
+    text = json.dumps(prompt_set(style).schema(level, mutation=mutation))
+    for kind in KINDS.values():
+        bound = Level.L1 if kind.stage is Stage.FORWARD else level
+        wanted = bound.includes(kind.level) and (mutation or kind.stage is not Stage.FORWARD)
         assert (f'"{kind.name}"' in text) == wanted, kind.name
 
 
@@ -46,6 +81,49 @@ def test_a_language_newer_than_the_prompts_is_described_all_the_same(mutation: b
     asked = prompts.repair(Level.L2, mutation=[], attempt={}, diagnosis="d")
     assert "edit_prompt" in asked[1].content
     assert '"edit_file"' in json.dumps(prompts.schema(Level.L2, mutation=mutation))
+
+
+@LEVELS
+@STYLES
+def test_the_reply_schema_can_say_every_reference_mutation_and_its_recovery_where_the_language_has_one(
+    level: Level, style: str
+) -> None:
+    schema = prompt_set(style).schema(level, mutation=True)
+    whole = Draft202012Validator(schema)
+    alone = Draft202012Validator({**schema["properties"]["mutation"], "$defs": schema["$defs"]})
+    tasks = [task for name in SETS for task in load(name)]
+    assert len(tasks) == 1020
+    for task in tasks:
+        assert alone.is_valid(list(task.reference)), task.id
+        made = invert(read_program(list(task.reference), Stage.FORWARD, task.id))
+        if not gate(made, level, ("witness", "recovery")):
+            surfaces = sorted({op.kind.surface for op in made.mutation})
+            assert whole.is_valid({**made.to_json(), "contract": surfaces}), task.id
+
+
+def test_the_first_schema_could_not_say_nine_of_the_references() -> None:
+    program = Draft202012Validator(prompt_set(FIRST).schema(Level.L1, mutation=True)["properties"]["mutation"])
+    tasks = [task for name in ("natural", "fresh") for task in load(name)]
+    assert sum(not program.is_valid(list(task.reference)) for task in tasks) == 9
+
+
+def request(schema: dict[str, Any], *, ordered: bool) -> Request:
+    return Request("m", (Message("user", "x"),), schema, ordered=ordered)
+
+
+def test_the_order_of_properties_names_a_request_and_did_not_in_the_first_recordings() -> None:
+    one, two = ({"properties": dict(items)} for items in ([("a", 1), ("b", 2)], [("b", 2), ("a", 1)]))
+    assert request(one, ordered=True).digest() != request(two, ordered=True).digest()
+    assert request(one, ordered=False).digest() == request(two, ordered=False).digest()
+    assert [prompt_set(name).ordered for name in (FIRST, PLAIN, GUIDED)] == [False, True, True]
+
+
+def test_a_request_read_back_from_its_json_has_the_same_name_and_the_same_order() -> None:
+    made = request({"properties": {"b": 1, "a": 2}}, ordered=True)
+    again = Request.from_json(json.loads(json.dumps(made.to_json(), sort_keys=True)))
+    assert again == made
+    assert again.schema is not None
+    assert list(again.schema["properties"]) == ["b", "a"]  # type: ignore[call-overload]
 
 
 def test_a_change_to_any_file_changes_the_digest() -> None:

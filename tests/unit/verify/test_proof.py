@@ -1,11 +1,13 @@
 """Proof: proved for every state, or refuted with a smallest concrete one."""
 
+from importlib import import_module
 from itertools import product
 
 import pytest
 
+from takeback.errors import OperationFailed
 from takeback.language import Candidate, read_candidate, read_program
-from takeback.state import KINDS, Level, Stage, State
+from takeback.state import ABSENT, KINDS, Kind, Level, Stage, State, tree
 from takeback.synthesize import invert
 from takeback.verify import Grade, prove, round_trip, verify_sampled
 from takeback.verify.minimal import one_less
@@ -213,3 +215,208 @@ def test_a_socket_restored_while_another_still_holds_its_address_is_refuted():
     held = {"resources": {"j": {"address": "tcp://127.0.0.1:5000"}}}
     assert not round_trip(candidate, State.read(held)).passed
     assert prove(candidate).grade is Grade.REFUTED
+
+
+# classes that only few candidates need ----------------------------------------------------------------------
+
+
+def _beneath(*tops):
+    """Files written at the top, with captures and restores below them."""
+    paths = [f"{top}/x" for top in tops]
+    return read_candidate(
+        {
+            "mutation": [{"op_type": "write_file", "target": top, "value": "x"} for top in tops],
+            "witness": [{"op_type": "capture_file", "target": path, "witness_key": path} for path in paths],
+            "recovery": [{"op_type": "restore_file", "target": path, "witness_key": path} for path in paths],
+        }
+    )
+
+
+@pytest.mark.parametrize("tops", [("d",), ("d", "e"), ("d", "e", "f")])
+def test_files_that_can_be_written_only_where_no_directory_is_are_looked_at_there(tops):
+    candidate = _beneath(*tops)
+    verdict = prove(candidate)
+    assert verdict.grade is Grade.REFUTED
+    assert verdict.counterexample.trip.forward_failure == ""
+    assert not round_trip(candidate, State()).passed
+
+
+def test_what_a_settled_base_hides_is_looked_at_below_directories():
+    """Where `d` is a directory the mutation fails; then `d/x` must not be a directory, or it cannot be deleted."""
+    candidate = read_candidate(
+        {
+            "mutation": [{"op_type": "write_file", "target": "d", "value": "x"}],
+            "witness": [{"op_type": "capture_file", "target": "d", "witness_key": "d"}],
+            "recovery": [
+                {"op_type": "delete_file", "target": "d/x"},
+                {"op_type": "restore_file", "target": "d", "witness_key": "d"},
+            ],
+        }
+    )
+    for passing in ({}, {"d": {"content": ""}}, {"d": {"directory": True}}, {"d/x": {"content": ""}}):
+        assert round_trip(candidate, State.read({"files": passing})).passed
+    verdict = prove(candidate)
+    assert verdict.grade is Grade.REFUTED
+    assert verdict.counterexample.state.write() == {"files": {"d/x": {"directory": True}}}
+
+
+def _lent_socket():
+    """`k` is given what `j` held for a while: that fails where `j` stood on the address that `h` has taken."""
+    allocate, capture, release = "allocate_socket", "capture_socket", "release_socket"
+    return read_candidate(
+        {
+            "mutation": [
+                {"op_type": allocate, "target": "j", "value": "tcp://127.0.0.1:9502"},
+                {"op_type": allocate, "target": "h", "value": "tcp://127.0.0.1:9501"},
+            ],
+            "witness": [{"op_type": capture, "target": key, "witness_key": key} for key in "jkh"],
+            "recovery": [
+                {"op_type": release, "target": "j"},
+                {"op_type": release, "target": "k", "witness_key": "j"},
+                {"op_type": release, "target": "k", "witness_key": "k"},
+                {"op_type": release, "target": "h", "witness_key": "h"},
+                {"op_type": release, "target": "j", "witness_key": "j"},
+            ],
+        }
+    )
+
+
+def test_a_socket_given_to_another_key_on_the_way_is_seen_by_who_holds_its_address():
+    verdict = prove(_lent_socket())
+    assert verdict.grade is Grade.REFUTED
+    (held,) = verdict.counterexample.state.write()["resources"].items()
+    assert (held[0], held[1]["address"]) == ("j", "tcp://127.0.0.1:9501")
+
+
+def test_slices_agree_with_the_whole_where_captures_are_lent(monkeypatch):
+    """The whole candidate need not be asked: what can see each other is in one slice."""
+    module = import_module("takeback.verify.proof")
+
+    def never(*_):
+        raise AssertionError("a slice failed where the whole candidate does not")
+
+    monkeypatch.setattr(module, "_PartsDisagreeError", never)
+    prove(_lent_socket())
+    assert prove(inverted(*FORMS)).grade is Grade.PROVED
+
+
+@pytest.fixture
+def clearing(monkeypatch):
+    """Operations as later languages may have them: `clear` removes what is there, `expect_gone` fails where it is."""
+
+    def path_of(op):
+        return op.path if isinstance(op.path, tuple) else (op.path,)
+
+    def clear(value, op):
+        return tree.drop(value, path_of(op)), None
+
+    def discard(value, op, _captured):
+        return tree.drop(value, path_of(op))
+
+    def expect_gone(value, op, _captured):
+        if tree.get(value, path_of(op)) is not ABSENT:
+            raise OperationFailed("still there")
+        return value
+
+    for surface in ("files", "prompts", "config"):
+        for name, stage, run in (
+            (f"clear_{surface}", Stage.FORWARD, clear),
+            (f"discard_{surface}", Stage.RECOVERY, discard),
+            (f"expect_gone_{surface}", Stage.RECOVERY, expect_gone),
+        ):
+            monkeypatch.setitem(KINDS, name, Kind(name, stage, Level.L1, surface, run))
+
+
+BESIDE = {
+    "mutation": {"op_type": "add_middleware", "target": "m", "value": {"handler": "h"}, "after": "anchor"},
+    "witness": {"op_type": "capture_middleware", "target": "m", "witness_key": "m"},
+    "recovery": {"op_type": "restore_middleware", "target": "m", "witness_key": "m"},
+}
+"""A change that fails where its anchor is not there, on another surface than the rest."""
+
+
+def _cleared(witness, recovery, *, beside, mutation="clear_files"):
+    parts = {"mutation": [{"op_type": mutation, "target": "p"}], "witness": witness, "recovery": recovery}
+    if beside:
+        parts = {name: [*program, BESIDE[name]] for name, program in parts.items()}
+    return read_candidate({**parts, "contract": ["config", "prompts", "files", "middleware"]})
+
+
+@pytest.mark.usefixtures("clearing")
+@pytest.mark.parametrize(("beside", "grade"), [(False, Grade.PROVED), (True, Grade.REFUTED)])
+def test_a_recovery_that_goes_wrong_only_where_the_mutation_fails_elsewhere_is_refuted(beside, grade):
+    candidate = _cleared(
+        [{"op_type": "capture_file", "target": "p", "witness_key": "p"}],
+        [
+            {"op_type": "delete_file", "target": "p"},
+            {"op_type": "restore_file", "target": "p", "witness_key": "p"},
+        ],
+        beside=beside,
+    )
+    verdict = prove(candidate)
+    assert verdict.grade is grade
+    if beside:
+        assert "there is no middleware 'anchor'" in verdict.counterexample.trip.forward_failure
+
+
+@pytest.mark.usefixtures("clearing")
+@pytest.mark.parametrize(("beside", "grade"), [(False, Grade.PROVED), (True, Grade.REFUTED)])
+def test_places_that_are_tied_together_are_looked_at_where_the_mutation_fails_elsewhere(beside, grade):
+    """`p` from the capture of `q` goes wrong where `p` is a directory, nothing is at `q`, and nothing was cleared."""
+    candidate = _cleared(
+        [
+            {"op_type": "capture_file", "target": "p", "witness_key": "p"},
+            {"op_type": "capture_file", "target": "q", "witness_key": "q"},
+        ],
+        [
+            {"op_type": "restore_file", "target": "p", "witness_key": "q"},
+            {"op_type": "discard_files", "target": "p"},
+            {"op_type": "restore_file", "target": "p", "witness_key": "p"},
+        ],
+        beside=beside,
+    )
+    verdict = prove(candidate)
+    assert verdict.grade is grade
+    if beside:
+        assert set(verdict.counterexample.state.write()) == {"files"}
+        assert list(verdict.counterexample.state.write()["files"]) == ["p"]
+
+
+@pytest.mark.usefixtures("clearing")
+@pytest.mark.parametrize(("beside", "grade"), [(False, Grade.PROVED), (True, Grade.REFUTED)])
+def test_what_is_as_in_the_base_is_looked_at_where_the_mutation_fails_elsewhere(beside, grade):
+    candidate = _cleared(
+        [{"op_type": "capture_prompt", "target": "p", "witness_key": "p"}],
+        [
+            {"op_type": "expect_gone_prompts", "target": "p"},
+            {"op_type": "restore_prompt", "target": "p", "witness_key": "p"},
+        ],
+        beside=beside,
+        mutation="clear_prompts",
+    )
+    verdict = prove(candidate)
+    assert verdict.grade is grade
+    if beside:
+        assert verdict.counterexample.state.size() == 1
+
+
+@pytest.mark.usefixtures("clearing")
+def test_a_failure_that_leaves_no_room_for_what_is_varied_is_no_failure_elsewhere():
+    """The mutation fails only where `a` is a value, and then there is no `a.b` to be still there."""
+    candidate = read_candidate(
+        {
+            "mutation": [
+                {"op_type": "set_config", "target": "a.b", "value": 1},
+                {"op_type": "clear_config", "target": "a.b"},
+            ],
+            "witness": [{"op_type": "capture_config", "target": "a.b", "witness_key": "w"}],
+            "recovery": [
+                {"op_type": "expect_gone_config", "target": "a.b"},
+                {"op_type": "restore_config", "target": "a.b", "witness_key": "w"},
+            ],
+            "contract": ["config"],
+        }
+    )
+    verdict = prove(candidate)
+    assert verdict.grade is Grade.PROVED
+    assert verdict.classes == 8

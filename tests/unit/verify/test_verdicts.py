@@ -11,7 +11,7 @@ from tests.support.running import op
 from takeback.counterfactual import Suites
 from takeback.errors import FaultKind, InputError, VerifierBroken
 from takeback.language import read_candidate
-from takeback.state import Level, State
+from takeback.state import KINDS, Level, State
 from takeback.synthesize import invert
 from takeback.verify import Code, Grade, prove, round_trip, self_check, verify, verify_json, verify_on, verify_sampled
 from takeback.verify import sampled as sampled_module
@@ -80,7 +80,7 @@ def test_grades_say_what_the_evidence_is(rule, good, bad):
         (None, Code.MALFORMED),
         ({"mutation": [op("fly", "x")]}, Code.MALFORMED),
         ({"mutation": [SET] * 65}, Code.LIMIT),
-        ({"mutation": [op("set_config", "a", value="x" * 1_000_001)]}, Code.LIMIT),
+        ({"mutation": [op("set_config", "a", value="x" * 10_000_001)]}, Code.LIMIT),
         ({"mutation": [op("write_file", "f", value="x")]}, Code.OUT_OF_LANGUAGE),
     ],
 )
@@ -139,6 +139,26 @@ def test_a_recovery_that_cannot_run_says_of_which_kind_that_is_and_where(recover
     trip = round_trip(candidate, State.read({"files": {"d/f": {"content": "x"}}}))
     assert (trip.fault, trip.failed_at) == (kind, 1)
     assert trip.failure.startswith("recovery[1] ")
+
+
+def test_an_effect_that_no_trace_names_must_be_covered_too(monkeypatch):
+    """An operation that also writes where it does not say: the diff shows it, though every name is covered."""
+
+    def both(value, one):
+        return value.put(one.path, one.value).put("aside", one.value), None
+
+    monkeypatch.setitem(KINDS["set_prompt"].__dict__, "run", both)
+    plain = {
+        "mutation": [op("set_prompt", "p", value="x")],
+        "witness": [op("capture_prompt", key, witness_key=key) for key in ("p", "aside")],
+        "recovery": [op("restore_prompt", key, witness_key=key) for key in ("p", "aside")],
+        "contract": ['prompts["p"]'],
+    }
+    trip = round_trip(read_candidate(plain), State())
+    assert (trip.residuals, trip.failure) == ((), "")
+    assert list(map(str, trip.uncovered)) == ['prompts["aside"]']
+    assert verify_json(plain).reasons[0].code is Code.CONTRACT_INCOMPLETE
+    assert verify_json({**plain, "contract": ["prompts"]}).admitted
 
 
 def test_time_that_runs_out_is_a_rejection():

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 import typer
 
-from takeback.cli.lab import contract_audit, oracle, snapshots, stability
-from takeback.cli.lab.running import OutOption, TasksOption, WorkersOption
+from takeback.cli.lab.extra import lab_extra
+from takeback.cli.lab.wrapper import Running, conduct
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.lab.experiments.snapshots import holds as snapshots_hold
+from takeback.lab.registry import experiment_named
+
+NAMES: Final = ("contract-audit", "oracle", "stability", "snapshots")
+ALONE: Final = "snapshots"
+TasksOption = typer.Option(None, "--tasks", min=1, help="Only so many tasks, families in equal parts.")
+WorkersOption = typer.Option(2, "--workers", min=1, help="How many units run at once.")
+EngineOption = typer.Option("local", "--engine", help="Where units run: local or ray.")
+OutOption = typer.Option(None, "--out", metavar="DIR", help="Results folder: each run goes to a folder in it.")
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -22,6 +29,7 @@ def register(lab_app: typer.Typer) -> None:
 def run_all(
     tasks: int | None = TasksOption,
     workers: int = WorkersOption,
+    engine: str = EngineOption,
     results: Path | None = OutOption,
     as_json: bool = JsonFlag,
 ) -> None:
@@ -34,18 +42,17 @@ def run_all(
     begin = perf_counter()
     found: dict[str, Any] = {}
     held: dict[str, bool] = {}
-    for name, conduct, holds in (
-        (contract_audit.NAME, contract_audit.conduct, contract_audit.holds),
-        (oracle.NAME, oracle.conduct, oracle.holds),
-        (stability.NAME, stability.conduct, stability.holds),
-        (snapshots.NAME, snapshots.conduct, snapshots_hold),
-    ):
+    given = {} if tasks is None else {"tasks": tasks}
+    for name in NAMES:
         if not as_json:
             out.print(name, style="bold")
-        started = perf_counter()
-        found[name] = conduct(tasks, 1 if name == snapshots.NAME else workers, results, quiet=as_json)
+        experiment, started = experiment_named(name), perf_counter()
+        alone = name == ALONE
+        running = Running("local" if alone else engine, 1 if alone else workers, results, as_json=as_json)
+        with lab_extra():
+            found[name], _ = conduct(experiment, given, running)
         found[name]["seconds"] = round(perf_counter() - started, 1)
-        held[name] = holds(found[name])
+        held[name] = experiment.holds(found[name])
     seconds = round(perf_counter() - begin, 1)
     if as_json:
         emit({"holds": held, "seconds": seconds, "experiments": found})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import typer
+from rich.progress import Progress
 
-from takeback.cli.lab.running import bar
-from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.output import JsonFlag, emit, err, finish, out
 from takeback.lab.experiments import bytes as experiment
 
 NAME = "bytes"
@@ -25,8 +25,9 @@ def bytes_(
     Example: `takeback lab bytes --json`
     """
     chosen = experiment.corpus()[:files]
-    with bar(NAME) as tick:
-        found = experiment.run(chosen, progress=lambda done: tick(done, len(chosen)))
+    with Progress(console=err.console) as bar:
+        task = bar.add_task(NAME, total=len(chosen))
+        found = experiment.run(chosen, progress=lambda done: bar.update(task, completed=done))
     if as_json:
         emit(found.to_json())
     else:
@@ -35,5 +36,5 @@ def bytes_(
             f"{found.identical} gave back every byte when undone"
         )
         for text in found.examples[:5]:
-            out.print(f"  ! {text}", markup=False)
+            out.print(f"  ! {text}")
     finish(yes=found.hold)

@@ -2,72 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 
-from takeback.cli.output import JsonFlag, emit, out
-from takeback.cli.sampling import SamplingOption, read_sampling
+from takeback.cli.lab.wrapper import command_of
+from takeback.cli.output import emit, finish, out
+from takeback.errors import InputError
+from takeback.lab.experiment import Option
 from takeback.lab.lock import make_lock
-from takeback.lab.protocol import freeze, frozen_path, protocol_parts
+from takeback.lab.protocol import freeze_lock, frozen_path
+from takeback.lab.registry import MODULES, experiment_named
 
-NameArgument = typer.Argument(..., metavar="NAME", help="An experiment, such as oracle.", show_default=False)
-OutOption = typer.Option(Path("results"), "--out", help="Results folder; the lock goes to locks/NAME.json in it.")
-TasksOption = typer.Option(None, "--tasks", min=1, help="As for the experiment.")
-SetOption = typer.Option(None, "--set", help="As for the experiment.")
-BankOption = typer.Option(None, "--bank", metavar="DIR", help="As for the experiment.")
-ModelOption = typer.Option(None, "--model", help="The model's name, for an experiment that asks one.")
-PerFamilyOption = typer.Option(None, "--per-family", min=1, help="As for the experiment.")
-PerStratumOption = typer.Option(None, "--per-stratum", min=1, help="As for the experiment.")
-PerDefectOption = typer.Option(None, "--per-defect", min=1, help="As for the experiment.")
-BudgetOption = typer.Option(None, "--budget", min=1, help="As for the experiment.")
-RuleOption = typer.Option(None, "--rule", help="As for the experiment.")
-ReplaceFlag = typer.Option(False, "--replace", help="Keep another lock that is there beside the new one.")
+MODEL: Final = Option("model", "text", "The model's name, as its requests carry it.")
+MORE: Final = (
+    Option("out", "path", "Results folder; the lock goes to locks/NAME.json in it. results if left out."),
+    Option("replace", "text", "yes: keep another lock that is there beside the new one."),
+)
+TOLD: Final = """Freeze tasks, seeds, suites, prompts, model settings and analysis of NAME by SHA-256.
+
+Options are those of the experiment; a run under other ones refuses.
+
+Example: `takeback lab lock NAME --out results`
+"""
 
 
 def register(lab_app: typer.Typer) -> None:
-    """Add the command."""
-    lab_app.command("lock")(lock)
+    """Add one command per experiment below `lock`."""
+    group = typer.Typer(help="Freeze what an experiment rests on, before it is run.", no_args_is_help=True)
+    for name in MODULES:
+        group.command(name)(_made(name))
+    lab_app.add_typer(group, name="lock")
 
 
-def lock(
-    name: str = NameArgument,
-    tasks: int | None = TasksOption,
-    sets: list[str] | None = SetOption,
-    bank: Path | None = BankOption,
-    model: str | None = ModelOption,
-    per_family: int | None = PerFamilyOption,
-    per_stratum: int | None = PerStratumOption,
-    per_defect: int | None = PerDefectOption,
-    budget: int | None = BudgetOption,
-    rule: str | None = RuleOption,
-    sampling: str = SamplingOption,
-    results: Path = OutOption,
-    replace: bool = ReplaceFlag,
-    as_json: bool = JsonFlag,
-) -> None:
-    """Freeze tasks, seeds, suites, prompts, model settings and analysis by SHA-256; a run under other ones refuses.
+def _made(name: str) -> Callable[..., None]:
+    experiment = experiment_named(name)
+    options = (*experiment.options, *((MODEL,) if experiment.asks else ()), *MORE)
+    return command_of(name, TOLD.replace("NAME", name), options, lambda words, as_json: _lock(name, words, as_json))
 
-    Example: `takeback lab lock oracle --out results`
-    """
-    given: dict[str, Any] = {
-        "tasks": tasks,
-        "sets": sets or None,
-        "bank": bank,
-        "model": model,
-        "per_family": per_family,
-        "per_stratum": per_stratum,
-        "per_defect": per_defect,
-        "budget": budget,
-        "rule": rule,
-        "sampling": read_sampling(sampling) if sampling else None,
-    }
-    options = {option: value for option, value in given.items() if value is not None}
-    made = freeze(results, make_lock(name, protocol_parts(name, options)), replace=replace)
+
+def _lock(name: str, words: dict[str, Any], as_json: bool) -> None:
+    experiment = experiment_named(name)
+    results, replace = words.pop("out", Path("results")), words.pop("replace", "no") == "yes"
+    model = words.pop("model", "")
+    if experiment.asks and not model:
+        raise InputError(f"options of {name}", found="no model", expected="one, given with --model")
+    parts = experiment.plan(words, None).parts(model)
+    made = freeze_lock(results, make_lock(name, parts), replace=replace)
     if as_json:
         emit({**made.to_json(), "path": str(frozen_path(results, name))})
-        return
-    for part, digest in sorted(made.parts.items()):
-        out.print(f"{part:<9} {digest}")
-    out.print(f"lock      {made.digest}\nwritten to {frozen_path(results, name)}", markup=False)
+    else:
+        for part, digest in sorted(made.parts.items()):
+            out.print(f"{part:<9} {digest}")
+        out.print(f"lock      {made.digest}\nwritten to {frozen_path(results, name)}", markup=False)
+    finish(yes=True)

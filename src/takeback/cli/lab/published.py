@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from takeback.cli.lab import lab_extra
+from takeback.cli.lab.extra import lab_extra
 from takeback.cli.output import JsonFlag, emit, finish, out
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.lab import lab_extra
+from takeback.cli.lab.extra import lab_extra
 from takeback.cli.lab.verify import ResultsFolder
 from takeback.cli.output import JsonFlag, emit, out
 
@@ -24,7 +24,7 @@ def report(folder: Path = ResultsFolder, target: Path | None = OutOption, as_jso
     Example: `takeback lab report results/ --out report/`
     """
     with lab_extra():
-        from takeback.lab.report import build_report  # noqa: PLC0415 - an optional extra
+        from takeback.lab.report.build import build_report  # noqa: PLC0415 - an optional extra
     result = build_report(folder, target)
     absent = [{"run": run, "status": status, "reason": reason} for run, status, reason in result.absent]
     if as_json:

@@ -1,4 +1,4 @@
-"""`takeback lab verify DIR`: whether a results folder is as it was written."""
+"""`takeback lab verify DIR`: whether results and recordings are as they were written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 import typer
 
 from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.lab.manifest import Problem
+from takeback.lab.replies import find_recordings, verify_replies
 from takeback.lab.results import find_runs, verify_results
 
 ResultsFolder = typer.Argument(..., help="A folder of results: one run, or runs in folders below it.")
@@ -18,16 +20,20 @@ def register(lab_app: typer.Typer) -> None:
 
 
 def verify(folder: Path = ResultsFolder, as_json: bool = JsonFlag) -> None:
-    """Check digests, manifest and lock of every run: missing, altered, extra files, or another lock.
+    """Check digests, manifest, lock and replies of every run, and every recording that was frozen.
 
     Example: `takeback lab verify results/ --json`
     """
-    problems = verify_results(folder)
+    problems = verify_results(folder) + verify_replies(folder)
     runs = [str(run) for run in find_runs(folder)]
+    recordings = [str(one) for one in find_recordings(folder)]
+    if not runs and not recordings:
+        problems = [Problem("missing", str(folder), "no run and no recording here")]
     if as_json:
-        emit({"ok": not problems, "runs": runs, "problems": [problem.to_json() for problem in problems]})
+        shown = [problem.to_json() for problem in problems]
+        emit({"ok": not problems, "runs": runs, "recordings": recordings, "problems": shown})
     else:
         for problem in problems:
             out.print(str(problem), markup=False)
-        out.print(f"{len(runs)} runs, {len(problems)} problems", markup=False)
+        out.print(f"{len(runs)} runs, {len(recordings)} recordings, {len(problems)} problems", markup=False)
     finish(yes=not problems)

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from takeback.errors import InputError
-from takeback.lab.experiments.bank import defective, load_bank, shipped
-from takeback.lab.experiments.natural import round_robin
+from takeback.lab.experiments.bank import defective, load_bank
+from takeback.lab.experiments.draws import at_most, round_robin
+from takeback.lab.experiments.recorded import shipped_recording
 from takeback.lab.tasks import Task, load
 from takeback.language import Program, read_program
 from takeback.state import Stage, State
@@ -42,6 +43,11 @@ class Case:
         """The case as a lock freezes it."""
         return {"id": self.id, "family": self.family, "state": self.state, "mutation": list(self.mutation)}
 
+    @classmethod
+    def from_json(cls, raw: Any) -> Case:
+        """The case that `to_json` wrote."""
+        return cls(raw["id"], raw["family"], raw["state"], tuple(raw["mutation"]))
+
 
 Item = TypeVar("Item", Task, Case)
 
@@ -62,7 +68,9 @@ def bank_cases(folder: Path | None = None, limit: int | None = None) -> tuple[Ca
     found = defective(load_bank(folder).entries)
     cases = [_case(task, tuple(candidate["mutation"])) for task, candidate in found]
     if not cases:
-        raise InputError(str(folder or shipped()), found="no defective entry", expected="at least one")
+        raise InputError(
+            str(folder or shipped_recording("natural")), found="no defective entry", expected="at least one"
+        )
     return tuple(balanced(cases, limit))
 
 
@@ -71,7 +79,7 @@ def _case(task: Task, mutation: tuple[Any, ...]) -> Case:
 
 
 def balanced(items: Sequence[Item], limit: int | None) -> list[Item]:
-    """The first `limit` items, families taking turns; all of them in their order without a limit."""
-    if limit is None or limit >= len(items):
+    """So many items, families taking turns; all of them in their order without a limit."""
+    if limit is None or limit == len(items):
         return list(items)
-    return list(round_robin(items)[:limit])
+    return list(at_most(round_robin(items), limit))

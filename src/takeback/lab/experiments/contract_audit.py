@@ -8,22 +8,26 @@ contract, and as a control under nondeterminism. What is affected is worked out 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
 
+from takeback.lab.experiment import Asked, Option
 from takeback.lab.experiments import nondeterminism, truth
 from takeback.lab.experiments.cohort import Case, reference_cases
 from takeback.lab.experiments.truth import Place
-from takeback.lab.pool import Tick, no_tick, run_units
-from takeback.lab.progress import Progress
 from takeback.lab.protocol import parts_of, sources
+from takeback.lab.report.table import Table
 from takeback.language import Candidate
 from takeback.runtime import forward
 from takeback.state import Contract, State
 from takeback.synthesize import invert
 from takeback.verify import Code, Verdict, verify
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME: Final = "contract-audit"
 TASKS: Final = 300
 SET: Final = "natural"
 CHUNK: Final = 50
@@ -43,27 +47,42 @@ class Audit:
     nondeterminism: tuple[str, ...]
 
 
-def cohort(tasks: int = TASKS) -> tuple[Case, ...]:
-    """As many reference mutations, families in equal parts."""
-    return reference_cases((SET,), tasks)
+@dataclass(frozen=True, slots=True)
+class ContractPlan:
+    """Which mutations are audited; every one once, with the seed of what is left out of its contract."""
 
+    cases: tuple[Case, ...]
+    seed: int = 0
 
-def protocol(*, tasks: int = TASKS, seed: int = 0) -> dict[str, Any]:
-    """What a lock of this experiment freezes."""
-    experiment = "takeback.lab.experiments"
-    modules = (f"{experiment}.contract_audit", f"{experiment}.truth", f"{experiment}.nondeterminism")
-    return parts_of(
-        tasks=[case.to_json() for case in cohort(tasks)],
-        seeds=[seed],
-        analysis=sources(
-            "takeback.state",
-            "takeback.language",
-            "takeback.runtime",
-            "takeback.verify",
-            "takeback.synthesize.oracle",
-            *modules,
-        ),
-    )
+    def parts(self, who: str) -> dict[str, Any]:
+        """What a lock of the run freezes."""
+        del who
+        here = "takeback.lab.experiments"
+        return parts_of(
+            tasks=[case.to_json() for case in self.cases],
+            seeds=[self.seed],
+            analysis=sources(
+                "takeback.state",
+                "takeback.language",
+                "takeback.runtime",
+                "takeback.verify",
+                "takeback.synthesize.oracle",
+                f"{here}.contract_audit",
+                f"{here}.truth",
+                f"{here}.nondeterminism",
+            ),
+        )
+
+    def units(self) -> dict[str, Any]:
+        """Parts of the cohort of a size worth sending to a worker, each with the place of its first case."""
+        return {
+            self.cases[at].id: {
+                "first": at,
+                "cases": [case.to_json() for case in self.cases[at : at + CHUNK]],
+                "seed": self.seed,
+            }
+            for at in range(0, len(self.cases), CHUNK)
+        }
 
 
 def audit(case: Case, at: int, seed: int = 0) -> Audit:
@@ -123,51 +142,83 @@ def _uncovered(verdict: Verdict) -> set[str]:
     return {str(one) for split in verdict.splits.values() for trip in split.trips for one in trip.uncovered}
 
 
-def audit_chunk(unit: tuple[int, tuple[Case, ...], int]) -> list[dict[str, Any]]:
-    """Audit several mutations: the work of one worker process at a time."""
-    first, cases, seed = unit
-    found = (audit(case, first + at, seed) for at, case in enumerate(cases))
-    return [
-        {
-            "id": one.id,
-            "caught": one.caught,
-            "omitted": list(one.omitted),
-            "trace_only": one.trace_only,
-            "complete": list(one.complete),
-            "nondeterminism": list(one.nondeterminism),
+class ContractAudit:
+    """Audit incomplete and complete contracts, and controls in which only volatile things vary.
+
+    Example: `takeback lab contract-audit --json`
+    """
+
+    name = NAME
+    asks = False
+    options = (
+        Option("tasks", "number", f"How many mutations, families in equal parts; {TASKS} if left out.", least=1),
+    )
+
+    def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> ContractPlan:
+        """As many reference mutations, families in equal parts."""
+        del frozen
+        return ContractPlan(reference_cases((SET,), given.get("tasks", TASKS)))
+
+    def run(self, unit: Mapping[str, Any], asked: Asked | None) -> list[dict[str, Any]]:
+        """Audit the mutations of one part."""
+        del asked
+        found = (
+            audit(Case.from_json(case), unit["first"] + at, unit["seed"]) for at, case in enumerate(unit["cases"])
+        )
+        return [asdict(one) for one in found]
+
+    def data(self, plan: ContractPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
+        """The three counts, and every case that came out wrong."""
+        del who
+        rows = [row for part in done.values() for row in part]
+        of = len(rows)
+        data = {
+            "population": f"{len(plan.cases)} reference mutations: {SET}",
+            "incomplete": [sum(row["caught"] for row in rows), of],
+            "complete": [sum(bool(row["complete"]) for row in rows), of],
+            "nondeterminism": [sum(bool(row["nondeterminism"]) for row in rows), of],
+            "by_trace_only": sum(row["trace_only"] for row in rows),
+            "wrong": [row for row in rows if not row["caught"] or row["complete"] or row["nondeterminism"]],
         }
-        for one in found
-    ]
+        return {NAME: data}
+
+    def summary(self, plan: ContractPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """The same, with names."""
+        del plan
+        found = data[NAME]
+        (caught, of), (complete, _), (control, _) = (
+            found[name] for name in ("incomplete", "complete", "nondeterminism")
+        )
+        return {
+            "cohort": found["population"],
+            "incomplete": {"caught": caught, "of": of, "by_trace_only": found["by_trace_only"]},
+            "complete": {"false_alarms": complete, "of": of},
+            "nondeterminism": {"false_alarms": control, "of": of},
+            "wrong": found["wrong"],
+        }
+
+    def holds(self, summary: Mapping[str, Any]) -> bool:
+        """Whether every omission was caught and nothing else alarmed."""
+        return not summary["wrong"]
+
+    def lines(self, summary: Mapping[str, Any]) -> Iterator[Table | str]:
+        """The three counts."""
+        incomplete, complete, control = (summary[name] for name in ("incomplete", "complete", "nondeterminism"))
+        yield f"incomplete contracts caught            {incomplete['caught']}/{incomplete['of']}"
+        yield f"false alarms on complete contracts     {complete['false_alarms']}/{complete['of']}"
+        yield f"false alarms under nondeterminism      {control['false_alarms']}/{control['of']}"
+        yield from (f"  wrong: {row}" for row in summary["wrong"])
+
+    def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:
+        """The three counts beside the paper's."""
+        from takeback.lab.report.cohort_tables import audit_tables  # noqa: PLC0415 - loads the paper's figures
+
+        return audit_tables(data)
+
+    def plots(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
+        """None: three counts need no plot."""
+        del data
+        return iter(())
 
 
-def run(
-    cases: Sequence[Case], seed: int = 0, *, workers: int = 1, finished: Progress | None = None, tick: Tick = no_tick
-) -> list[dict[str, Any]]:
-    """Audit all mutations; one row each."""
-    starts = range(0, len(cases), CHUNK)
-    units = {cases[at].id: (at, tuple(cases[at : at + CHUNK]), seed) for at in starts}
-    done = run_units(audit_chunk, units, workers=workers, finished=finished, tick=tick)
-    return [row for rows in done.values() for row in rows]
-
-
-def report_data(rows: Sequence[dict[str, Any]], label: str) -> dict[str, Any]:
-    """The result as the report reads it."""
-    of = len(rows)
-    return {
-        "label": label,
-        "incomplete": [sum(row["caught"] for row in rows), of],
-        "complete": [sum(bool(row["complete"]) for row in rows), of],
-        "nondeterminism": [sum(bool(row["nondeterminism"]) for row in rows), of],
-    }
-
-
-def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The three counts, and every case that came out wrong."""
-    data = report_data(rows, "")
-    (caught, of), (complete, _), (control, _) = data["incomplete"], data["complete"], data["nondeterminism"]
-    return {
-        "incomplete": {"caught": caught, "of": of, "by_trace_only": sum(row["trace_only"] for row in rows)},
-        "complete": {"false_alarms": complete, "of": of},
-        "nondeterminism": {"false_alarms": control, "of": of},
-        "wrong": [row for row in rows if not row["caught"] or row["complete"] or row["nondeterminism"]],
-    }
+EXPERIMENT = ContractAudit()

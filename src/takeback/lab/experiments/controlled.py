@@ -1,145 +1,245 @@
-"""The controlled benchmark: candidates with one injected defect each, repaired in every feedback mode."""
+"""The controlled benchmark: candidates with one injected defect each, repaired in each feedback mode."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from takeback.diagnose import Mode, templates_digest
+from takeback.diagnose import Mode
 from takeback.errors import InputError
-from takeback.lab.experiments.factorial import turn_of
-from takeback.lab.experiments.frozen import read_frozen, write_frozen
-from takeback.lab.experiments.natural import FIRST_SEED, suites_of, task_index
-from takeback.lab.experiments.units import Tick, run_units
-from takeback.lab.lock import Lock, make_lock
+from takeback.lab.experiment import Asked, Option
+from takeback.lab.experiments import options
+from takeback.lab.experiments.draws import at_most, draw_classes, first_seed, suites_of
+from takeback.lab.experiments.factorial import altered
+from takeback.lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
+from takeback.lab.experiments.repairs import TERMS, Terms, repair_unit, run_repair, spent
+from takeback.lab.lock import make_lock
+from takeback.lab.report.table import Table
 from takeback.lab.tasks import DEFECTS, Task, get, load
+from takeback.lab.tasks.library import FIRST as FIRST_EDITION
+from takeback.language import read_candidate
 from takeback.state import Level, State
-from takeback.synthesize.attempt import attempt_from
-from takeback.synthesize.judging import judge_for
-from takeback.synthesize.loop import Repair, Settings
-from takeback.synthesize.method import Method
-from takeback.synthesize.models import PAPER, Sampling
-from takeback.synthesize.prompting import prompt_set
+from takeback.synthesize.prompting import FIRST
+from takeback.verify import Trial
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME: Final = "controlled"
 PAPER_MODES: Final = (Mode.NONE, Mode.GENERIC, Mode.RAW, Mode.TYPED, Mode.PRESCRIPTIVE)
 MODES: Final = (*PAPER_MODES, Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE, Mode.ADAPTIVE)
-Results = Mapping[tuple[str, Mode], Repair]
-"""How each candidate, by its task's id, went in each mode."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a controlled run is asked to do; `locked` are the tasks that were locked, where more than are run."""
+class ControlledPlan:
+    """Which candidates are repaired in which modes; `locked` are the tasks that were locked, where more than run."""
 
     tasks: tuple[Task, ...]
     modes: tuple[Mode, ...] = MODES
-    budget: int = 4
-    rule: str = "split-wald"
-    level: Level = Level.L1
-    sampling: Sampling = PAPER
+    terms: Terms = TERMS
     locked: tuple[Task, ...] = ()
+    edition: str = ""
 
-    def parts(self, model: str) -> dict[str, Any]:
+    def parts(self, who: str) -> dict[str, Any]:
         """What a lock of the run freezes."""
-        tasks = self.locked or self.tasks
+        tasks, terms = self.locked or self.tasks, self.terms
         return {
             "tasks": [task.to_json() for task in tasks],
-            "seeds": [FIRST_SEED + task_index(task) for task in tasks],
-            "suites": suites_of(self.rule),
-            "prompts": [prompt_set().digest(), templates_digest()],
-            "model": {"name": model, **self.sampling.to_json()},
-            "analysis": {"rule": self.rule, "budget": self.budget, "modes": [mode.value for mode in self.modes]},
+            "seeds": [first_seed(task) for task in tasks],
+            "suites": suites_of(terms.rule),
+            "prompts": terms.prompts_digest(),
+            "model": {"name": who, **terms.sampling.to_json()},
+            "analysis": {
+                "rule": terms.rule,
+                "budget": terms.budget,
+                "modes": [mode.value for mode in self.modes],
+            },
         }
 
-    def lock(self, model: str) -> Lock:
-        """What the run rests on, by digest."""
-        return make_lock("controlled", self.parts(model))
+    def units(self) -> dict[str, Any]:
+        """One unit per candidate and mode."""
+        found = {}
+        for task in self.tasks:
+            if task.controlled is None:
+                raise InputError(task.id, found=task.set_name, expected="a task of the controlled set")
+            for mode in self.modes:
+                unit = repair_unit(task, task.controlled.candidate, mode, Level.L1, self.terms, edition=self.edition)
+                found[f"{task.id}/{mode.value}"] = unit
+        return found
+
+    def reached(self, keys: frozenset[str]) -> ControlledPlan:
+        """The plan with the candidates that are done in every mode."""
+        whole = tuple(t for t in self.tasks if all(f"{t.id}/{mode.value}" in keys for mode in self.modes))
+        return replace(self, tasks=whole, locked=self.locked or self.tasks)
 
 
-def protocol(
-    *,
-    model: str,
-    per_defect: int | None = None,
-    budget: int = 4,
-    rule: str = "split-wald",
-    sampling: Sampling = PAPER,
-) -> dict[str, Any]:
-    """What a lock of this experiment freezes."""
-    return Plan(by_defect(per_defect), budget=budget, rule=rule, sampling=sampling).parts(model)
+class Controlled:
+    """Repair candidates with one injected defect each; how many each feedback mode brings through.
+
+    With `replay` and no choice of candidates or modes, they are those of the recording.
+
+    Example: `takeback lab controlled --synthesizer oracle --json`
+    """
+
+    name = NAME
+    asks = True
+    default_synthesizer = "oracle"
+    options = (
+        Option("tasks", "number", "How many candidates, drawn evenly over classes and families.", least=1),
+        Option("per-defect", "number", "So many of each defect class only.", least=1),
+        Option("feedback", "text", "Feedback modes, separated by commas; all of them."),
+        options.BUDGET,
+        options.RULE,
+        options.PROMPT,
+        options.SAMPLING,
+    )
+
+    def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> ControlledPlan:
+        """All 120 candidates in all modes, or what a recording was made with."""
+        if frozen is not None and not {"tasks", "per_defect", "feedback"} & given.keys():
+            edition = frozen.get("edition", FIRST_EDITION)
+            tasks, locked = (tuple(get(task, edition) for task in frozen[name]) for name in ("ran", "locked"))
+            modes = tuple(Mode(name) for name in frozen["modes"])
+            plan = ControlledPlan(tasks, modes, Terms.from_json(frozen, FIRST), locked, edition)
+            check_run(frozen["folder"], plan.parts(frozen["model"]))
+        else:
+            modes = options.read_modes(given["feedback"]) if "feedback" in given else MODES
+            order = draw_classes(load(NAME))
+            locked = at_most(_of_each(order, given.get("per_defect")), None)
+            plan = ControlledPlan(at_most(locked, given.get("tasks")), modes, locked=locked)
+        return replace(plan, terms=altered(plan.terms, given))
+
+    def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
+        """Repair one candidate in one mode."""
+        if asked is None:
+            raise InputError("--synthesizer", found="nobody", expected="somebody to ask")
+        return run_repair(unit, asked, any_mutation=False)
+
+    def data(self, plan: ControlledPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
+        """Outcomes candidate by candidate."""
+        rows = []
+        for task in plan.tasks:
+            mine = {mode.value: done[f"{task.id}/{mode.value}"] for mode in plan.modes}
+            rows.append(
+                {
+                    "id": task.id,
+                    "family": task.family,
+                    "defect": task.controlled.defect if task.controlled is not None else "",
+                    "nominal_pass": passes_nominally(task),
+                    "turns": {mode: one["turn"] for mode, one in mine.items()},
+                    "calls": {mode: one["calls"] for mode, one in mine.items()},
+                    "attempts": {mode: one["turns"] for mode, one in mine.items()},
+                }
+            )
+        data = {
+            "model": who,
+            "prompts": plan.terms.prompts,
+            "rule": plan.terms.rule,
+            "budget": plan.terms.budget,
+            "locked": len(plan.locked or plan.tasks),
+            "account": spent(done),
+            "candidates": rows,
+        }
+        return {options.folder_of(NAME, who): data}
+
+    def summary(self, plan: ControlledPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """Repairs by mode and by class; `nominal_pass` counts the candidates of the whole set."""
+        [found] = data.values()
+        rows = found["candidates"]
+        modes = [mode.value for mode in plan.modes]
+
+        def repaired(some: list[dict[str, Any]]) -> dict[str, int]:
+            return {mode: sum(row["turns"][mode] is not None for row in some) for mode in modes}
+
+        classes = list(dict.fromkeys(row["defect"] for row in rows))
+        hidden = [row for row in rows if row["nominal_pass"]]
+        return {
+            "model": found["model"],
+            "rule": found["rule"],
+            "prompts": found["prompts"],
+            "candidates": len(rows),
+            "locked": found["locked"],
+            "set": len(load(NAME)),
+            "nominal_pass": sum(passes_nominally(task) for task in load(NAME)),
+            "nominal_pass_ran": len(hidden),
+            "budget": found["budget"],
+            "repaired": repaired(rows),
+            "repaired_nominal_pass": repaired(hidden),
+            "by_defect": {name: repaired([row for row in rows if row["defect"] == name]) for name in classes},
+            "outcomes": [{key: row[key] for key in ("id", "defect", "nominal_pass", "turns")} for row in rows],
+            "account": found["account"],
+        }
+
+    def holds(self, summary: Mapping[str, Any]) -> bool:
+        """The benchmark promises nothing."""
+        del summary
+        return True
+
+    def lines(self, summary: Mapping[str, Any]) -> Iterator[Table | str]:
+        """Repairs by mode."""
+        ran, hidden = summary["candidates"], summary["nominal_pass_ran"]
+        yield f"{ran} candidates of {summary['locked']} locked, {summary['model']}, B = {summary['budget']}"
+        rows = tuple(
+            (mode, f"{count}/{ran}", f"{summary['repaired_nominal_pass'][mode]}/{hidden}")
+            for mode, count in summary["repaired"].items()
+        )
+        yield Table(NAME, "", ("feedback", "repaired", "of those that pass on the nominal state"), rows)
+        yield options.spent_line(summary["account"])
+
+    def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:
+        """Repairs by mode and budget, and by class."""
+        from takeback.lab.report.controlled_tables import controlled_tables  # noqa: PLC0415 - loads statistics
+
+        return controlled_tables(data)
+
+    def plots(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
+        """Repairs by mode, with intervals."""
+        from takeback.lab.report.figures import controlled_plots  # noqa: PLC0415 - loads matplotlib
+
+        return controlled_plots(data)
+
+    def freeze(self, folder: Path, plan: ControlledPlan, done: Mapping[str, Any], who: str) -> None:
+        """Write beside a recording what was run and what had been locked."""
+        del done
+        ran = {
+            "model": who,
+            **plan.terms.to_json(),
+            "edition": plan.edition,
+            "modes": [mode.value for mode in plan.modes],
+            "ran": [task.id for task in plan.tasks],
+            "locked": [task.id for task in plan.locked or plan.tasks],
+        }
+        write_run(folder, ran, make_lock(NAME, plan.parts(who)))
+
+    def thaw(self, folder: Path) -> Mapping[str, Any] | None:
+        """What a recording was frozen with."""
+        return read_run(folder, NAME)
+
+    def shipped(self) -> Path:
+        """The latest recording."""
+        return shipped_recording(NAME)
 
 
-def freeze(folder: Path, plan: Plan, model: str) -> None:
-    """Write beside a recording what was run and what had been locked."""
-    ran = {
-        "model": model,
-        "sampling": plan.sampling.to_json(),
-        "ran": [task.id for task in plan.tasks],
-        "modes": [mode.value for mode in plan.modes],
-        "budget": plan.budget,
-        "rule": plan.rule,
-        "locked": [task.id for task in plan.locked or plan.tasks],
-    }
-    write_frozen(folder, ran, plan.lock(model))
-
-
-def load_plan(folder: Path) -> Plan:
-    """The plan that a recording was frozen with; raises `LockChanged` if what was locked is another now."""
-
-    def build(raw: Any) -> Plan:
-        tasks, locked = (tuple(get(task) for task in raw[name]) for name in ("ran", "locked"))
-        modes, sampling = tuple(Mode(name) for name in raw["modes"]), Sampling(**raw["sampling"])
-        return Plan(tasks, modes, raw["budget"], raw["rule"], sampling=sampling, locked=locked)
-
-    return read_frozen(folder, "controlled", build)
-
-
-def by_defect(per_defect: int | None = None) -> tuple[Task, ...]:
-    """The first tasks of each defect class, class by class in turn so that any prefix is balanced."""
-    rows = [
-        [task for task in load("controlled") if task.controlled is not None and task.controlled.defect == defect]
-        for defect in DEFECTS
-    ]
-    longest = max(len(row) for row in rows) if per_defect is None else per_defect
-    return tuple(row[at] for at in range(longest) for row in rows if at < len(row))
-
-
-def run_one(task: Task, mode: Mode, method: Method, plan: Plan) -> Repair:
-    """One candidate in one feedback mode."""
+def passes_nominally(task: Task) -> bool:
+    """Whether a controlled candidate looks right on the state it was made for: only other states give it away."""
     if task.controlled is None:
-        raise InputError(task.id, found=task.set_name, expected="a task of the controlled set")
-    nominal = State.read(task.state, task.id)
-    settings = Settings(
-        mode=mode,
-        budget=plan.budget,
-        level=plan.level,
-        seed=FIRST_SEED + task_index(task),
-        sampling=plan.sampling,
-    )
-    return method(
-        attempt_from(task.controlled.candidate), judge_for(plan.rule, plan.level, nominal), settings, nominal
-    )
+        return False
+    candidate = read_candidate(task.controlled.candidate, task.id)
+    return Trial(candidate).run(State.read(task.state, task.id)).passed
 
 
-def run_modes(plan: Plan, method: Method, *, workers: int = 1, tick: Tick | None = None) -> Results:
-    """All candidates in all modes."""
-    units = [(task, mode) for task in plan.tasks for mode in plan.modes]
-    done = run_units(units, lambda unit: run_one(unit[0], unit[1], method, plan), workers=workers, tick=tick)
-    return dict(zip(((task.id, mode) for task, mode in units), done, strict=True))
-
-
-def report_data(plan: Plan, results: Results, label: str = "") -> dict[str, Any]:
-    """Outcomes candidate by candidate, in the form the report reads."""
-    return {
-        "label": label,
-        "budget": plan.budget,
-        "candidates": [
-            {
-                "id": task.id,
-                "defect": task.controlled.defect if task.controlled is not None else "",
-                "turns": {mode.value: turn_of(results[task.id, mode]) for mode in plan.modes},
-            }
-            for task in plan.tasks
-        ],
+def _of_each(order: tuple[Task, ...], per_defect: int | None) -> tuple[Task, ...]:
+    """The first tasks of each class, in the order of the draw."""
+    if per_defect is None:
+        return order
+    kept = {
+        task.id
+        for defect in DEFECTS
+        for task in [t for t in order if t.controlled is not None and t.controlled.defect == defect][:per_defect]
     }
+    return tuple(task for task in order if task.id in kept)
+
+
+EXPERIMENT = Controlled()

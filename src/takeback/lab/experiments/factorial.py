@@ -1,192 +1,263 @@
-"""The factorial: {D0, D1} × {L0, L1} on the frozen failures, and its replication with another model.
+"""The factorial: {D0, D1} × {L0, L1} on the frozen failures.
 
-Delivers outcomes task by task, as the report wants them; nothing is added up here. The language of a cell bounds
-witness and recovery, as in the paper: a model is asked in the L0 cells whatever the locked mutation is.
+Delivers outcomes case by case, as the report wants them. The language of a cell bounds witness and recovery, as in
+the paper: a model is asked in the L0 cells whatever the locked mutation is.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from takeback.diagnose import Mode, templates_digest
 from takeback.errors import InputError
-from takeback.lab.experiments.bank import Case, cohort, load_bank, stratified
-from takeback.lab.experiments.frozen import read_frozen, write_frozen
-from takeback.lab.experiments.natural import FIRST_SEED, suites_of, task_index
-from takeback.lab.experiments.units import Tick, run_units
-from takeback.lab.lock import Lock, make_lock
-from takeback.state import Level
-from takeback.synthesize.judging import recovery_judge
-from takeback.synthesize.loop import Repair, Settings
-from takeback.synthesize.method import Method
-from takeback.synthesize.models import PAPER, Sampling
-from takeback.synthesize.prompting import prompt_set
+from takeback.lab.experiment import Asked, Option
+from takeback.lab.experiments import options
+from takeback.lab.experiments.bank import Failure, cohort, drawn, load_bank, stratified
+from takeback.lab.experiments.draws import at_most, first_seed, suites_of
+from takeback.lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
+from takeback.lab.experiments.repairs import TERMS, Terms, read_cell, repair_unit, run_repair, spent
+from takeback.lab.experiments.turn0 import STYLES
+from takeback.lab.lock import make_lock
+from takeback.lab.report.table import Table
+from takeback.lab.results import BANK
+from takeback.synthesize.prompting import FIRST, PLAIN
+from takeback.synthesize.sampling import read_sampling
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CELLS: Final = ("D0L0", "D1L0", "D0L1", "D1L1")
-Results = Mapping[tuple[str, str], Repair]
-"""How each task, by its id, went in each cell."""
-
-
-def read_cell(name: str) -> tuple[Mode, Level]:
-    """The feedback mode and language of a cell: its name is the one followed by the other, as in `adaptiveL1`."""
-    try:
-        return Mode(name[:-2]), Level(name[-2:])
-    except ValueError:
-        expected = f"a feedback mode ({', '.join(Mode)}) followed by L0 or L1"
-        raise InputError("cell", found=name, expected=expected) from None
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a factorial run is asked to do."""
+class CellsPlan:
+    """Which failures are repaired in which cells; `locked` are those that were locked, where more than are run."""
 
-    cases: tuple[Case, ...]
-    budget: int = 4
-    rule: str = "split-wald"
+    cases: tuple[Failure, ...]
     cells: tuple[str, ...] = CELLS
-    sampling: Sampling = PAPER
+    terms: Terms = TERMS
+    locked: tuple[Failure, ...] = ()
+    bank: Mapping[str, Any] | None = None
 
-    def parts(self, model: str) -> dict[str, Any]:
+    def parts(self, who: str) -> dict[str, Any]:
         """What a lock of the run freezes."""
+        cases, terms = self.locked or self.cases, self.terms
         return {
-            "tasks": [[case.task.to_json(), case.attempt.raw, case.stratum] for case in self.cases],
-            "seeds": [FIRST_SEED + task_index(case.task) for case in self.cases],
-            "suites": suites_of(self.rule),
-            "prompts": [prompt_set().digest(), templates_digest()],
-            "model": {"name": model, **self.sampling.to_json()},
-            "analysis": {"rule": self.rule, "budget": self.budget, "cells": list(self.cells)},
+            "tasks": [case.to_json() for case in cases],
+            "seeds": [first_seed(case.task) for case in cases],
+            "suites": suites_of(terms.rule),
+            "prompts": terms.prompts_digest(),
+            "model": {"name": who, **terms.sampling.to_json()},
+            "analysis": {"rule": terms.rule, "budget": terms.budget, "cells": list(self.cells)},
         }
 
-    def lock(self, name: str, model: str) -> Lock:
-        """What the run rests on, by digest."""
-        return make_lock(name, self.parts(model))
+    def units(self) -> dict[str, Any]:
+        """One unit per case and cell; cases are finished one after the other."""
+        return {
+            f"{case.id}/{cell}": repair_unit(case.task, case.candidate, *read_cell(cell), self.terms)
+            for case in self.cases
+            for cell in self.cells
+        }
+
+    def reached(self, keys: frozenset[str]) -> CellsPlan:
+        """The plan with the cases of which every cell is done."""
+        whole = tuple(case for case in self.cases if all(f"{case.id}/{cell}" in keys for cell in self.cells))
+        return replace(self, cases=whole, locked=self.locked or self.cases)
 
 
-def protocol(
-    *,
-    model: str,
-    bank: Path | None = None,
-    per_stratum: int | None = None,
-    budget: int = 4,
-    rule: str = "split-wald",
-    sampling: Sampling = PAPER,
-) -> dict[str, Any]:
-    """What a lock of this experiment freezes."""
-    cases = stratified(cohort(load_bank(bank).entries), per_stratum)
-    return Plan(cases, budget=budget, rule=rule, sampling=sampling).parts(model)
+class Factorial:
+    """Cross diagnosis (D0, D1) with language (L0, L1) on the defective cohort; contrasts, p-values, gate.
 
+    With `replay` and no choice of cases or cells, they are those of the recording.
 
-def freeze(folder: Path, name: str, plan: Plan, model: str) -> None:
-    """Write beside a recording what was run, as an experiment of this name."""
-    ran = {
-        "model": model,
-        "sampling": plan.sampling.to_json(),
-        "tasks": [case.task.id for case in plan.cases],
-        "cells": list(plan.cells),
-        "budget": plan.budget,
-        "rule": plan.rule,
-    }
-    write_frozen(folder, ran, plan.lock(name, model))
+    Example: `takeback lab factorial --synthesizer replay --json`
+    """
 
-
-def load_plan(folder: Path, name: str, bank: Path | None = None) -> Plan:
-    """The plan that a recording was frozen with, on a frozen bank; raises `LockChanged` if it is another now."""
-    cases = {case.task.id: case for case in cohort(load_bank(bank).entries)}
-
-    def build(raw: Any) -> Plan:
-        missing = [task for task in raw["tasks"] if task not in cases]
-        if missing:
-            raise InputError("bank", found=f"no defective {missing[0]}", expected="the bank of the recorded run")
-        chosen = tuple(cases[task] for task in raw["tasks"])
-        return Plan(chosen, raw["budget"], raw["rule"], tuple(raw["cells"]), Sampling(**raw["sampling"]))
-
-    return read_frozen(folder, name, build)
-
-
-def run_cell(case: Case, cell: str, method: Method, plan: Plan) -> Repair:
-    """One case in one cell."""
-    mode, level = read_cell(cell)
-    settings = Settings(
-        mode=mode,
-        budget=plan.budget,
-        level=level,
-        seed=FIRST_SEED + task_index(case.task),
-        sampling=plan.sampling,
-        any_mutation=True,
+    name = "factorial"
+    asks = True
+    cells: tuple[str, ...] = CELLS
+    default_synthesizer = "oracle"
+    options: tuple[Option, ...] = (
+        Option("tasks", "number", "The first cases of the cohort only.", least=1),
+        Option("per-stratum", "number", "The first of each stratum only.", least=1),
+        Option("draw", "text", "S0=24,S1=36: so many of each stratum, or all there are, drawn by seed."),
+        Option("cells", "text", "Cells, such as D0L0,adaptiveL1; the paper's if left out."),
+        options.BUDGET,
+        options.RULE,
+        options.BANK,
+        options.PROMPT,
+        options.SAMPLING,
     )
-    return method(case.attempt, recovery_judge(plan.rule, level, case.nominal), settings, case.nominal)
+
+    def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> CellsPlan:
+        """The whole cohort in all cells, or what a recording was made with."""
+        bank = load_bank(given.get("bank") or _bank_beside(frozen))
+        failures = cohort(bank.entries)
+        if frozen is not None and not {"tasks", "per_stratum", "draw", "cells"} & given.keys():
+            known = {failure.id: failure for failure in failures}
+            ids = frozen.get("ran", frozen.get("tasks", ()))
+            terms = Terms.from_json(frozen, FIRST)
+            plan = CellsPlan(
+                _found(ids, known), tuple(frozen["cells"]), terms, _found(frozen.get("locked", ids), known)
+            )
+            check_run(frozen["folder"], plan.parts(frozen["model"]))
+        else:
+            cells = tuple(part.strip() for part in given["cells"].split(",")) if "cells" in given else self.cells
+            for cell in cells:
+                read_cell(cell)
+            chosen = stratified(failures, given.get("per_stratum"))
+            if "draw" in given:
+                chosen = drawn(failures, read_draw(given["draw"]))
+            plan = CellsPlan(at_most(chosen, given.get("tasks")), cells)
+        return replace(plan, terms=altered(plan.terms, given), bank=bank.accounting())
+
+    def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
+        """Repair one case in one cell."""
+        if asked is None:
+            raise InputError("--synthesizer", found="nobody", expected="somebody to ask")
+        return run_repair(unit, asked, any_mutation=True)
+
+    def data(self, plan: CellsPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
+        """Outcomes case by case."""
+        data = {
+            "model": who,
+            "prompts": plan.terms.prompts,
+            "rule": plan.terms.rule,
+            "budget": plan.terms.budget,
+            "locked": len(plan.locked or plan.cases),
+            "bank": dict(plan.bank or {}),
+            "account": spent(done),
+            "tasks": [_row(case, plan.cells, done) for case in plan.cases],
+            "gate": _gate(plan, done),
+        }
+        return {options.folder_of(self.name, who): data}
+
+    def summary(self, plan: CellsPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """Rescues by cell and stratum, the contrasts, what the gate turned away."""
+        from takeback.lab.report.summaries import factorial_summary  # noqa: PLC0415 - loads statistics
+
+        del plan
+        [found] = data.values()
+        return factorial_summary(found, self.name)
+
+    def holds(self, summary: Mapping[str, Any]) -> bool:
+        """A factorial promises nothing."""
+        del summary
+        return True
+
+    def lines(self, summary: Mapping[str, Any]) -> Iterator[Table | str]:
+        """Rescues by cell, and the contrasts."""
+        yield f"{summary['cases']} cases of {summary['locked']} locked, {summary['model']}, B = {summary['budget']}"
+        if summary["cases"]:
+            rows = tuple((cell, *(f"{k}/{n}" for k, n in parts.values())) for cell, parts in summary["cells"].items())
+            yield Table(self.name, "", ("cell", "all", "S0", "S1"), rows)
+        for name, found in summary["contrasts"].items():
+            difference, p, adjusted = found["difference"], found["p"], found["p_holm"]
+            few = f" (n = {found['n']}: no contrast can come out)" if found["few"] else f" (n = {found['n']})"
+            yield f"{name}: {difference * 100:+.2f} pp, p = {p:.4g}, Holm p = {adjusted:.4g}{few}"
+        yield options.spent_line(summary["account"])
+
+    def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:
+        """Rescue, budgets, contrasts, efficiency, yield, families, gate, discordant cases, cost."""
+        from takeback.lab.report.factorial_tables import factorial_tables  # noqa: PLC0415 - loads statistics
+
+        return factorial_tables(data, self.name)
+
+    def plots(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
+        """Rescue by budget."""
+        from takeback.lab.report.figures import factorial_plots  # noqa: PLC0415 - loads matplotlib
+
+        return factorial_plots(data, self.name)
+
+    def freeze(self, folder: Path, plan: CellsPlan, done: Mapping[str, Any], who: str) -> None:
+        """Write beside a recording what was run."""
+        del done
+        ran = {
+            "model": who,
+            **plan.terms.to_json(),
+            "cells": list(plan.cells),
+            "ran": [case.id for case in plan.cases],
+            "locked": [case.id for case in plan.locked or plan.cases],
+        }
+        write_run(folder, ran, make_lock(self.name, plan.parts(who)))
+
+    def thaw(self, folder: Path) -> Mapping[str, Any] | None:
+        """What a recording was frozen with."""
+        return read_run(folder, self.name)
+
+    def shipped(self) -> Path:
+        """The latest recording."""
+        return shipped_recording(self.name)
 
 
-def run_cells(plan: Plan, method: Method, *, workers: int = 1, tick: Tick | None = None) -> Results:
-    """All cases in all cells; cases are finished one after the other."""
-    units = [(case, cell) for case in plan.cases for cell in plan.cells]
-    done = run_units(units, lambda unit: run_cell(unit[0], unit[1], method, plan), workers=workers, tick=tick)
-    return dict(zip(((case.task.id, cell) for case, cell in units), done, strict=True))
+def _bank_beside(frozen: Mapping[str, Any] | None) -> Path | None:
+    """The bank that a recorded run was made on: the one beside it, where there is one."""
+    beside = Path(frozen["folder"]).with_name("natural") if frozen is not None else None
+    return beside if beside is not None and (beside / BANK).exists() else None
 
 
-def report_data(plan: Plan, results: Results, model: str, label: str = "") -> dict[str, Any]:
-    """Outcomes task by task, in the form the report reads."""
-    return {
-        "label": label,
-        "model": model,
-        "budget": plan.budget,
-        "tasks": [_task(case, plan.cells, results) for case in plan.cases],
-        "gate": _gate(plan, results),
-    }
+def _found(ids: Any, known: Mapping[str, Failure]) -> tuple[Failure, ...]:
+    missing = [name for name in ids if name not in known]
+    if missing:
+        raise InputError("bank", found=f"no defective {missing[0]}", expected="the bank of the recorded run")
+    return tuple(known[name] for name in ids)
 
 
-def discordant(plan: Plan, results: Results, one: str = "D0L1", two: str = "D1L1") -> list[dict[str, Any]]:
-    """The tasks that only one of two cells recovers: which, and what each last tried, in operations and tokens."""
-    found = []
-    for case in plan.cases:
-        pair = {cell: results[case.task.id, cell] for cell in (one, two) if cell in plan.cells}
-        won = [cell for cell, done in pair.items() if done.admitted is not None]
-        if len(pair) == len((one, two)) and len(won) == 1:
-            tried = {cell: _last(done) for cell, done in pair.items()}
-            found.append({"id": case.task.id, "stratum": case.stratum, "winner": won[0], "tried": tried})
+def read_draw(text: str) -> dict[str, int]:
+    """How many of each stratum to draw, as in `S0=24,S1=36`."""
+    found = {}
+    for part in text.split(","):
+        stratum, _, count = part.strip().partition("=")
+        if stratum not in {"S0", "S1"} or not count.isdigit() or not int(count):
+            raise InputError("--draw", found=part, expected="numbers of S0 and S1 cases, such as S0=24,S1=36")
+        found[stratum] = int(count)
     return found
 
 
-def turn_of(found: Repair) -> int | None:
-    """The turn at which a task was admitted, from 1; None if it never was."""
-    return max(1, len(found.turns)) if found.admitted is not None else None
+def altered(terms: Terms, given: Mapping[str, Any]) -> Terms:
+    """The terms with the options that were given; the others stay as they are, such as those of a recording."""
+    prompt = given.get("prompt")
+    if prompt is not None and prompt not in STYLES:
+        raise InputError("--prompt", found=prompt, expected=f"one of {', '.join(STYLES)}")
+    return Terms(
+        options.read_budget(given, terms.budget),
+        options.read_rule(given, terms.rule),
+        read_sampling(given.get("sampling", ""), terms.sampling),
+        STYLES[prompt] if prompt else terms.prompts or PLAIN,
+    )
 
 
-def _last(done: Repair) -> dict[str, Any]:
-    turn = done.turns[-1] if done.turns else None
-    tried = turn.attempt.candidate if turn is not None else done.admitted
+def _row(case: Failure, cells: tuple[str, ...], done: Mapping[str, Any]) -> dict[str, Any]:
+    mine = {cell: done[f"{case.id}/{cell}"] for cell in cells}
     return {
-        "operations": len(tried.recovery) if tried is not None else None,
-        "outcome": turn.outcome if turn is not None else None,
-        "completion_tokens": done.account.completion_tokens,
-    }
-
-
-def _task(case: Case, cells: Sequence[str], results: Results) -> dict[str, Any]:
-    mine = {cell: results[case.task.id, cell] for cell in cells}
-    return {
-        "id": case.task.id,
-        "family": case.task.family,
+        "id": case.id,
+        "family": case.family,
         "stratum": case.stratum,
-        "turns": {cell: turn_of(found) for cell, found in mine.items()},
-        "calls": {cell: found.account.calls for cell, found in mine.items()},
+        "turns": {cell: one["turn"] for cell, one in mine.items()},
+        "calls": {cell: one["calls"] for cell, one in mine.items()},
+        "tokens": {cell: one["tokens"] for cell, one in mine.items()},
+        "latency_s": {cell: one["latency_s"] for cell, one in mine.items()},
+        "recovery": {cell: one["recovery"] for cell, one in mine.items()},
+        "attempts": {cell: one["turns"] for cell, one in mine.items()},
     }
 
 
-def _gate(plan: Plan, results: Results) -> list[dict[str, Any]]:
+def _gate(plan: CellsPlan, done: Mapping[str, Any]) -> list[dict[str, Any]]:
     responses: Counter[tuple[str, str]] = Counter()
     turned: Counter[tuple[str, str]] = Counter()
     for case in plan.cases:
         for cell in plan.cells:
-            turns = results[case.task.id, cell].turns
+            turns = done[f"{case.id}/{cell}"]["turns"]
             responses[cell, case.stratum] += len(turns)
-            turned[cell, case.stratum] += sum(turn.outcome == "out_of_language" for turn in turns)
+            turned[cell, case.stratum] += sum(turn["outcome"] == "out_of_language" for turn in turns)
     return [
         {"cell": cell, "stratum": stratum, "rejected": turned[cell, stratum], "responses": count}
         for (cell, stratum), count in sorted(responses.items())
         if count
     ]
+
+
+EXPERIMENT = Factorial()

@@ -68,7 +68,7 @@ def alarms(candidate: Candidate, nominal: State, rng: random.Random, again: Rene
     seen = sorted(one for one in effects(before, after, receipt) if not candidate.contract.covers(one))
     found += [f"{one} counts as an effect" for one in seen]
     try:
-        recovered = recover(candidate.recovery, after, witness, receipt)
+        recovered = recover(candidate.recovery, after, witness)
     except OperationFailed as fault:
         return [*found, f"recovery fails: {fault.message}"]
     return found + [f"{change.address} is a residual" for change in diff(before, again(recovered, rng))]

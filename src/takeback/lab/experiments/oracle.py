@@ -8,22 +8,27 @@ recovery and it is admitted: by `split-wald` on 10 development and 20 + 20 hidde
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.counterfactual import suites
 from takeback.errors import InputError, ProgramTooLarge
+from takeback.lab.experiment import Asked, Option
+from takeback.lab.experiments import options
 from takeback.lab.experiments.cohort import Case, bank_cases, reference_cases
-from takeback.lab.pool import Tick, no_tick, run_units
-from takeback.lab.progress import Progress
 from takeback.lab.protocol import parts_of, sources
+from takeback.lab.report.table import Table
 from takeback.language import Candidate, gate
 from takeback.state import Level
 from takeback.synthesize import invert
 from takeback.verify import prove, verify_on
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME: Final = "oracle"
 SAMPLED: Final = "split-wald"
 PROOF: Final = "proof"
 RULES: Final = (SAMPLED, PROOF)
@@ -31,6 +36,7 @@ DEV, IID, OOD = "Q10", 20, 20
 SPLITS: Final = ("dev",) * 10 + ("iid",) * IID + ("ood",) * OOD
 SETS: Final = ("natural", "fresh")
 CHUNK: Final = 30
+COLUMNS: Final = ("tasks", "L0", "L1", "S0", "S1", "residual")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +55,59 @@ class Outcome:
         return "S0" if self.l0 else "S1" if self.l1 else "residual"
 
 
-def cohort(sets: Iterable[str] = SETS, bank: Path | None = None, tasks: int | None = None) -> tuple[Case, ...]:
-    """The cases to audit: a frozen bank's defective candidates, or the reference mutations of task sets."""
-    return reference_cases(sets, tasks) if bank is None else bank_cases(bank, tasks)
+@dataclass(frozen=True, slots=True)
+class AuditPlan:
+    """Which mutations are audited, under which rules and seeds; `population` says where they come from."""
+
+    cases: tuple[Case, ...]
+    population: str
+    rules: tuple[str, ...] = RULES
+    seeds: tuple[int, ...] = (0,)
+
+    def parts(self, who: str) -> dict[str, Any]:
+        """What a lock of the run freezes."""
+        del who
+        return parts_of(
+            tasks=[case.to_json() for case in self.cases],
+            seeds=list(self.seeds),
+            suites={"dev": DEV, "iid": IID, "ood": OOD, "code": sources("takeback.counterfactual", "takeback.state")},
+            analysis={
+                "rules": list(RULES),
+                "code": sources(
+                    "takeback.language",
+                    "takeback.runtime",
+                    "takeback.verify",
+                    "takeback.synthesize.oracle",
+                    "takeback.lab.experiments.oracle",
+                ),
+            },
+        )
+
+    def units(self) -> dict[str, Any]:
+        """Parts of the cohort of a size worth sending to a worker, under each rule and seed."""
+        parts = [self.cases[at : at + CHUNK] for at in range(0, len(self.cases), CHUNK)]
+        return {
+            f"{rule}/{seed}/{part[0].id}": {
+                "cases": [case.to_json() for case in part],
+                "rule": rule,
+                "seed": seed,
+            }
+            for rule in self.rules
+            for seed in self.seeds
+            for part in parts
+        }
 
 
-def protocol(
-    *, sets: Iterable[str] = SETS, bank: Path | None = None, tasks: int | None = None, seeds: Sequence[int] = (0,)
-) -> dict[str, Any]:
-    """What a lock of this experiment freezes."""
-    return parts_of(
-        tasks=[case.to_json() for case in cohort(sets, bank, tasks)],
-        seeds=list(seeds),
-        suites={"dev": DEV, "iid": IID, "ood": OOD, "code": sources("takeback.counterfactual", "takeback.state")},
-        analysis={
-            "rules": list(RULES),
-            "code": sources(
-                "takeback.language",
-                "takeback.runtime",
-                "takeback.verify",
-                "takeback.synthesize.oracle",
-                "takeback.lab.experiments.oracle",
-            ),
-        },
-    )
+def read_population(given: Mapping[str, Any]) -> tuple[tuple[Case, ...], str]:
+    """The mutations to audit: a frozen bank's defective candidates, or the reference mutations of task sets."""
+    bank: Path | None = given.get("bank")
+    sets = tuple(given.get("set", SETS))
+    if bank is not None:
+        cases = bank_cases(bank, given.get("tasks"))
+        return cases, f"{len(cases)} defective candidates of the bank {bank.name}"
+    cases = reference_cases(sets, given.get("tasks"))
+    kind = "defective candidates of the shipped bank" if sets == ("bank",) else "reference mutations"
+    return cases, f"{len(cases)} {kind}: {' and '.join(sets)}"
 
 
 def audit(case: Case, rule: str, seed: int = 0) -> Outcome:
@@ -104,62 +139,106 @@ def _proved(candidate: Candidate) -> bool:
         return False
 
 
-def audit_chunk(unit: tuple[tuple[Case, ...], str, int]) -> list[dict[str, Any]]:
-    """Audit several cases: the work of one worker process at a time."""
-    cases, rule, seed = unit
-    found = (audit(case, rule, seed) for case in cases)
-    return [{"id": one.id, "family": one.family, "L0": one.l0, "L1": one.l1, "passes": one.passes} for one in found]
+def audit_unit(unit: Mapping[str, Any]) -> list[Outcome]:
+    """Audit the cases of a unit."""
+    return [audit(Case.from_json(case), unit["rule"], unit["seed"]) for case in unit["cases"]]
 
 
-def run(
-    cases: Sequence[Case],
-    rule: str,
-    seed: int = 0,
-    *,
-    workers: int = 1,
-    finished: Progress | None = None,
-    tick: Tick = no_tick,
-) -> tuple[Outcome, ...]:
-    """Audit a cohort under one rule."""
-    units = {f"{rule}/{seed}/{part[0].id}": (part, rule, seed) for part in chunks(cases)}
-    done = run_units(audit_chunk, units, workers=workers, finished=finished, tick=tick)
-    return tuple(
-        Outcome(row["id"], row["family"], row["L0"], row["L1"], row["passes"])
-        for rows in done.values()
-        for row in rows
+class Oracle:
+    """Audit the solvability of a cohort with the oracle's recoveries, on samples and by proof side by side.
+
+    Example: `takeback lab oracle --set natural --rule proof --json`
+    """
+
+    name = NAME
+    asks = False
+    options = (
+        options.SETS,
+        Option("bank", "path", "A frozen bank: take its defective candidates instead."),
+        Option("rule", "texts", f"Admission rules, each a result of its own; {' and '.join(RULES)} if left out."),
+        options.TASKS,
     )
 
+    def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> AuditPlan:
+        """The cohort under both rules."""
+        del frozen
+        rules = tuple(given.get("rule", RULES))
+        for rule in rules:
+            if rule not in RULES:
+                raise InputError("--rule", found=rule, expected=f"one of {', '.join(RULES)}")
+        return AuditPlan(*read_population(given), rules)
 
-def chunks(cases: Sequence[Case]) -> list[tuple[Case, ...]]:
-    """The cases in parts of a size worth sending to a worker."""
-    return [tuple(cases[at : at + CHUNK]) for at in range(0, len(cases), CHUNK)]
+    def run(self, unit: Mapping[str, Any], asked: Asked | None) -> list[dict[str, Any]]:
+        """Audit one part of the cohort."""
+        del asked
+        return [
+            {"id": one.id, "family": one.family, "L0": one.l0, "L1": one.l1, "passes": one.passes}
+            for one in audit_unit(unit)
+        ]
+
+    def data(self, plan: AuditPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
+        """One result per rule; round trips are kept as a matrix where states were run."""
+        del who
+        found = {}
+        for rule in plan.rules:
+            rows = [row for key, part in done.items() if key.startswith(f"{rule}/") for row in part]
+            tasks = [{name: row[name] for name in ("id", "family", "L0", "L1")} for row in rows]
+            one: dict[str, Any] = {"population": plan.population, "rule": rule, "tasks": tasks}
+            if any(row["passes"] for row in rows):
+                shown = [{**row, "passes": row["passes"] or "-" * len(SPLITS)} for row in rows]
+                cells = [{name: row[name] for name in ("id", "family", "passes")} for row in shown]
+                one["matrix"] = {"splits": list(SPLITS), "rows": cells}
+            found[f"{NAME}-{rule}"] = one
+        return found
+
+    def summary(self, plan: AuditPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """Counts in all and by family, and the id of each task that no language recovers."""
+        rules = {one["rule"]: _counted(one["tasks"]) for one in data.values()}
+        return {"cohort": plan.population, "tasks": len(plan.cases), "rules": rules}
+
+    def holds(self, summary: Mapping[str, Any]) -> bool:
+        """Whether L1 recovers every task under every rule."""
+        return not any(counts["unrecovered"] for counts in summary["rules"].values())
+
+    def lines(self, summary: Mapping[str, Any]) -> Iterator[Table | str]:
+        """The strata by family under each rule."""
+        yield str(summary["cohort"])
+        for rule, counts in summary["rules"].items():
+            rows = [*counts["families"].items(), ("all", counts)]
+            cells = tuple((family, *(str(row[column]) for column in COLUMNS)) for family, row in rows)
+            yield Table(NAME, "", (rule, *COLUMNS), cells)
+            yield from (f"  not recovered: {task}" for task in counts["unrecovered"])
+
+    def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:
+        """Recovered under L0 and L1, strata by family."""
+        from takeback.lab.report.cohort_tables import oracle_tables  # noqa: PLC0415 - loads the paper's figures
+
+        return oracle_tables(data)
+
+    def plots(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
+        """Strata by family, round trips."""
+        from takeback.lab.report.figures import oracle_plots  # noqa: PLC0415 - loads matplotlib
+
+        return oracle_plots(data)
 
 
-def report_data(outcomes: Sequence[Outcome], label: str) -> dict[str, Any]:
-    """The result as the report reads it; round trips are shown as a matrix where states were run."""
-    tasks = [{"id": one.id, "family": one.family, "L0": one.l0, "L1": one.l1} for one in outcomes]
-    data: dict[str, Any] = {"label": label, "tasks": tasks}
-    if any(one.passes for one in outcomes):
-        rows = [{"id": one.id, "family": one.family, "passes": one.passes or "-" * len(SPLITS)} for one in outcomes]
-        data["matrix"] = {"splits": list(SPLITS), "rows": rows}
-    return data
-
-
-def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Counts in all and by family, and the id of each task that no language recovers."""
-    families = dict.fromkeys(one.family for one in outcomes)
+def _counted(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    families = dict.fromkeys(row["family"] for row in rows)
     return {
-        **_counts(outcomes),
-        "families": {name: _counts([one for one in outcomes if one.family == name]) for name in families},
-        "unrecovered": [one.id for one in outcomes if not one.l1],
+        **_counts(rows),
+        "families": {name: _counts([row for row in rows if row["family"] == name]) for name in families},
+        "unrecovered": [row["id"] for row in rows if not row["L1"]],
     }
 
 
-def _counts(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    strata = Counter(one.stratum for one in outcomes)
+def _counts(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    strata = Counter("S0" if row["L0"] else "S1" if row["L1"] else "residual" for row in rows)
     return {
-        "tasks": len(outcomes),
-        "L0": sum(one.l0 for one in outcomes),
-        "L1": sum(one.l1 for one in outcomes),
+        "tasks": len(rows),
+        "L0": sum(row["L0"] for row in rows),
+        "L1": sum(row["L1"] for row in rows),
         **{name: strata[name] for name in ("S0", "S1", "residual")},
     }
+
+
+EXPERIMENT = Oracle()

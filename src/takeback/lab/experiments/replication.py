@@ -1,33 +1,41 @@
-"""The replication: the factorial once more, with another model on the first tasks of S0 and of S1."""
+"""The replication: the factorial once more, with another model on the first cases of S0 and of S1."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from takeback.lab.experiments.bank import cohort, load_bank, stratified
-from takeback.lab.experiments.factorial import Plan
-from takeback.synthesize.models import PAPER, Sampling
+from takeback.lab.experiment import Option
+from takeback.lab.experiments import options
+from takeback.lab.experiments.factorial import CellsPlan, Factorial
 
 PER_STRATUM: Final = 48
 
 
-def replication_plan(
-    bank: Path | None, per_stratum: int = PER_STRATUM, budget: int = 4, sampling: Sampling = PAPER
-) -> Plan:
-    """The plan of a replication on a frozen bank, the shipped one by default."""
-    chosen = stratified(cohort(load_bank(bank).entries), per_stratum)
-    cases = tuple(case for case in chosen if case.stratum != "residual")
-    return Plan(cases, budget=budget, sampling=sampling)
+class Replication(Factorial):
+    """Repeat the factorial with another model on a frozen subset: the first cases of S0 and of S1.
+
+    With `replay` and no number of cases, they are those of the recording.
+
+    Example: `takeback lab replication --synthesizer openai:MODEL --per-stratum 48 --record DIR`
+    """
+
+    name = "replication"
+    options = (
+        Option("per-stratum", "number", f"The first cases of each stratum; {PER_STRATUM} if left out.", least=1),
+        options.BUDGET,
+        options.BANK,
+        options.PROMPT,
+        options.SAMPLING,
+    )
+
+    def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> CellsPlan:
+        """As many of each stratum, without the residual ones."""
+        if frozen is not None and "per_stratum" not in given:
+            return super().plan(given, frozen)
+        plan = super().plan({"per_stratum": PER_STRATUM, **given}, frozen)
+        return replace(plan, cases=tuple(case for case in plan.cases if case.stratum != "residual"))
 
 
-def protocol(
-    *,
-    model: str,
-    bank: Path | None = None,
-    per_stratum: int = PER_STRATUM,
-    budget: int = 4,
-    sampling: Sampling = PAPER,
-) -> dict[str, Any]:
-    """What a lock of this experiment freezes."""
-    return replication_plan(bank, per_stratum, budget, sampling).parts(model)
+EXPERIMENT = Replication()

@@ -1,34 +1,42 @@
 """Snapshots: which ways of taking one change back keep a later one, what they store, how long they take.
 
-Every method meets the same situations, made from the fresh tasks. Bytes are what it keeps for the change;
-latency is the undo alone (`time.perf_counter`), with what was kept already in memory. A peer that is not
-installed is named as not run and has no figures.
+Every method meets the same situations, made from the fresh tasks. Bytes are what a method needs to keep for the
+change, as JSON; what an entry of this project's journal takes on disk stands beside it. Latency is the undo alone
+(`time.perf_counter`), with what was kept already in memory. A peer that is not installed is named as not run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
-from statistics import fmean, median
-from typing import Any, Final
+from pathlib import Path
+from statistics import fmean, quantiles
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import InputError
+from takeback.lab.experiment import Asked, Option
 from takeback.lab.experiments.cohort import balanced
-from takeback.lab.pool import Tick, no_tick, run_units
-from takeback.lab.progress import Progress
 from takeback.lab.protocol import parts_of, sources
-from takeback.lab.snapshots.method import Method, right
-from takeback.lab.snapshots.own import recorded_bytes
+from takeback.lab.report.table import Table
+from takeback.lab.snapshots.method import UndoMethod, right
+from takeback.lab.snapshots.own import disk_bytes, recorded_bytes
 from takeback.lab.snapshots.situations import PROTOCOLS, Situation, inserts_middleware, situation
 from takeback.lab.tasks import Task, load
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME: Final = "snapshots"
 SET: Final = "fresh"
 OWN: Final = "takeback undo"
 SCOPED: Final = "effect-scoped snapshot"
+MODEL: Final = "recovery program (model)"
+ENTRY: Final = "journal entry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +53,18 @@ class Source:
         """Whether it can be run here."""
         return not self.needs or find_spec(self.needs) is not None
 
-    def open(self) -> Method:
+    def open(self) -> UndoMethod:
         """The method, ready."""
-        method: Method = getattr(import_module(f"takeback.lab.snapshots.{self.module}"), self.name)()
+        method: UndoMethod = getattr(import_module(f"takeback.lab.snapshots.{self.module}"), self.name)()
         return method
 
 
 METHODS: Final[Mapping[str, Source]] = {
     "full snapshot": Source("plain", "FullSnapshot"),
     SCOPED: Source("plain", "ScopedSnapshot"),
-    OWN: Source("own", "SlotUndo"),
+    OWN: Source("own", "HarnessUndo"),
     "recovery program (oracle)": Source("own", "RecoveryProgram"),
+    MODEL: Source("own", "ModelRecovery"),
     "inverse by element identity": Source("plain", "ElementInverse"),
     "jsonpatch": Source("documents", "JsonPatch", "jsonpatch", "jsonpatch"),
     "deepdiff": Source("documents", "DeepDiff", "deepdiff", "deepdiff"),
@@ -69,23 +78,129 @@ METHODS: Final[Mapping[str, Source]] = {
 """Slow ones last, so that workers finish together."""
 
 
-def cohort(tasks: int | None = None) -> tuple[Task, ...]:
-    """The fresh tasks, or as many of them, families in equal parts."""
-    return tuple(balanced(load(SET), tasks))
+@dataclass(frozen=True, slots=True)
+class SnapshotsPlan:
+    """Which tasks, and which methods that are there."""
+
+    tasks: tuple[Task, ...]
+    methods: tuple[str, ...] = tuple(METHODS)
+
+    def parts(self, who: str) -> dict[str, Any]:
+        """What a lock of the run freezes, the peers' versions with it."""
+        del who
+        there = {
+            name: version(source.package) if source.package and source.there else source.there
+            for name, source in METHODS.items()
+        }
+        code = sources(
+            "takeback.state", "takeback.undo", "takeback.lab.snapshots", "takeback.lab.experiments.snapshots"
+        )
+        return parts_of(
+            tasks=[task.to_json() for task in self.tasks],
+            suites={"protocols": list(PROTOCOLS)},
+            analysis={"methods": there, "code": code},
+        )
+
+    def units(self) -> dict[str, Any]:
+        """One unit per method, the slow ones first, so that workers finish together; and what an entry takes."""
+        ids = [task.id for task in self.tasks]
+        there = [name for name in reversed(self.methods) if METHODS[name].there]
+        return {name: {"method": name, "tasks": ids} for name in (*there, ENTRY)}
 
 
-def protocol(*, tasks: int | None = None) -> dict[str, Any]:
-    """What a lock of this experiment freezes, the peers' versions with it."""
-    there = {
-        name: version(source.package) if source.package and source.there else source.there
-        for name, source in METHODS.items()
-    }
-    code = sources("takeback.state", "takeback.undo", "takeback.lab.snapshots", "takeback.lab.experiments.snapshots")
-    return parts_of(
-        tasks=[task.to_json() for task in cohort(tasks)],
-        suites={"protocols": list(PROTOCOLS)},
-        analysis={"methods": there, "code": code},
+class Snapshots:
+    """Compare full and effect-scoped snapshots, this project's undo and the installed peers on the fresh tasks.
+
+    More than one worker blurs the latencies.
+
+    Example: `takeback lab snapshots --json`
+    """
+
+    name = NAME
+    asks = False
+    options = (
+        Option("tasks", "number", "Only so many tasks, families in equal parts.", least=1),
+        Option("method", "texts", "Only these methods; all of them if left out."),
     )
+
+    def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> SnapshotsPlan:
+        """All fresh tasks and all methods."""
+        del frozen
+        methods = tuple(given.get("method", METHODS))
+        unknown = [name for name in methods if name not in METHODS]
+        if unknown:
+            raise InputError("--method", found=unknown[0], expected=f"one of {', '.join(METHODS)}")
+        return SnapshotsPlan(tuple(balanced(load(SET), given.get("tasks"))), methods)
+
+    def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
+        """Run one method through all situations, or measure what an entry of the journal takes."""
+        del asked
+        ids = tuple(unit["tasks"])
+        if unit["method"] == ENTRY:
+            return _entry(ids)
+        method = METHODS[unit["method"]].open()
+        try:
+            return _measured(method, ids)
+        finally:
+            method.close()
+
+    def data(self, plan: SnapshotsPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
+        """One row per method that was there; the others are named with why they were not run."""
+        del who
+        methods = [{"name": name, **done[name]} for name in plan.methods if name in done]
+        absent = {name: f"{METHODS[name].needs} is not installed" for name in plan.methods if name not in done}
+        population = f"{len(plan.tasks)} reference mutations: {SET}, each with a later change"
+        return {NAME: {"population": population, "methods": methods, "not_run": absent, "entry": done[ENTRY]}}
+
+    def summary(self, plan: SnapshotsPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """The same by name, and what the bytes are."""
+        found = data[NAME]
+        return {
+            "cohort": found["population"],
+            "tasks": len(plan.tasks),
+            "methods": {row["name"]: {key: row[key] for key in row if key != "name"} for row in found["methods"]},
+            "not_run": found["not_run"],
+            "bytes_counted": "what undo needs to keep of the change, as JSON; not what a journal holds besides",
+            "entry_bytes": found["entry"]["slots"],
+            "entry_disk_bytes": found["entry"]["disk"],
+        }
+
+    def holds(self, summary: Mapping[str, Any]) -> bool:
+        """Whether this project's undo is right every time and keeps less than the effect-scoped snapshot."""
+        own, scoped = summary["methods"].get(OWN), summary["methods"].get(SCOPED)
+        if own is None or scoped is None:
+            return True
+        always = all(own[name][0] == own[name][1] for name in PROTOCOLS)
+        return always and bool(own["bytes"]["mean"] < scoped["bytes"]["mean"])
+
+    def lines(self, summary: Mapping[str, Any]) -> Iterator[Table | str]:
+        """Successes, bytes and latencies of each method."""
+        yield str(summary["cohort"])
+        rows = []
+        for name, row in summary["methods"].items():
+            shares = ("–" if row[part] is None else f"{row[part][0]}/{row[part][1]}" for part in PROTOCOLS)
+            rows.append((name, *shares, _number(row["bytes"], "mean"), *_spread(row["latency_us"])))
+        columns = ("method", *PROTOCOLS, "bytes kept", "undo µs, median", "quartiles")
+        yield Table(NAME, "", columns, tuple(rows))
+        yield from (f"not run: {name}: {why}" for name, why in summary["not_run"].items())
+        slots, disk = summary["entry_bytes"], summary["entry_disk_bytes"]
+        yield f"bytes kept: {summary['bytes_counted']}"
+        yield (
+            f"a journal entry holds what was written too, for redo ({slots:.0f} B of slots), the candidate and its "
+            f"evidence: {disk:.0f} B on disk"
+        )
+
+    def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:
+        """Selective undo by method, beside the paper's."""
+        from takeback.lab.report.snapshot_tables import snapshot_tables  # noqa: PLC0415 - loads the paper's figures
+
+        return snapshot_tables(data)
+
+    def plots(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
+        """Storage against latency."""
+        from takeback.lab.report.figures import snapshot_plots  # noqa: PLC0415 - loads matplotlib
+
+        return snapshot_plots(data)
 
 
 @cache
@@ -100,79 +215,53 @@ def _named(ids: Sequence[str]) -> list[Task]:
     return [known[name] for name in ids]
 
 
-def measure(unit: tuple[str, tuple[str, ...]]) -> dict[str, Any]:
-    """Run one method through all situations: the work of one worker process at a time."""
-    name, ids = unit
-    method = METHODS[name].open()
-    try:
-        return _measured(method, ids)
-    finally:
-        method.close()
+def _entry(ids: tuple[str, ...]) -> dict[str, Any]:
+    situations = list(trials(ids)["different"])
+    with tempfile.TemporaryDirectory() as folder:
+        disk = disk_bytes(situations, Path(folder))
+    return {"slots": fmean(recorded_bytes(trial) for trial in situations), "disk": disk}
 
 
-def _measured(method: Method, ids: tuple[str, ...]) -> dict[str, Any]:
+def _measured(method: UndoMethod, ids: tuple[str, ...]) -> dict[str, Any]:
     made = trials(ids)
     inserting = {task.id for task in _named(ids) if inserts_middleware(task)}
-    method.attempt(made[PROTOCOLS[0]][0])
     found: dict[str, Any] = {"wrong": {}}
     stored: list[int] = []
     micros: list[float] = []
+    first = next((one for one in made[PROTOCOLS[0]] if method.takes(one)), None)
+    if first is not None:
+        method.attempt(first)
     for protocol_name, situations in made.items():
-        attempts = [method.attempt(trial) for trial in situations]
-        good = {trial.id for trial, attempt in zip(situations, attempts, strict=True) if right(attempt, trial)}
-        found[protocol_name] = [len(good), len(situations)]
-        found["wrong"][protocol_name] = [trial.id for trial in situations if trial.id not in good]
+        mine = [trial for trial in situations if method.takes(trial)]
+        attempts = [method.attempt(trial) for trial in mine]
+        good = {trial.id for trial, attempt in zip(mine, attempts, strict=True) if right(attempt, trial)}
+        found[protocol_name] = [len(good), len(mine)] if mine else None
+        found["wrong"][protocol_name] = [trial.id for trial in mine if trial.id not in good]
         if protocol_name == "front":
-            found["front_inserting"] = [len(good & inserting), len(inserting)]
+            found["front_inserting"] = [len(good & inserting), len(inserting)] if mine else None
         else:
-            micros += [attempt.seconds * 1e6 for attempt in attempts]
-            stored = [attempt.stored for attempt in attempts]
-    found["bytes"] = {"mean": fmean(stored), "median": float(median(stored))}
-    found["latency_us"] = {"mean": fmean(micros), "median": median(micros)}
-    return found
+            ran = [attempt for attempt in attempts if attempt.stored]
+            micros += [attempt.seconds * 1e6 for attempt in ran]
+            stored = [attempt.stored for attempt in ran]
+    return {**found, "bytes": _described(stored), "latency_us": _described(micros)}
 
 
-def run(
-    tasks: Sequence[Task],
-    methods: Sequence[str] = tuple(METHODS),
-    *,
-    workers: int = 1,
-    finished: Progress | None = None,
-    tick: Tick = no_tick,
-) -> dict[str, Any]:
-    """Measure the methods that are there; the others are listed with why they were not run."""
-    unknown = [name for name in methods if name not in METHODS]
-    if unknown:
-        raise InputError("method", found=unknown[0], expected=f"one of {', '.join(METHODS)}")
-    ids = tuple(task.id for task in tasks)
-    units = {name: (name, ids) for name in reversed(methods) if METHODS[name].there}
-    done = run_units(measure, units, workers=workers, finished=finished, tick=tick)
-    return {
-        "tasks": len(ids),
-        "methods": {name: done[name] for name in methods if name in done},
-        "not_run": {name: f"{METHODS[name].needs} is not installed" for name in methods if name not in done},
-        "entry_bytes": fmean(recorded_bytes(trial) for trial in trials(ids)["different"]),
-    }
+def _described(values: Sequence[float]) -> dict[str, float] | None:
+    """Mean, median and quartiles; None where nothing was measured."""
+    if not values:
+        return None
+    low, middle, high = quantiles(values, n=4) if len(values) > 1 else [values[0]] * 3
+    return {"mean": fmean(values), "median": middle, "lower": low, "upper": high}
 
 
-def report_data(result: Mapping[str, Any], label: str) -> dict[str, Any]:
-    """The result as the report reads it; what was not run has no row and is named beside the title."""
-    methods = [
-        {
-            "name": name,
-            **{protocol_name: found[protocol_name] for protocol_name in PROTOCOLS},
-            "mean_bytes": found["bytes"]["mean"],
-            "median_bytes": found["bytes"]["median"],
-            "latency_us": found["latency_us"]["mean"],
-        }
-        for name, found in result["methods"].items()
-    ]
-    absent = "".join(f"; not run: {name} ({why})" for name, why in result["not_run"].items())
-    return {"label": label + absent, "methods": methods}
+def _number(found: Mapping[str, float] | None, kind: str) -> str:
+    return "–" if found is None else f"{found[kind]:.1f}"
 
 
-def holds(result: Mapping[str, Any]) -> bool:
-    """Whether this project's undo is right every time and keeps less than the effect-scoped snapshot."""
-    own, scoped = result["methods"][OWN], result["methods"][SCOPED]
-    always = all(own[name][0] == own[name][1] for name in PROTOCOLS)
-    return always and bool(own["bytes"]["mean"] < scoped["bytes"]["mean"])
+def _spread(found: Mapping[str, float] | None) -> tuple[str, str]:
+    if found is None:
+        return "–", "–"
+    return f"{found['median']:.1f}", f"{found['lower']:.1f}–{found['upper']:.1f}"
+
+
+EXPERIMENT = Snapshots()

@@ -7,78 +7,119 @@ first; Jaccard compares the tasks of a stratum under a seed with those under the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
-from takeback.lab.experiments import oracle
-from takeback.lab.experiments.cohort import Case
-from takeback.lab.pool import Tick, no_tick, run_units
-from takeback.lab.progress import Progress
+from takeback.errors import InputError
+from takeback.lab.experiment import Asked, Option
+from takeback.lab.experiments import options
+from takeback.lab.experiments.oracle import SAMPLED, AuditPlan, audit_unit, read_population
 from takeback.lab.protocol import sources
+from takeback.lab.report.table import Table
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME: Final = "stability"
 SEEDS: Final = tuple(range(1000, 10_001, 1000))
 STRATA: Final = ("S0", "S1", "residual")
 
-Strata = Mapping[str, tuple[str, ...]]
+Strata = Mapping[str, Sequence[str]]
 """The stratum of each task under each seed, in the order of the seeds."""
 
 
-def protocol(
-    *,
-    sets: Iterable[str] = oracle.SETS,
-    bank: Path | None = None,
-    tasks: int | None = None,
-    seeds: Sequence[int] = SEEDS,
-) -> dict[str, Any]:
-    """What a lock of this experiment freezes."""
-    parts = oracle.protocol(sets=sets, bank=bank, tasks=tasks, seeds=seeds)
-    parts["analysis"]["code"] |= sources("takeback.lab.experiments.stability")
-    return parts
+@dataclass(frozen=True, slots=True)
+class StabilityPlan(AuditPlan):
+    """The audit on samples, under each seed."""
+
+    def parts(self, who: str) -> dict[str, Any]:
+        """What a lock of the run freezes."""
+        parts = AuditPlan.parts(self, who)
+        parts["analysis"]["code"] |= sources("takeback.lab.experiments.stability")
+        return parts
 
 
-def run(
-    cases: Sequence[Case],
-    seeds: Sequence[int] = SEEDS,
-    *,
-    workers: int = 1,
-    finished: Progress | None = None,
-    tick: Tick = no_tick,
-) -> dict[str, tuple[str, ...]]:
-    """Stratify the cohort under each seed."""
-    units = {f"{seed}/{part[0].id}": (part, oracle.SAMPLED, seed) for seed in seeds for part in oracle.chunks(cases)}
-    done = run_units(strata_chunk, units, workers=workers, finished=finished, tick=tick)
-    found: dict[str, list[str]] = {case.id: [] for case in cases}
-    for rows in done.values():
-        for task, stratum in rows.items():
-            found[task].append(stratum)
-    return {task: tuple(strata) for task, strata in found.items()}
+class Stability:
+    """Stratify a cohort under ten seeds and count the tasks that change their stratum.
+
+    Example: `takeback lab stability --workers 2 --out results`
+    """
+
+    name = NAME
+    asks = False
+    options = (
+        options.SETS,
+        Option("bank", "path", "A frozen bank: take its defective candidates instead."),
+        Option("seeds", "number", "How many of the seeds 1000, 2000, …; ten if left out.", least=1),
+        options.TASKS,
+    )
+
+    def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> StabilityPlan:
+        """The cohort under all ten seeds."""
+        del frozen
+        count = given.get("seeds", len(SEEDS))
+        if count > len(SEEDS):
+            raise InputError("--seeds", found=count, expected=f"a number from 1 to {len(SEEDS)}")
+        return StabilityPlan(*read_population(given), (SAMPLED,), SEEDS[:count])
+
+    def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, str]:
+        """The stratum of several cases under one seed."""
+        del asked
+        return {one.id: one.stratum for one in audit_unit(unit)}
+
+    def data(self, plan: StabilityPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
+        """The stratum of each task under each seed."""
+        del who
+        found: dict[str, list[str]] = {case.id: [] for case in plan.cases}
+        for rows in done.values():
+            for task, stratum in rows.items():
+                found[task].append(stratum)
+        tasks = [{"id": task, "strata": strata} for task, strata in found.items()]
+        return {NAME: {"population": plan.population, "seeds": list(plan.seeds), "tasks": tasks}}
+
+    def summary(self, plan: StabilityPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """Migrations, the smallest Jaccard of S0 and of S1 over the seeds, and the strata under each seed."""
+        seeds = plan.seeds
+        strata: Strata = {row["id"]: row["strata"] for row in data[NAME]["tasks"]}
+        moved = {task: found for task, found in strata.items() if any(one != found[0] for one in found)}
+        return {
+            "cohort": plan.population,
+            "tasks": len(strata),
+            "seeds": list(seeds),
+            "evaluations": len(strata) * len(seeds),
+            "migrations": sum(one != found[0] for found in moved.values() for one in found),
+            "migrated": sorted(moved),
+            "jaccard": {name: _jaccard(strata, seeds, name) for name in ("S0", "S1")},
+            "strata": {str(seed): _strata(strata, at) for at, seed in enumerate(seeds)},
+        }
+
+    def holds(self, summary: Mapping[str, Any]) -> bool:
+        """Whether no task changed its stratum."""
+        return not summary["migrations"]
+
+    def lines(self, summary: Mapping[str, Any]) -> Iterator[Table | str]:
+        """The strata under each seed."""
+        rows = tuple((seed, *(str(found[name]) for name in STRATA)) for seed, found in summary["strata"].items())
+        yield Table(NAME, "", ("seed", *STRATA), rows)
+        alike = ", ".join(f"{name} {_or_dash(value)}" for name, value in summary["jaccard"].items())
+        migrations, evaluations = summary["migrations"], summary["evaluations"]
+        yield f"{migrations} migrations in {evaluations:,} evaluations; smallest Jaccard: {alike}"
+
+    def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:
+        """Migrations and Jaccard by seed."""
+        from takeback.lab.report.cohort_tables import stability_tables  # noqa: PLC0415 - loads the paper's figures
+
+        return stability_tables(data)
+
+    def plots(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
+        """None: a table says it."""
+        del data
+        return iter(())
 
 
-def strata_chunk(unit: tuple[tuple[Case, ...], str, int]) -> dict[str, str]:
-    """The stratum of several cases under one seed: the work of one worker process at a time."""
-    cases, rule, seed = unit
-    return {case.id: oracle.audit(case, rule, seed).stratum for case in cases}
-
-
-def report_data(strata: Strata, seeds: Sequence[int], label: str) -> dict[str, Any]:
-    """The result as the report reads it."""
-    tasks = [{"id": task, "strata": list(found)} for task, found in strata.items()]
-    return {"label": label, "seeds": list(seeds), "tasks": tasks}
-
-
-def summary(strata: Strata, seeds: Sequence[int]) -> dict[str, Any]:
-    """Migrations, the smallest Jaccard of S0 and of S1 over the seeds, and the strata under each seed."""
-    moved = {task: found for task, found in strata.items() if any(one != found[0] for one in found)}
-    return {
-        "tasks": len(strata),
-        "seeds": list(seeds),
-        "evaluations": len(strata) * len(seeds),
-        "migrations": sum(one != found[0] for found in moved.values() for one in found),
-        "migrated": sorted(moved),
-        "jaccard": {name: _jaccard(strata, seeds, name) for name in ("S0", "S1")},
-        "strata": {str(seed): _strata(strata, at) for at, seed in enumerate(seeds)},
-    }
+def _or_dash(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
 
 
 def _strata(strata: Strata, at: int) -> dict[str, int]:
@@ -95,3 +136,6 @@ def _jaccard(strata: Strata, seeds: Sequence[int], name: str) -> float | None:
         if first | now:
             values.append(len(first & now) / len(first | now))
     return min(values) if values else None
+
+
+EXPERIMENT = Stability()

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import quantiles
 
-from takeback.lab.report.inputs import Factorial, FactorialTask, FreshSuite, FreshTask
+from takeback.lab.report.inputs import Factorial, FactorialTask, Fresh, FreshSuite, FreshTask
 from takeback.lab.report.table import Share
 from takeback.lab.statistics import (
     Bootstrap,
@@ -25,6 +26,7 @@ from takeback.lab.statistics import (
     paired_bootstrap,
     wilson,
 )
+from takeback.verify import THRESHOLD
 
 CELLS = ("D0L0", "D1L0", "D0L1", "D1L1")
 CONTRASTS = {"C1": ("D1L0", "D0L0", "S0"), "C2": ("D0L1", "D0L0", "S1"), "C3": ("D1L1", "D0L1", "S1")}
@@ -140,3 +142,50 @@ def mean_rate_and_bound(suite: FreshSuite, states: int) -> tuple[float, float]:
     rates = [task.hidden[:states].count("1") / len(task.hidden[:states]) for task in suite.tasks]
     bounds = [bound_of(task, states) for task in suite.tasks]
     return 100 * sum(rates) / len(rates), 100 * sum(bounds) / len(bounds)
+
+
+def suites_contrast(data: Fresh, new: str = "Q20", old: str = "Q2") -> Contrast | None:
+    """Rescue under one suite against another on the same tasks, paired; None unless both were run."""
+    by_name = {suite.name: suite for suite in data.suites}
+    if not {new, old} <= set(by_name):
+        return None
+    counts = pair(*([_rescued(task, data.threshold) for task in by_name[name].tasks] for name in (new, old)))
+    p = mcnemar(counts.only_new, counts.only_old).p_value
+    return Contrast(f"{new} − {old}", counts, paired_bootstrap(counts), p, p)
+
+
+def _rescued(task: FreshTask, threshold: float) -> bool:
+    return task.dev and bound_of(task) >= threshold
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteCost:
+    """What a suite cost per task and per success; latencies as median and quartiles. None: not known."""
+
+    calls: float
+    tokens: float | None
+    seconds: float | None
+    seconds_lower: float | None
+    seconds_upper: float | None
+    tokens_per_success: float | None
+    calls_per_success: float | None
+
+
+def costs(suite: FreshSuite) -> SuiteCost:
+    """The costs of one suite; a success is a rescue at the usual threshold."""
+    n = len(suite.tasks)
+    wins = sum(_rescued(task, THRESHOLD) for task in suite.tasks)
+    calls = sum(task.calls for task in suite.tasks)
+    tokens = [task.tokens for task in suite.tasks if task.tokens is not None]
+    seconds = [task.latency_s for task in suite.tasks if task.latency_s is not None]
+    total = sum(tokens) if len(tokens) == n else None
+    low, middle, high = quantiles(seconds, n=4) if len(seconds) == n > 1 else (None, None, None)
+    return SuiteCost(
+        calls / n,
+        None if total is None else total / n,
+        middle,
+        low,
+        high,
+        total / wins if total is not None and wins else None,
+        calls / wins if wins else None,
+    )

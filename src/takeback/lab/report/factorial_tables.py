@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from statistics import median
+from typing import Any
 
-from takeback.lab.report import published
+from takeback.lab.experiment import FEW
+from takeback.lab.report import published, wording
 from takeback.lab.report.counting import (
     CONTRASTS,
     PARTS,
@@ -15,7 +18,8 @@ from takeback.lab.report.counting import (
     rescue,
     without_each_family,
 )
-from takeback.lab.report.inputs import Factorial
+from takeback.lab.report.discordant import discordant_table
+from takeback.lab.report.inputs import Factorial, read_factorial
 from takeback.lab.report.table import Cell, Figure, Share, Span, Table
 
 CELL_NAMES = {
@@ -26,21 +30,45 @@ CELL_NAMES = {
 }
 
 
-def factorial_tables(data: Factorial, experiment: str) -> Iterator[Table]:
-    """All tables of `factorial` or `replication`."""
-    cells = "factorial" if experiment == "factorial" else "replication.qwen"
-    effects = "contrast" if experiment == "factorial" else "replication"
-    yield _rescue(data, experiment, cells)
+def factorial_tables(raw: Mapping[str, Any], experiment: str) -> Iterator[Table]:
+    """All tables of `factorial`, `conventional` or `replication`."""
+    data = read_factorial(experiment, raw)
+    effects = "replication" if experiment == "replication" else "contrast"
+    yield _rescue(data, experiment)
     yield _budget(data, experiment)
-    yield _contrasts(data, experiment, effects)
+    if experiment != "conventional":
+        yield _contrasts(data, experiment, effects)
     if experiment == "factorial":
         yield _efficiency(data)
-    yield _left_out(data, experiment)
+    if data.bank:
+        yield _yield(data, experiment)
+    if experiment != "conventional":
+        yield _left_out(data, experiment)
+        yield from discordant_table(data, experiment)
+    yield _cost(data, experiment)
     if data.gate:
         yield _gate(data, experiment)
 
 
-def _rescue(data: Factorial, experiment: str, prefix: str) -> Table:
+def _title(what: str, data: Factorial) -> str:
+    return wording.titled(what, len(data.tasks), "natural failures", data)
+
+
+def _note(data: Factorial, *more: str) -> str:
+    n = len(data.tasks)
+    return wording.note(f"Prompts {data.prompts}.", *more, wording.unfinished(n, data), wording.few(n))
+
+
+def _printed(experiment: str, cell: str, part: str) -> Share | None:
+    """The paper's count for a cell, on the same part of its own cohort."""
+    if experiment == "conventional":
+        regeneration = cell == "noneL0"
+        return published.share(f"natural.{'regeneration' if regeneration else 'repair'}") if part == "all" else None
+    prefix = "factorial" if experiment == "factorial" else "replication.qwen"
+    return published.share(f"{prefix}.{cell}.{part}")
+
+
+def _rescue(data: Factorial, experiment: str) -> Table:
     columns = ["Factorial condition"]
     for part in PARTS:
         size = len(in_part(data, part))
@@ -50,10 +78,11 @@ def _rescue(data: Factorial, experiment: str, prefix: str) -> Table:
         row: list[Cell] = [CELL_NAMES.get(cell, cell)]
         for part in PARTS:
             ours = rescue(data, cell, part, data.budget)
-            row += [ours if ours.n else None, published.share(f"{prefix}.{cell}.{part}")]
+            row += [ours if ours.n else None, _printed(experiment, cell, part)]
         rows.append(tuple(row))
-    title = f"Rescue by condition at B = {data.budget}, {data.model}"
-    return Table(f"{experiment}-rescue", title, tuple(columns), tuple(rows))
+    title = _title(f"Rescue by condition at B = {data.budget}", data)
+    other = "Published: 96 failures, Qwen3.8-27B." if experiment == "replication" else f"{wording.COHORT}."
+    return Table(f"{experiment}-rescue", title, tuple(columns), tuple(rows), _note(data, other))
 
 
 def _budget(data: Factorial, experiment: str) -> Table:
@@ -66,7 +95,7 @@ def _budget(data: Factorial, experiment: str) -> Table:
         shown = [Share(k, total) for k in reached][: data.budget]
         rows.append(("D1L0, published", *shown, *[None] * (data.budget - len(shown))))
     columns = ("Factorial condition", *(f"B = {b}" for b in budgets))
-    return Table(f"{experiment}-budget", "Rescue by budget, full cohort", columns, tuple(rows))
+    return Table(f"{experiment}-budget", _title("Rescue by budget", data), columns, tuple(rows), _note(data))
 
 
 def _contrasts(data: Factorial, experiment: str, prefix: str) -> Table:
@@ -75,9 +104,10 @@ def _contrasts(data: Factorial, experiment: str, prefix: str) -> Table:
     for name, (new, old, stratum) in CONTRASTS.items():
         printed = f"{prefix}.{name}"
         found = ours.get(name)
-        mine: tuple[Cell, ...] = (None, None, None, None)
+        mine: tuple[Cell, ...] = (None, None, None, None, None)
         if found:
             mine = (
+                str(found.counts.pairs),
                 Figure(100 * found.counts.difference, 2, signed=True),
                 Span(100 * found.interval.lower, 100 * found.interval.upper),
                 Figure(found.p_value, 4, power=True),
@@ -94,6 +124,7 @@ def _contrasts(data: Factorial, experiment: str, prefix: str) -> Table:
         )
     columns = (
         "Contrast",
+        "n",
         "Δ (pp)",
         "95% CI",
         "p",
@@ -102,8 +133,11 @@ def _contrasts(data: Factorial, experiment: str, prefix: str) -> Table:
         "published CI",
         "published Holm p",
     )
-    note = "Exact two-sided McNemar, Holm over the contrasts that were run, 100,000 paired bootstrap resamples."
-    title = f"Confirmatory paired contrasts, {data.model}"
+    how = "Exact two-sided McNemar, Holm over the contrasts that were run, 100,000 paired bootstrap resamples."
+    small = [f"{name} has n = {c.counts.pairs}" for name, c in ours.items() if c.counts.pairs < FEW]
+    unable = f"{', '.join(small)}: no contrast can come out of so few." if small else ""
+    title = _title("Confirmatory paired contrasts", data)
+    note = wording.note(how, unable, wording.unfinished(len(data.tasks), data))
     return Table(f"{experiment}-contrasts", title, columns, tuple(rows), note)
 
 
@@ -131,14 +165,51 @@ def _efficiency(data: Factorial) -> Table:
         )
         rows.append(("Interaction (pp, 95% CI)", text, f"{value} {interval}"))
     columns = ("Factorial condition", "Rescued / oracle-recoverable", "published (%)")
-    return Table(
-        "factorial-efficiency",
-        "Synthesis efficiency and interaction",
-        columns,
-        tuple(rows),
-        "",
-        frozenset({rule}),
+    title = _title("Synthesis efficiency and interaction", data)
+    return Table("factorial-efficiency", title, columns, tuple(rows), _note(data), frozenset({rule}))
+
+
+def _yield(data: Factorial, experiment: str) -> Table:
+    """Admissible at turn 0 plus rescued, of all tasks: as counted, and projected to all failures."""
+    all_tasks, ready, failed = (data.bank[name] for name in ("tasks", "admissible", "defective"))
+    rows: list[tuple[Cell, ...]] = [
+        ("Turn 0", Share(ready, all_tasks), None, published.share("accounting.admissible"))
+    ]
+    for cell in cells_of(data):
+        k = rescue(data, cell, "all", data.budget).k
+        rate = k / len(data.tasks) if data.tasks else 0.0
+        projected = f"{100 * (ready + rate * failed) / all_tasks:.1f}%"
+        best = published.share("accounting.yield") if (experiment, cell) == ("factorial", "D0L1") else None
+        rows.append((f"with {CELL_NAMES.get(cell, cell)}", Share(ready + k, all_tasks), projected, best))
+    columns = ("End-to-end yield", "admissible + rescued", "if all failures were repaired at that rate", "published")
+    said = (
+        f"{len(data.tasks)} of {failed} failures were drawn for repair; the others count as not rescued in the second"
     )
+    note = f"{said} column and as rescued at the same rate in the third."
+    title = wording.titled("End-to-end yield", all_tasks, "natural tasks", data)
+    return Table(f"{experiment}-yield", title, columns, tuple(rows), note, frozenset({1}))
+
+
+def _cost(data: Factorial, experiment: str) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for cell in cells_of(data):
+        calls = [task.calls.get(cell, 0) for task in data.tasks]
+        tokens = [task.tokens.get(cell, 0) for task in data.tasks]
+        seconds = [task.latency_s.get(cell, 0.0) for task in data.tasks]
+        printed = published.figure(f"calls_a_task.{cell}") if experiment == "factorial" else None
+        n = len(data.tasks)
+        rows.append(
+            (
+                CELL_NAMES.get(cell, cell),
+                Figure(sum(calls) / n) if n else None,
+                printed,
+                Figure(sum(tokens) / n, 0) if n else None,
+                Figure(median(seconds), 1) if n else None,
+            )
+        )
+    columns = ("Factorial condition", "Calls per case", "published", "Tokens per case", "Median seconds per case")
+    note = "Seconds are those of the recording's machine, beside other work."
+    return Table(f"{experiment}-cost", _title("Cost by condition", data), columns, tuple(rows), note)
 
 
 def _left_out(data: Factorial, experiment: str) -> Table:
@@ -156,7 +227,7 @@ def _left_out(data: Factorial, experiment: str) -> Table:
         for left in without_each_family(data, name)
     ]
     columns = ("Contrast", "Without family", "Tasks left", "Δ (pp)", "p")
-    return Table(f"{experiment}-families", "Contrasts without each family", columns, tuple(rows))
+    return Table(f"{experiment}-families", _title("Contrasts without each family", data), columns, tuple(rows))
 
 
 def _gate(data: Factorial, experiment: str) -> Table:
@@ -171,4 +242,5 @@ def _gate(data: Factorial, experiment: str) -> Table:
         for g in data.gate
     ]
     columns = ("Condition", "Stratum", "Responses out of the language", "published")
-    return Table(f"{experiment}-gate", "Rejections by the language gate", columns, tuple(rows))
+    title = _title("Rejections by the language gate", data)
+    return Table(f"{experiment}-gate", title, columns, tuple(rows), f"{wording.COHORT}.")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from statistics import median
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from takeback.lab.report import published
-from takeback.lab.report.cohort_tables import families_of
-from takeback.lab.report.counting import bound_of, mean_rate_and_bound, sensitivity
-from takeback.lab.report.inputs import Fresh, FreshSuite
-from takeback.lab.report.table import Cell, Figure, Share, Table
+from takeback.lab.report import published, wording
+from takeback.lab.report.counting import bound_of, costs, mean_rate_and_bound, sensitivity, suites_contrast
+from takeback.lab.report.families import families_of
+from takeback.lab.report.inputs import Fresh, FreshSuite, read_input
+from takeback.lab.report.table import Cell, Figure, Share, Span, Table
 
 THRESHOLDS = (0.75, 0.80, 0.85, 0.90, 0.95)
 SIZES = (10, 20, 30, 50, 100)
@@ -17,13 +17,35 @@ COLUMNS = ("dev", "false_positive", "rescue", "hidden", "gap")
 TITLES = ("Dev pass", "False positive", "Rescue", "Hidden criterion", "Conservatism gap")
 
 
-def fresh_tables(data: Fresh) -> Iterator[Table]:
+def fresh_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     """All tables of `fresh`."""
+    data = read_fresh(raw)
     yield _sensitivity(data)
+    yield _paired(data)
     yield _sizes(data)
     yield _thresholds(data)
     yield _cost(data)
     yield _families(data, strictest(data))
+
+
+def read_fresh(raw: Mapping[str, Any]) -> Fresh:
+    """The data of a fresh run, checked."""
+    data = read_input("fresh", raw, "fresh")
+    assert isinstance(data, Fresh)  # noqa: S101  (the name decides the model)
+    return data
+
+
+def titled(what: str, data: Fresh) -> str:
+    """A title with the number of tasks and who was asked."""
+    return wording.titled(what, len(data.suites[0].tasks), "fresh tasks", data)
+
+
+def noted(data: Fresh, *more: str) -> str:
+    """A note with what is missing and what the paper's figures stand for."""
+    n = len(data.suites[0].tasks)
+    return wording.note(
+        *more, wording.unfinished(n, data), f"Published: 300 fresh tasks, {wording.PAPER}.", wording.few(n)
+    )
 
 
 def strictest(data: Fresh) -> FreshSuite:
@@ -43,9 +65,31 @@ def _sensitivity(data: Fresh) -> Table:
         rows.append(tuple(row))
     columns = ("Condition", *(name for title in TITLES for name in (title, "published")))
     states = len(data.suites[0].tasks[0].hidden)
-    title = f"Fresh holdout: {len(data.suites[0].tasks)} tasks, {states} hidden states, B = {data.budget}"
-    note = f"Hidden criterion: Wilson lower bound at least {data.threshold}."
+    title = titled(f"Fresh holdout, {states} hidden states each, B = {data.budget}", data)
+    note = noted(data, f"Hidden criterion: Wilson lower bound at least {data.threshold}.")
     return Table("fresh-sensitivity", title, columns, tuple(rows), note)
+
+
+def _paired(data: Fresh) -> Table:
+    found = suites_contrast(data)
+    ours: tuple[Cell, ...] = (None,) * 6
+    if found is not None:
+        counts = found.counts
+        ours = (
+            str(counts.pairs),
+            str(counts.only_new),
+            str(counts.only_old),
+            Figure(100 * counts.difference, 2, signed=True),
+            Span(100 * found.interval.lower, 100 * found.interval.upper),
+            Figure(found.p_value, 4, power=True),
+        )
+    columns = ("Rescue, paired", "n", "only Q20", "only Q2", "Δ (pp)", "95% CI", "exact p")
+    change = published.figure("fresh.change", signed=True)
+    p_value = published.figure("fresh.change_p", digits=4, power=True)
+    theirs: tuple[Cell, ...] = ("300", None, None, change, None, p_value)
+    rows = (("Q20 − Q2, ours", *ours), ("Q20 − Q2, published", *theirs))
+    note = noted(data, "Exact two-sided McNemar, 100,000 paired bootstrap resamples.")
+    return Table("fresh-paired", titled("Q20 against Q2", data), columns, rows, note)
 
 
 def _sizes(data: Fresh) -> Table:
@@ -60,7 +104,7 @@ def _sizes(data: Fresh) -> Table:
         rows.append(tuple(row))
     columns = ("Condition", *(name for size in sizes for name in (f"n = {size}", "published")))
     note = "Mean recovery rate / mean 95% Wilson lower bound, in percent, on the first n hidden states."
-    return Table("fresh-hidden-size", "Hidden sample size", columns, tuple(rows), note)
+    return Table("fresh-hidden-size", titled("Hidden sample size", data), columns, tuple(rows), noted(data, note))
 
 
 def _printed_size(suite: str, size: int) -> Cell:
@@ -83,42 +127,47 @@ def _thresholds(data: Fresh) -> Table:
             row += [str(ours), str(printed[place]) if printed else None]
         rows.append(tuple(row))
     columns = ("Condition", *(name for t in THRESHOLDS for name in (f"τ = {t:.2f}", "published")))
-    return Table("fresh-thresholds", "Rescue by recovery threshold", columns, tuple(rows))
+    title = titled("Rescue by recovery threshold", data)
+    return Table("fresh-thresholds", title, columns, tuple(rows), noted(data))
 
 
 def _cost(data: Fresh) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for suite in data.suites:
-        tasks, n = suite.tasks, len(suite.tasks)
-        rescues = sensitivity(tasks, data.threshold).rescue.k
-        calls = sum(task.calls for task in tasks)
-        tokens = [task.tokens for task in tasks if task.tokens is not None]
-        latencies = [task.latency_s for task in tasks if task.latency_s is not None]
-        total = sum(tokens) if len(tokens) == n else None
+        cost = costs(suite)
+        rescues = sensitivity(suite.tasks, data.threshold).rescue.k
+        spread = None if cost.seconds_lower is None else f"{cost.seconds_lower:.1f}–{cost.seconds_upper:.1f}"
         rows.append(
             (
                 suite.name,
-                Figure(calls / n),
-                None if total is None else Figure(total / n, 0),
-                Figure(median(latencies)) if len(latencies) == n else None,
+                Figure(cost.calls),
+                _figure(cost.tokens, 0),
+                _figure(cost.seconds, 1),
+                spread,
                 str(rescues),
-                Figure(total / rescues, 0) if total is not None and rescues else None,
-                Figure(calls / rescues) if rescues else None,
+                _figure(cost.tokens_per_success, 0),
+                _figure(cost.calls_per_success, 2),
                 *_printed_cost(suite.name),
             )
         )
     columns = (
         "Condition",
-        "Calls/task",
-        "Tokens/task",
-        "Median lat. (s)",
+        "Calls per task",
+        "Tokens per task",
+        "Seconds per task, median",
+        "Quartiles (s)",
         "Rescues",
-        "Tokens/success",
-        "Calls/success",
-        "published tokens/success",
-        "published calls/success",
+        "Tokens per success",
+        "Calls per success",
+        "published tokens per success",
+        "published calls per success",
     )
-    return Table("fresh-cost", "Inference cost", columns, tuple(rows))
+    note = noted(data, "Seconds are those of the recording's machine, beside other work.")
+    return Table("fresh-cost", titled("Inference cost", data), columns, tuple(rows), note)
+
+
+def _figure(value: float | None, digits: int) -> Cell:
+    return None if value is None else Figure(value, digits)
 
 
 def _printed_cost(suite: str) -> tuple[Cell, Cell]:
@@ -146,4 +195,5 @@ def _families(data: Fresh, suite: FreshSuite) -> Table:
     titles = dict(zip(COLUMNS, TITLES, strict=True))
     columns = ("Family", *(name for part in parts for name in (titles[part], "published")))
     rule = frozenset({len(rows) - 1})
-    return Table("fresh-families", f"Fresh holdout by family under {suite.name}", columns, tuple(rows), "", rule)
+    title = titled(f"Fresh holdout by family under {suite.name}", data)
+    return Table("fresh-families", title, columns, tuple(rows), noted(data), rule)

@@ -2,7 +2,7 @@
 
 Outcomes are delivered task by task; every count, bound, test and plot is computed from them here, so an
 experiment never adds up anything itself. Extra fields are errors. The name of the experiment decides which
-model reads it (`EXPERIMENTS`). `label` says what is special about a run (synthesizer, rule, feedback mode).
+model reads it (`EXPERIMENTS`).
 
 A turn is the number of the repair turn at which a task was admitted, from 1, or null if it never was.
 Passes are text with one character for each state: `1` passed, `0` failed, and in a matrix `-` not run.
@@ -21,6 +21,8 @@ Stratum = Literal["S0", "S1", "residual"]
 Count = Annotated[int, Field(ge=0)]
 Turn = Annotated[int, Field(ge=1)] | None
 Passes = Annotated[str, Field(pattern=r"^[01-]+$")]
+Said = Annotated[str, Field(min_length=1)]
+"""What titles must be able to say: who was asked, or on what it was measured."""
 
 
 class Input(BaseModel):
@@ -29,10 +31,27 @@ class Input(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Labelled(Input):
-    """A run's data; `label` is shown beside the title."""
+class Cost(Input):
+    """Calls, tokens and seconds of a run."""
 
-    label: str = ""
+    calls: Count
+    prompt_tokens: Count
+    completion_tokens: Count
+    latency_s: float
+
+
+class Run(Input):
+    """What every run's data may say about itself: who was asked, with which prompts, on what, at which cost.
+
+    `locked` is how many tasks were locked before the first call, `replies` the digest of the replies it rests on.
+    """
+
+    model: str = ""
+    prompts: str = ""
+    population: str = ""
+    locked: Count | None = None
+    replies: str | None = None
+    account: Cost | None = None
 
 
 class Matrix(Input):
@@ -57,14 +76,28 @@ class MatrixRow(Input):
     passes: Passes
 
 
+class Attempted(Input):
+    """One turn: how it ended, and for a candidate that ran how many states of each split passed, of how many."""
+
+    outcome: str
+    counts: dict[str, tuple[Count, Count]] | None = None
+
+
 class FactorialTask(Input):
-    """A task of the frozen cohort: `turns` and `calls` by cell (`D0L0`, `D1L0`, `D0L1`, `D1L1`)."""
+    """A task of the frozen cohort, by cell (`D0L0`, `D1L0`, `D0L1`, `D1L1`): `turns`, costs, what each turn came to.
+
+    `recovery` is the last recovery that was tried, as pairs of operation and target.
+    """
 
     id: str
     family: str
     stratum: Stratum
     turns: dict[str, Turn]
     calls: dict[str, Count] = {}
+    tokens: dict[str, Count] = {}
+    latency_s: dict[str, float] = {}
+    recovery: dict[str, tuple[tuple[str, str], ...] | None] = {}
+    attempts: dict[str, tuple[Attempted, ...]] = {}
 
 
 class GateCount(Input):
@@ -76,51 +109,63 @@ class GateCount(Input):
     responses: Count
 
 
-class Factorial(Labelled):
-    """Experiments `factorial` and `replication`."""
+class Factorial(Run):
+    """Experiments `factorial`, `conventional` and `replication`; `bank` is the accounting of the bank drawn from."""
 
-    model: str
+    model: Said
+    rule: str = "split-wald"
+    bank: dict[str, Count] = {}
     budget: Annotated[int, Field(ge=1)]
-    tasks: Annotated[tuple[FactorialTask, ...], Field(min_length=1)]
+    tasks: tuple[FactorialTask, ...]
     gate: tuple[GateCount, ...] = ()
 
     @model_validator(mode="after")
     def _same_cells(self) -> Factorial:
         cells = {frozenset(task.turns) for task in self.tasks}
-        if len(cells) != 1:
+        if len(cells) > 1:
             raise ValueError("every task needs a turn for the same cells; leave out tasks that one cell did not run")
         return self
 
 
 class ControlledCandidate(Input):
-    """A candidate with an injected defect: `turns` by feedback mode."""
+    """A candidate with an injected defect, by feedback mode; `nominal_pass` if only other states give it away."""
 
     id: str
+    family: str = ""
     defect: str
+    nominal_pass: bool = False
     turns: dict[str, Turn]
+    calls: dict[str, Count] = {}
+    attempts: dict[str, tuple[Attempted, ...]] = {}
 
 
-class Controlled(Labelled):
+class Controlled(Run):
     """Experiment `controlled`."""
 
+    model: Said
+    rule: str = "split-wald"
     budget: Annotated[int, Field(ge=1)]
     candidates: Annotated[tuple[ControlledCandidate, ...], Field(min_length=1)]
 
 
 class NaturalTask(Input):
-    """What became of a task at turn 0; defective ones may carry their oracle stratum."""
+    """What became of a task at turn 0; defective ones may carry their oracle stratum and their mistakes."""
 
     id: str
     family: str
     outcome: Literal["admissible", "inadequate", "defective"]
+    shortfall: str | None = None
     stratum: Stratum | None = None
+    mistakes: tuple[str, ...] = ()
+    counts: dict[str, tuple[Count, Count]] | None = None
 
 
-class Natural(Labelled):
-    """Experiment `natural`: the accounting of all tasks; `matrix` is optional."""
+class Natural(Run):
+    """Experiment `natural`: the accounting of all tasks; `language` is that of witness and recovery."""
 
+    model: Said
+    language: str = "L1"
     tasks: Annotated[tuple[NaturalTask, ...], Field(min_length=1)]
-    matrix: Matrix | None = None
 
 
 class OracleTask(Input):
@@ -132,9 +177,11 @@ class OracleTask(Input):
     L1: bool
 
 
-class Oracle(Labelled):
+class Oracle(Run):
     """Experiment `oracle`; `matrix` is optional."""
 
+    population: Said
+    rule: str = "split-wald"
     tasks: Annotated[tuple[OracleTask, ...], Field(min_length=1)]
     matrix: Matrix | None = None
 
@@ -146,44 +193,68 @@ class StabilityTask(Input):
     strata: tuple[Stratum, ...]
 
 
-class Stability(Labelled):
+class Stability(Run):
     """Experiment `stability`."""
 
+    population: Said
     seeds: Annotated[tuple[int, ...], Field(min_length=1)]
     tasks: Annotated[tuple[StabilityTask, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _one_stratum_a_seed(self) -> Stability:
+    def _one_stratum_per_seed(self) -> Stability:
         for task in self.tasks:
             if len(task.strata) != len(self.seeds):
                 raise ValueError(f"{task.id} has {len(task.strata)} strata for {len(self.seeds)} seeds")
         return self
 
 
+class Spread(Input):
+    """Mean, median and quartiles of a measure."""
+
+    mean: float
+    median: float
+    lower: float
+    upper: float
+
+
 class SnapshotMethod(Input):
-    """A way to undo: successes and trials of each protocol (null: not run), mean bytes, mean microseconds."""
+    """A way to undo: successes and trials of each protocol (null: not run), bytes it keeps, microseconds it takes."""
 
     name: str
     different: tuple[Count, Count] | None
     same: tuple[Count, Count] | None
     front: tuple[Count, Count] | None
-    mean_bytes: Annotated[float, Field(gt=0)]
-    median_bytes: Annotated[float, Field(gt=0)]
-    latency_us: Annotated[float, Field(gt=0)]
+    front_inserting: tuple[Count, Count] | None = None
+    wrong: dict[str, tuple[str, ...]] = {}
+    bytes: Spread | None
+    latency_us: Spread | None
 
 
-class Snapshots(Labelled):
+class EntryBytes(Input):
+    """What one journal entry takes: its slots, before and after, and all of it on disk."""
+
+    slots: float
+    disk: float
+
+
+class Snapshots(Run):
     """Experiment `snapshots`."""
 
+    population: Said
     methods: Annotated[tuple[SnapshotMethod, ...], Field(min_length=1)]
+    not_run: dict[str, str] = {}
+    entry: EntryBytes | None = None
 
 
-class ContractAudit(Labelled):
+class ContractAudit(Run):
     """Experiment `contract-audit`: (detected or false alarms, trials)."""
 
+    population: Said
     incomplete: tuple[Count, Count]
     complete: tuple[Count, Count]
     nondeterminism: tuple[Count, Count]
+    by_trace_only: Count = 0
+    wrong: tuple[dict[str, object], ...] = ()
 
 
 class FreshTask(Input):
@@ -205,9 +276,10 @@ class FreshSuite(Input):
     tasks: Annotated[tuple[FreshTask, ...], Field(min_length=1)]
 
 
-class Fresh(Labelled):
+class Fresh(Run):
     """Experiment `fresh`; `threshold` is that of the hidden criterion."""
 
+    model: Said
     budget: Annotated[int, Field(ge=1)]
     threshold: Annotated[float, Field(gt=0, lt=1)]
     suites: Annotated[tuple[FreshSuite, ...], Field(min_length=1)]
@@ -221,9 +293,10 @@ class Fresh(Labelled):
         return self
 
 
-EXPERIMENTS: dict[str, type[Labelled]] = {
+EXPERIMENTS: dict[str, type[Run]] = {
     "contract-audit": ContractAudit,
     "controlled": Controlled,
+    "conventional": Factorial,
     "factorial": Factorial,
     "fresh": Fresh,
     "natural": Natural,
@@ -234,7 +307,7 @@ EXPERIMENTS: dict[str, type[Labelled]] = {
 }
 
 
-def read_input(experiment: str, data: object, where: str) -> Labelled:
+def read_input(experiment: str, data: object, where: str) -> Run:
     """Check the data of an experiment; a wrong field is named with its place, what was found and expected."""
     if experiment not in EXPERIMENTS:
         raise InputError(where, found=experiment, expected="one of " + ", ".join(EXPERIMENTS))
@@ -245,3 +318,11 @@ def read_input(experiment: str, data: object, where: str) -> Labelled:
         place = ".".join(map(str, first["loc"]))
         found = first["input"]
         raise InputError(f"{where}: data.{place}", found=found, expected=first["msg"]) from None
+
+
+def read_factorial(experiment: str, data: object) -> Factorial:
+    """The data of `factorial`, `conventional` or `replication`."""
+    found = read_input(experiment, data, experiment)
+    if not isinstance(found, Factorial):
+        raise InputError(experiment, found=type(found).__name__, expected="a factorial")
+    return found

@@ -1,7 +1,8 @@
-"""The plots, from the same counts as the tables: one function a plot, drawn without a display.
+"""The plots, from the same counts as the tables: one function per plot, drawn without a display.
 
 Each returns a matplotlib figure; `render` saves it as PNG and SVG with nothing in it that changes from run to
-run. Ours is filled or solid, the paper's is hollow or dashed and grey.
+run. Ours is filled or solid, the paper's is hollow or dashed. Shares carry 95% Wilson intervals; marks that would lie
+on one another stand side by side.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from takeback.lab.report import published
-from takeback.lab.report.cohort_tables import PUBLISHED_METHODS, families_of
 from takeback.lab.report.counting import cells_of, rescue, sensitivity
-from takeback.lab.report.inputs import Factorial, Fresh, Matrix, Snapshots
+from takeback.lab.report.families import families_of
+from takeback.lab.report.inputs import Factorial, Fresh, Matrix, Snapshots, Spread
+from takeback.lab.report.snapshot_tables import PUBLISHED
+from takeback.lab.report.table import Share
+from takeback.lab.statistics import wilson
 
 STYLE = {
     "svg.hashsalt": "takeback",
@@ -46,14 +50,19 @@ CATEGORIES = {
     "defective, no stratum": "#8A4F7D",
 }
 NARROW = 0.03
+SPREAD = 0.64
+"""How much of the room between two ticks the marks of one tick take up."""
 GREY = "#777777"
+GAP = ("conservatism gap (% of dev rejections)", "#0072B2")
+PUBLISHED_COHORT = "published: 197 failures, gpt-oss-120b"
+MARK: dict[str, Any] = {"fmt": "o", "ms": 6, "capsize": 3, "lw": 1.2, "clip_on": False, "zorder": 3}
 HOLLOW: dict[str, Any] = {
     "ls": "--",
     "lw": 1,
     "marker": "o",
     "mfc": "none",
     "mew": 1.6,
-    "ms": 11,
+    "ms": 9,
     "zorder": 2,
 }
 PASSED, FAILED, NOT_RUN = "#DCE9F2", "#B2182B", "#BBBBBB"
@@ -77,30 +86,66 @@ def _axes(width: float, height: float, title: str) -> tuple[Figure, Axes]:
     return figure, axes
 
 
+def _wilson(share: Share) -> tuple[float, float, float]:
+    """A share in percent, and how far its 95% Wilson interval reaches below and above it."""
+    value, bound = 100 * share.k / share.n, wilson(share.k, share.n)
+    return value, max(0.0, value - 100 * bound.lower), max(0.0, 100 * bound.upper - value)
+
+
+def _beside(at: float, index: int, count: int, *, theirs: bool = False) -> float:
+    """Where the mark of one of several conditions stands, ours and the paper's, so that equal values stay apart."""
+    place = at + SPREAD * ((index + 0.5) / count - 0.5)
+    return place + SPREAD / (2.5 * count) if theirs else place
+
+
 def rescue_by_budget(data: Factorial, title: str, printed: Mapping[str, Mapping[int, float]]) -> Figure:
-    """Share of the cohort admitted within each budget, a line for each cell; `printed` is the paper's."""
+    """Share of the cases admitted within each budget, one mark per cell side by side; `printed` is the paper's."""
     with mpl.rc_context(STYLE):
-        figure, axes = _axes(7.5, 4.2, title)
+        figure, axes = _axes(8.5, 4.4, title)
         budgets = range(1, data.budget + 1)
+        cells = cells_of(data)
         keys: list[Line2D] = []
-        for cell, colour in zip(cells_of(data), COLOURS, strict=False):
-            shares = [rescue(data, cell, "all", budget) for budget in budgets]
-            values = [100 * share.k / share.n for share in shares]
-            axes.plot(budgets, values, color=colour, marker="o", clip_on=False, zorder=3)
+        for index, (cell, colour) in enumerate(zip(cells, COLOURS, strict=False)):
+            places = [_beside(budget, index, len(cells)) for budget in budgets]
+            found = [_wilson(rescue(data, cell, "all", budget)) for budget in budgets]
+            values, below, above = zip(*found, strict=True)
+            axes.errorbar(places, values, yerr=(below, above), color=colour, **MARK)
             beside = printed.get(cell, {})
-            axes.plot(list(beside), list(beside.values()), color=colour, clip_on=False, **HOLLOW)
+            shown = [_beside(budget, index, len(cells), theirs=True) for budget in beside]
+            axes.plot(shown, list(beside.values()), color=colour, clip_on=False, **HOLLOW)
             keys.append(Line2D([], [], color=colour, marker="o", label=cell))
-        keys.append(Line2D([], [], color=GREY, marker="o", label="ours"))
-        keys.append(Line2D([], [], color=GREY, label="published", **HOLLOW))
-        axes.set(xlabel="budget B (repair turns)", ylabel="tasks rescued (%)", ylim=(0, 102))
+        keys.append(Line2D([], [], color=GREY, marker="o", label="ours, 95% interval"))
+        if printed:
+            keys.append(Line2D([], [], color=GREY, label=PUBLISHED_COHORT, **HOLLOW))
+        axes.set(xlabel="budget B (repair turns)", ylabel="failures rescued (%)", ylim=(-2, 102))
         axes.set_xticks(sorted({*budgets, *(b for points in printed.values() for b in points)}))
         axes.grid(axis="y", color="#E5E5E5")
         axes.legend(handles=keys, loc="center left", bbox_to_anchor=(1.03, 0.5))
     return figure
 
 
+def repaired_by_mode(shares: Mapping[str, Share], printed: Mapping[str, Share], title: str) -> Figure:
+    """Candidates repaired in each feedback mode with intervals; the paper's beside, hollow."""
+    with mpl.rc_context(STYLE):
+        figure, axes = _axes(8, 1.6 + 0.45 * len(shares), title)
+        for row, (mode, share) in enumerate(shares.items()):
+            value, below, above = _wilson(share)
+            axes.errorbar([value], [row - 0.12], xerr=([below], [above]), color=COLOURS[0], **MARK)
+            if beside := printed.get(mode):
+                axes.plot([100 * beside.k / beside.n], [row + 0.18], "o", mfc="none", mec=GREY, mew=1.6, ms=8)
+        axes.set_yticks(range(len(shares)), list(shares))
+        axes.set(xlabel="candidates repaired (%)", xlim=(-2, 102), ylim=(len(shares) - 0.5, -0.5))
+        axes.grid(axis="x", color="#E5E5E5")
+        keys = [
+            Line2D([], [], color=COLOURS[0], marker="o", label="ours, 95% interval"),
+            Line2D([], [], ls="", marker="o", color=GREY, mfc="none", mew=1.6, label="published: 120, gpt-oss-120b"),
+        ]
+        axes.legend(handles=keys, loc="center left", bbox_to_anchor=(1.03, 0.5))
+    return figure
+
+
 def stacked_families(counts: Mapping[str, Mapping[str, int]], title: str) -> Figure:
-    """Horizontal bars, one a family, divided by category; the number stands in each part wide enough."""
+    """Horizontal bars, one per family, divided by category; the number stands in each part wide enough."""
     with mpl.rc_context(STYLE):
         families = list(counts)
         figure, axes = _axes(8, 1.4 + 0.5 * len(families), title)
@@ -131,30 +176,32 @@ def _part_label(axes: Axes, x: float, row: int, width: int, *, wide: bool) -> No
 
 
 def precision_coverage(data: Fresh, title: str) -> Figure:
-    """False positives against the conservatism gap, a point for each suite; the paper's hollow."""
+    """False positives and the conservatism gap of each suite with intervals, side by side; the paper's hollow."""
     with mpl.rc_context(STYLE):
-        figure, axes = _axes(7.5, 4.6, title)
-        keys: list[Line2D] = []
-        for suite, colour in zip(data.suites, COLOURS, strict=False):
-            ours = sensitivity(suite.tasks, data.threshold)
-            if ours.gap.n and ours.false_positive.n:
-                x, y = 100 * ours.gap.k / ours.gap.n, 100 * ours.false_positive.k / ours.false_positive.n
-                axes.plot([x], [y], "o", color=colour, ms=9, clip_on=False, zorder=3)
-            gap, wrong = (published.share(f"fresh.{suite.name}.{part}") for part in ("gap", "false_positive"))
-            if gap and wrong:
-                x, y = 100 * gap.k / gap.n, 100 * wrong.k / wrong.n
-                axes.plot([x], [y], "o", mfc="none", mec=colour, mew=1.4, ms=16, clip_on=False, zorder=2)
-            keys.append(Line2D([], [], ls="", marker="o", color=colour, label=suite.name))
-        keys.append(Line2D([], [], ls="", marker="o", color=GREY, label="ours"))
-        keys.append(Line2D([], [], ls="", marker="o", color=GREY, mfc="none", ms=10, mew=1.8, label="published"))
-        axes.set(
-            xlabel="conservatism gap (% of development rejections)",
-            ylabel="false positives (% of development passes)",
+        figure, axes = _axes(8.5, 4.6, title)
+        parts = {"false_positive": ("false positives (% of dev passes)", COLOURS[1]), "gap": GAP}
+        for index, (part, (_, colour)) in enumerate(parts.items()):
+            for at, suite in enumerate(data.suites):
+                place = _beside(at, index, len(parts))
+                ours: Share = getattr(sensitivity(suite.tasks, data.threshold), part)
+                if ours.n:
+                    value, below, above = _wilson(ours)
+                    axes.errorbar([place], [value], yerr=([below], [above]), color=colour, **MARK)
+                else:
+                    axes.text(place, 1, "n = 0", ha="center", va="bottom", color=colour, fontsize=8)
+                if beside := published.share(f"fresh.{suite.name}.{part}"):
+                    height = 100 * beside.k / beside.n
+                    aside = _beside(at, index, len(parts), theirs=True)
+                    axes.plot([aside], [height], "o", mfc="none", mec=colour, mew=1.6, ms=8, clip_on=False)
+        axes.set_xticks(range(len(data.suites)), [suite.name for suite in data.suites])
+        axes.set(xlabel="development suite", ylabel="%", ylim=(-2, 102))
+        axes.grid(axis="y", color="#E5E5E5")
+        keys = [
+            Line2D([], [], color=colour, marker="o", label=f"{name}, 95% interval") for name, colour in parts.values()
+        ]
+        keys.append(
+            Line2D([], [], ls="", marker="o", color=GREY, mfc="none", mew=1.8, label="published: 300, gpt-oss-120b")
         )
-        axes.set_xlim(left=0)
-        axes.set_ylim(bottom=0)
-        axes.margins(0.08)
-        axes.grid(color="#E5E5E5")
         axes.legend(handles=keys, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
 
@@ -211,29 +258,40 @@ def _groups(names: Sequence[str]) -> tuple[list[float], list[str]]:
 
 
 def storage_latency(data: Snapshots, title: str) -> Figure:
-    """Mean bytes against undo latency, both logarithmic; names in a column, a line to each point."""
+    """Bytes kept against undo latency, both logarithmic: medians with quartiles; names in a column."""
     with mpl.rc_context(STYLE):
-        points = [(m.mean_bytes, m.latency_us, m.name, True) for m in data.methods]
-        for key, name in PUBLISHED_METHODS.items():
-            mean, _, latency = published.snapshot_cost(key)
-            points.append((mean, latency, f"{name} (published)", False))
-        points.sort(key=lambda point: point[1])
-        figure, axes = _axes(8.5, max(4.2, 0.36 * len(points) + 1.2), title)
-        axes.set(xscale="log", yscale="log", xlabel="mean storage (bytes)", ylabel="undo latency (µs)")
+        points = [(m.bytes, m.latency_us, m.name, True) for m in data.methods if m.bytes and m.latency_us]
+        for key, name in PUBLISHED.items():
+            _, median, latency = published.snapshot_cost(key)
+            points.append((_flat(median), _flat(latency), f"{name} (published, mean latency)", False))
+        points.sort(key=lambda point: point[1].median)
+        figure, axes = _axes(9, max(4.2, 0.36 * len(points) + 1.2), title)
+        axes.set(xscale="log", yscale="log", xlabel="bytes kept for the change, median and quartiles")
+        axes.set_ylabel("undo latency (µs), median and quartiles")
         axes.grid(color="#E5E5E5", which="major")
-        widths = [point[0] for point in points]
-        x_range, y_range = _range(widths), _range([point[1] for point in points])
+        x_range = _range([edge for kept, *_ in points for edge in (kept.lower, kept.upper)])
+        y_range = _range([edge for _, took, *_ in points for edge in (took.lower, took.upper)])
         axes.set(xlim=x_range, ylim=y_range)
-        heights = [_fraction(point[1], y_range) for point in points]
+        heights = [_fraction(point[1].median, y_range) for point in points]
         places = _spread(heights, 0.95 / len(points))
-        for (x, y, name, ours), height, place in zip(points, heights, places, strict=True):
+        for (stored, took, name, ours), height, place in zip(points, heights, places, strict=True):
             colour = COLOURS[0] if ours else GREY
-            line = ([_fraction(x, x_range), 1.04], [height, place])
+            line = ([_fraction(stored.median, x_range), 1.04], [height, place])
             axes.plot(*line, transform=axes.transAxes, color="#CCCCCC", lw=0.8, clip_on=False, zorder=1)
-            axes.plot([x], [y], "o", color=colour, mfc=colour if ours else "white", ms=7, zorder=3)
+            look: dict[str, Any] = {**MARK, "color": colour, "mfc": colour if ours else "white"}
+            axes.errorbar([stored.median], [took.median], xerr=_reach(stored), yerr=_reach(took), **look)
             text_colour = "black" if ours else GREY
             axes.text(1.05, place, name, transform=axes.transAxes, va="center", color=text_colour)
     return figure
+
+
+def _flat(value: float) -> Spread:
+    """A published value, which has no spread."""
+    return Spread(mean=value, median=value, lower=value, upper=value)
+
+
+def _reach(found: Spread) -> tuple[list[float], list[float]]:
+    return [max(0.0, found.median - found.lower)], [max(0.0, found.upper - found.median)]
 
 
 def _spread(wanted: Sequence[float], gap: float) -> list[float]:

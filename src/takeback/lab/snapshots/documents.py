@@ -12,11 +12,11 @@ import deepdiff
 import dictdiffer
 import jsonpatch
 
-from takeback.lab.snapshots.method import Attempt, Plain, packed, timed
+from takeback.lab.snapshots.method import Plain, UndoAttempt, packed, timed
 from takeback.lab.snapshots.situations import Json, Situation
 
 
-def _attempt(undo: Callable[[], Json], stored: int) -> Attempt:
+def _attempt(undo: Callable[[], Json], stored: int) -> UndoAttempt:
     def guarded() -> Json | None:
         try:
             return undo()
@@ -24,13 +24,13 @@ def _attempt(undo: Callable[[], Json], stored: int) -> Attempt:
             return None
 
     recovered, seconds = timed(guarded)
-    return Attempt(recovered, stored, seconds)
+    return UndoAttempt(recovered, stored, seconds)
 
 
 class JsonPatch(Plain):
     """jsonpatch: the RFC 6902 patch from after to before."""
 
-    def attempt(self, trial: Situation) -> Attempt:
+    def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
         kept = jsonpatch.make_patch(trial.between.write(), trial.before.write()).to_string()
         patch, later = jsonpatch.JsonPatch.from_string(kept), trial.after.write()
@@ -40,7 +40,7 @@ class JsonPatch(Plain):
 class DeepDiff(Plain):
     """deepdiff: a Delta from after to before, in its own format."""
 
-    def attempt(self, trial: Situation) -> Attempt:
+    def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
         found = deepdiff.DeepDiff(trial.between.write(), trial.before.write())
         kept = deepdiff.Delta(found).dumps()
@@ -51,7 +51,7 @@ class DeepDiff(Plain):
 class DictDiffer(Plain):
     """dictdiffer: its list of differences from after to before."""
 
-    def attempt(self, trial: Situation) -> Attempt:
+    def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
         kept = packed(list(dictdiffer.diff(trial.between.write(), trial.before.write())))
         changes, later = json.loads(kept), trial.after.write()

@@ -9,14 +9,14 @@ from urllib.parse import quote, unquote
 
 import pygit2
 
-from takeback.lab.snapshots.method import Attempt, timed
+from takeback.lab.snapshots.method import Plain, UndoAttempt, timed
 from takeback.lab.snapshots.rows import Row, Rows, rows_of, state_of
 from takeback.lab.snapshots.situations import Json, Situation
 
 _ORDER = "order"
 
 
-class GitRevert:
+class GitRevert(Plain):
     """Commits in a bare repository; a conflict means that the revert gave up."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class GitRevert:
         self.author = pygit2.Signature("lab", "lab@localhost", 0, 0)
         self.blobs: dict[str, pygit2.Oid] = {}
 
-    def attempt(self, trial: Situation) -> Attempt:
+    def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
         first = self.commit(trial.before.write(), [])
         second = self.commit(trial.between.write(), [first])
@@ -33,7 +33,7 @@ class GitRevert:
         stored = self.size(second, first)
         revert, onto = self.repository[second], self.repository[third]
         tree, seconds = timed(lambda: self.revert(revert, onto))
-        return Attempt(None if tree is None else self.read(tree), stored, seconds)
+        return UndoAttempt(None if tree is None else self.read(tree), stored, seconds)
 
     def commit(self, state: Json, parents: list[pygit2.Oid]) -> pygit2.Oid:
         """Commit a state."""

@@ -14,7 +14,7 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class UndoAttempt:
     """How one trial went: the state as plain JSON (None: it gave up), bytes kept for the change, seconds to undo."""
 
     recovered: Json | None
@@ -22,10 +22,13 @@ class Attempt:
     seconds: float
 
 
-class Method(Protocol):
+class UndoMethod(Protocol):
     """A way to take a change back. `attempt` sees the states in their order, as they would come."""
 
-    def attempt(self, trial: Situation) -> Attempt:
+    def takes(self, trial: Situation) -> bool:
+        """Whether it can be tried on this at all; a trial it does not take is not counted for or against it."""
+
+    def attempt(self, trial: Situation) -> UndoAttempt:
         """Keep what is needed when the change is made, let the later change happen, take the first back."""
 
     def close(self) -> None:
@@ -33,13 +36,18 @@ class Method(Protocol):
 
 
 class Plain:
-    """Base of methods that open nothing."""
+    """Base of methods that open nothing and take every trial."""
+
+    def takes(self, trial: Situation) -> bool:
+        """Every trial."""
+        del trial
+        return True
 
     def close(self) -> None:
         """Nothing was opened."""
 
 
-def right(attempt: Attempt, trial: Situation) -> bool:
+def right(attempt: UndoAttempt, trial: Situation) -> bool:
     """Whether the state is, by type and value, what the later change alone would have made."""
     return attempt.recovered is not None and encode(tidy(attempt.recovered)) == encode(trial.expected)
 

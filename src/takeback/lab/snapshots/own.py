@@ -1,43 +1,69 @@
-"""This project's two ways: undo by slots, and running a recovery program.
+"""This project's ways: undo through a harness, and running a recovery program, the oracle's or a model's.
 
-Undo by slots keeps each slot the change wrote with what it held before, in the format of the other snapshots;
-where it stood is part of an element. The engine is given that and nothing else of the change: no state from
-before and not what the change wrote. The later change is an entry of its own. A recovery program keeps the
-captured witness and the program, as the paper counts it.
+Undo by slots needs each slot the change wrote with what it held before, in the format of the other snapshots; where
+it stood is part of an element. A journal entry holds more (candidate, evidence, what was written, hashes), which
+`disk_bytes` measures. A recovery program keeps the captured witness and the program, as the paper counts it.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
 
+from takeback.adapters import open_memory
 from takeback.errors import OperationFailed
-from takeback.lab.snapshots.method import Attempt, Plain, packed, timed
+from takeback.harness import Applied, Undone
+from takeback.lab.experiment import Asked
+from takeback.lab.experiments.recorded import read_run, shipped_recording
+from takeback.lab.registry import experiment_named
+from takeback.lab.snapshots.method import Plain, UndoAttempt, packed, timed
 from takeback.lab.snapshots.situations import Json, Situation
-from takeback.runtime import capture, forward, recover
+from takeback.language import Candidate, read_candidate
+from takeback.runtime import capture, recover
 from takeback.state import ABSENT, SURFACES, State, tree
 from takeback.state.pmap import EMPTY
 from takeback.state.slots import Slot, get_slot, put_slots
 from takeback.synthesize import invert
+from takeback.synthesize.method import method_of
+from takeback.synthesize.models import ReplayModel
+from takeback.synthesize.spec import Spec
 from takeback.undo import GONE, History, Plan, Write, plan_undo
 from takeback.undo.recording import Recorded, run_recorded
 
 FIRST, SECOND = 1, 2
+SUITE: Final = "Q10"
 
 
-class SlotUndo(Plain):
-    """The undo engine, fed with what is counted."""
+class HarnessUndo(Plain):
+    """Undo as users have it, through a harness in memory; planning, the new state and the journal are timed.
 
-    def attempt(self, trial: Situation) -> Attempt:
+    What is counted as kept is what the engine needs: given that and nothing else, it must end in the same state.
+    """
+
+    def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
         kept = packed(keep(run_recorded(trial.change, trial.before), trial.before))
-        slots, base = rebuild(json.loads(kept))
-        history = History(lambda: base)
-        history.add(FIRST, tuple(Write(slot, GONE, GONE) for slot in slots))
-        history.add(SECOND, run_recorded(trial.later, trial.between).writes)
-        outcome, seconds = timed(lambda: plan_undo(history, trial.after, {FIRST}))
-        recovered = outcome.state.write() if isinstance(outcome, Plan) else None
-        return Attempt(recovered, len(kept), seconds)
+        with closing(open_memory(trial.before)) as harness:
+            first = harness.apply(invert(trial.change, trial.before))
+            second = harness.apply(invert(trial.later, trial.between))
+            if not isinstance(first, Applied) or not isinstance(second, Applied):
+                return UndoAttempt(None, len(kept), 0.0)
+            outcome, seconds = timed(lambda: harness.undo(first.entry.id))
+            recovered = harness.state.write() if isinstance(outcome, Undone) else None
+        enough = recovered is not None and _from_kept(trial, kept) == recovered
+        return UndoAttempt(recovered if enough else None, len(kept), seconds)
+
+
+def _from_kept(trial: Situation, kept: bytes) -> Json | None:
+    """The state the engine ends in when it is given what was kept and nothing else of the change."""
+    slots, base = rebuild(json.loads(kept))
+    history = History(lambda: base)
+    history.add(FIRST, tuple(Write(slot, GONE, GONE) for slot in slots))
+    history.add(SECOND, run_recorded(trial.later, trial.between).writes)
+    outcome = plan_undo(history, trial.after, {FIRST})
+    return outcome.state.write() if isinstance(outcome, Plan) else None
 
 
 def keep(recorded: Recorded, before: State) -> list[Json]:
@@ -88,26 +114,62 @@ def _shown(slot: Slot, content: Any) -> list[Any]:
 class RecoveryProgram(Plain):
     """The oracle's recovery program, run on the state as it is then."""
 
-    def attempt(self, trial: Situation) -> Attempt:
+    def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
-        candidate = invert(trial.change, trial.before)
-        witness = capture(candidate.witness, trial.before)
-        _, receipt = forward(trial.change, trial.before)
-        kept = packed(
-            {
-                "witness": _witness(candidate.witness, trial.before),
-                "recovery": [op.to_json() for op in candidate.recovery],
-            }
-        )
+        return _recovered(invert(trial.change, trial.before), trial)
 
-        def undo() -> State | None:
-            try:
-                return recover(candidate.recovery, trial.after, witness, receipt)
-            except OperationFailed:
-                return None
 
-        state, seconds = timed(undo)
-        return Attempt(None if state is None else state.write(), len(kept), seconds)
+class ModelRecovery(Plain):
+    """A recovery program that a model wrote for the task, as the recorded fresh holdout has it under Q10.
+
+    Takes the tasks that the model was asked about, on which it may have written nothing that passed.
+    """
+
+    def __init__(self) -> None:
+        self._written = model_recoveries()
+
+    def takes(self, trial: Situation) -> bool:
+        """Tasks of the recording, under the protocols that leave the mutation as it was asked."""
+        return trial.protocol != "front" and trial.id in self._written
+
+    def attempt(self, trial: Situation) -> UndoAttempt:
+        """Run one trial."""
+        candidate = self._written[trial.id]
+        return UndoAttempt(None, 0, 0.0) if candidate is None else _recovered(candidate, trial)
+
+
+def model_recoveries() -> dict[str, Candidate | None]:
+    """The model's admitted recovery for each task of the recorded fresh holdout; None where none passed."""
+    experiment = experiment_named("fresh")
+    folder = shipped_recording("fresh")
+    plan = experiment.plan({}, read_run(folder, "fresh"))
+    model = ReplayModel(folder)
+    asked = Asked(model, method_of(Spec("replay"), model), model.name)
+    found: dict[str, Candidate | None] = {}
+    for unit in plan.units().values():
+        if unit["suite"] == SUITE:
+            done = experiment.run(unit, asked)
+            found[unit["task"]] = read_candidate(done["candidate"]) if done["dev"] else None
+    return found
+
+
+def _recovered(candidate: Candidate, trial: Situation) -> UndoAttempt:
+    witness = capture(candidate.witness, trial.before)
+    kept = packed(
+        {
+            "witness": _witness(candidate.witness, trial.before),
+            "recovery": [op.to_json() for op in candidate.recovery],
+        }
+    )
+
+    def undo() -> State | None:
+        try:
+            return recover(candidate.recovery, trial.after, witness)
+        except OperationFailed:
+            return None
+
+    state, seconds = timed(undo)
+    return UndoAttempt(None if state is None else state.write(), len(kept), seconds)
 
 
 def _witness(program: Any, before: State) -> dict[str, Json]:
@@ -120,3 +182,15 @@ def _witness(program: Any, before: State) -> dict[str, Json]:
         found[op.witness_key] = None if content is ABSENT else SURFACES[slot[0]].slot_to_json(content)
         found[f"{op.witness_key}_existed"] = content is not ABSENT
     return found
+
+
+def disk_bytes(trials: list[Situation], folder: Path) -> float:
+    """What one entry takes in a SQLite journal, all of it, on average over the changes of these trials."""
+    path = folder / "journal.db"
+    sizes = []
+    made = 0
+    for changes in ([], trials):
+        with closing(open_memory(State(), journal=str(path))) as harness:
+            made = sum(isinstance(harness.apply(invert(one.change, one.before)), Applied) for one in changes)
+        sizes.append(sum(file.stat().st_size for file in folder.glob(f"{path.name}*")))
+    return (sizes[1] - sizes[0]) / made

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import Any
 
-from takeback.lab.snapshots.method import Attempt, Plain, packed, timed
+from takeback.lab.snapshots.method import Plain, UndoAttempt, packed, timed
 from takeback.lab.snapshots.situations import Json, Situation
 from takeback.runtime import effects, forward
 from takeback.state.address import split_dotted
@@ -25,18 +25,18 @@ Row = list[Any]
 class FullSnapshot(Plain):
     """Keep the whole state, put all of it back."""
 
-    def attempt(self, trial: Situation) -> Attempt:
+    def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
         kept = packed(trial.before.write())
         live = json.loads(kept)
         recovered, seconds = timed(lambda: deepcopy(live))
-        return Attempt(recovered, len(kept), seconds)
+        return UndoAttempt(recovered, len(kept), seconds)
 
 
 class ScopedSnapshot(Plain):
     """Keep the values before of what was affected, put those back."""
 
-    def attempt(self, trial: Situation) -> Attempt:
+    def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
         before, later = trial.before.write(), trial.after.write()
         kept = packed([self.keep(before, path) for path in self.paths(trial)])
@@ -48,7 +48,7 @@ class ScopedSnapshot(Plain):
             return later
 
         recovered, seconds = timed(undo)
-        return Attempt(recovered, len(kept), seconds)
+        return UndoAttempt(recovered, len(kept), seconds)
 
     def paths(self, trial: Situation) -> list[Path]:
         """What the change affected, each once, nothing below another."""

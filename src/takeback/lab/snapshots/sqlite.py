@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import apsw
 
-from takeback.lab.snapshots.method import Attempt, timed
+from takeback.lab.snapshots.method import Plain, UndoAttempt, timed
 from takeback.lab.snapshots.rows import Row, Rows, changed, rows_of, state_of
 from takeback.lab.snapshots.situations import Json, Situation
 
 _PUT = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?)"
 
 
-class Session:
+class Session(Plain):
     """One table of entries in memory. A conflict leaves the later change as it is."""
 
     fractional = True
@@ -22,7 +22,7 @@ class Session:
             "CREATE TABLE entry(surface TEXT, key TEXT, position REAL, value TEXT, PRIMARY KEY(surface, key))"
         )
 
-    def attempt(self, trial: Situation) -> Attempt:
+    def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
         before, between, after = self.layout(trial)
         self.db.execute("DELETE FROM entry")
@@ -34,7 +34,7 @@ class Session:
         session.close()
         self.step(between, after)
         _, seconds = timed(lambda: apsw.Changeset.apply(kept, self.db, conflict=_leave))
-        return Attempt(self.read(), len(kept), seconds)
+        return UndoAttempt(self.read(), len(kept), seconds)
 
     def layout(self, trial: Situation) -> tuple[Rows, Rows, Rows]:
         """The rows before, between and after."""

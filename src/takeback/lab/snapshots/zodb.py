@@ -11,13 +11,13 @@ import ZODB.FileStorage
 from BTrees.OOBTree import OOBTree
 from ZODB.POSException import ConflictError, UndoError
 
-from takeback.lab.snapshots.method import Attempt, timed
+from takeback.lab.snapshots.method import Plain, UndoAttempt, timed
 from takeback.lab.snapshots.rows import Row, Rows, changed, rows_of, state_of
 from takeback.lab.snapshots.situations import Json, Situation
 from takeback.state import SURFACES
 
 
-class Zodb:
+class Zodb(Plain):
     """Transactional undo with the conflict resolution of OOBTree buckets."""
 
     fractional = True
@@ -30,7 +30,7 @@ class Zodb:
         self.connection = self.db.open(transaction_manager=self.manager)
         self.root = self.connection.root()
 
-    def attempt(self, trial: Situation) -> Attempt:
+    def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
         before = rows_of(trial.before.write(), fractional=self.fractional)
         between = rows_of(trial.between.write(), fractional=self.fractional, known=before, change=trial.change)
@@ -44,7 +44,7 @@ class Zodb:
         entry = self.db.undoInfo(0, 1)[0]["id"]
         self.step(between, after)
         done, seconds = timed(lambda: self.undo(entry))
-        return Attempt(self.read() if done else None, stored, seconds)
+        return UndoAttempt(self.read() if done else None, stored, seconds)
 
     def step(self, one: Rows, two: Rows) -> None:
         """Make the trees what `two` says, in one transaction."""

@@ -1,7 +1,9 @@
 """Random candidates: correct ones, and ones broken by dropping, swapping, retargeting, reordering and relabelling.
 
 Names come from small pools so that operations meet each other: the same key twice, a path and a path below
-it, an anchor that is also a target, two sockets that want one address.
+it, an anchor that is also a target, two sockets that want one address. Some mutations stay on one kind of surface, so
+that what takes several operations of a kind is reached too: files that can be written only where no directory is,
+restores from captures of other paths, recoveries that go wrong only where the mutation fails elsewhere.
 """
 
 from __future__ import annotations
@@ -16,18 +18,18 @@ from takeback.synthesize import invert
 
 Plain = dict[str, Any]
 
-PATHS: Final = ("a", "a.b", "a.b.c", "a.d", "e", "e.f")
+PATHS: Final = ("a", "a.b", "a.b.c", "a.d", "a.d.c", "e", "e.f")
 FLAT: Final = ("a", "b", "e")
 NAMES: Final = ("p", "q", "r")
 EVENTS: Final = ("on_x", "on_y")
-FILES: Final = ("u", "u/v", "u/v/w.txt", "u/t.txt", "z.txt")
+FILES: Final = ("u", "u/v", "u/v/w.txt", "u/t.txt", "z", "z/y.txt")
 PORTS: Final = ("tcp://127.0.0.1:9401", "tcp://127.0.0.1:9402", "tcp://127.0.0.1:0")
 LITERALS: Final[tuple[Any, ...]] = (1, 1.0, True, None, "x", [1], {"b": 2}, {})
 
 
 def mutation(rng: random.Random, *, keyed: bool) -> list[Plain]:
     """Return a forward program of one to four operations; `keyed`: on flat keyed surfaces only."""
-    makers = _KEYED if keyed else _ALL
+    makers = _KEYED if keyed else rng.choice(_THEMES)
     return [rng.choice(makers)(rng) for _ in range(rng.choice((1, 1, 2, 2, 3, 4)))]
 
 
@@ -101,6 +103,7 @@ _ALL: tuple[Callable[[random.Random], Plain], ...] = (
     _allocate,
     _allocate,
 )
+_THEMES = (_ALL, _ALL, _ALL, (_write_file,), (_set_config, _add_middleware), (_allocate,))
 
 
 def _drop(plain: Plain, rng: random.Random) -> None:
@@ -226,6 +229,40 @@ def _detour(plain: Plain, rng: random.Random) -> None:
     ]
 
 
+def _dip(plain: Plain, rng: random.Random) -> None:
+    """Restore below a target that the mutation makes a mapping, before the target is restored rightly.
+
+    Where the mutation fails, which a middleware without its anchor does, the target may be no mapping.
+    """
+    written = [op for op in plain["mutation"] if op["op_type"] == "set_config"]
+    if written:
+        op = rng.choice(written)
+        op["value"] = {}
+        plain["mutation"].append(
+            {"op_type": "add_middleware", "target": "p", "value": {"handler": "h"}, "after": "q"}
+        )
+        plain["witness"] += [
+            {"op_type": "capture_config", "target": rng.choice(PATHS), "witness_key": "dipped"},
+            {"op_type": "capture_middleware", "target": "p", "witness_key": "beside"},
+        ]
+        plain["recovery"][:0] = [
+            {"op_type": "restore_middleware", "target": "p", "witness_key": "beside"},
+            {"op_type": "restore_config", "target": f"{op['target']}.{rng.choice('bcd')}", "witness_key": "dipped"},
+        ]
+        plain["contract"] = sorted({*plain["contract"], "middleware"})
+
+
+def _beneath(plain: Plain, _: random.Random) -> None:
+    """Write files at the top, and capture and restore below them: nothing is there where they can be written."""
+    for program in ("mutation", "witness", "recovery"):
+        for op in plain[program]:
+            if KINDS[op["op_type"]].surface == "files":
+                top = op["target"].partition("/")[0]
+                op["target"] = top if program == "mutation" else _BELOW[top]
+                plain["contract"] = sorted({*plain["contract"], "files"})
+
+
+_BELOW = {"u": "u/v", "z": "z/y.txt"}
 _DETOURS = {"set_config": ("config", ".", PATHS), "write_file": ("file", "/", FILES)}
 _POOLS = {"listeners": EVENTS, "files": FILES}
 _REMOVALS = {
@@ -249,4 +286,7 @@ _BREAKS = (
     _intrude,
     _borrow,
     _detour,
+    _detour,
+    _dip,
+    _beneath,
 )

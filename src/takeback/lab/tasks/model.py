@@ -99,8 +99,8 @@ def capability(task: Task, state: Mapping[str, Json]) -> Fraction:
     return Fraction(met, len(task.postconditions))
 
 
-def overlay(profile: Json, *, without: list[str], additions: Json) -> Json:
-    """The nominal state: a profile less some surfaces, plus what the task adds.
+def overlay(profile: Json, *, without: list[str], additions: Json, absent: list[str] | None = None) -> Json:
+    """The nominal state: a profile less some surfaces, plus what the task adds, less some addresses.
 
     Config is merged key by key and all the way down, the chain of middleware is replaced as a whole,
     every other surface is updated entry by entry.
@@ -113,7 +113,20 @@ def overlay(profile: Json, *, without: list[str], additions: Json) -> Json:
             _merge(state.setdefault(surface, {}), value)
         else:
             state.setdefault(surface, {}).update(copy.deepcopy(value))
+    for address in absent or []:
+        _drop(state, *checks.split_address(address))
     return state
+
+
+def _drop(state: dict[str, Json], surface: str, key: str) -> None:
+    if surface == "middleware":
+        state[surface] = [link for link in state.get(surface, []) if link["id"] != key]
+        return
+    *above, last = checks.split_path(key) if surface == "config" else [key]
+    inside = state.get(surface, {})
+    for part in above:
+        inside = inside.get(part, {})
+    inside.pop(last, None)
 
 
 def _merge(into: dict[str, Json], value: Json) -> None:
@@ -138,7 +151,12 @@ def read_task(raw: Json, *, set_name: str, family: str, profiles: Json, where: s
     surfaces = tuple(name for name in checks.SURFACES if name in {FORWARD[op["op_type"]] for op in reference})
     if list(surfaces) != raw.get("surfaces"):
         raise InputError(f"{where}.surfaces", found=raw.get("surfaces"), expected=f"{list(surfaces)}")
-    state = overlay(profiles[raw["profile"]], without=raw.get("without", []), additions=raw.get("with", {}))
+    state = overlay(
+        profiles[raw["profile"]],
+        without=raw.get("without", []),
+        additions=raw.get("with", {}),
+        absent=raw.get("absent", []),
+    )
     return Task(
         id=raw["id"],
         set_name=set_name,

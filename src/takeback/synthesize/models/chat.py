@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from functools import reduce
 from typing import Any, Final, Literal, Protocol
 
-from takeback.canonical import digest
+from takeback.canonical import compact, decode, digest
 
 Role = Literal["system", "user", "assistant"]
 
@@ -59,10 +59,27 @@ class Request:
     seed: int = 0
     max_tokens: int = 2048
     reasoning_effort: str | None = None
+    ordered: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The request as it is hashed and recorded."""
-        return asdict(self)
+        """The request as it is hashed and recorded.
+
+        With `ordered` the schema is kept as its text, so that the order of its properties, which steers constrained
+        decoding, is part of the digest. Recordings made before that hold it as a mapping.
+        """
+        body = asdict(self)
+        if body.pop("ordered") and self.schema is not None:
+            body["schema"] = compact(self.schema)
+        return body
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Request:
+        """The request that `to_json` wrote."""
+        schema: Any = raw.get("schema")
+        ordered = isinstance(schema, str)
+        messages = tuple(Message(one["role"], one["content"]) for one in raw["messages"])
+        rest = {name: raw[name] for name in raw if name not in {"schema", "messages"}}
+        return cls(messages=messages, schema=decode(schema) if ordered else schema, ordered=ordered, **rest)
 
     def digest(self) -> str:
         """The name under which its reply is recorded."""

@@ -13,6 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit, urlunsplit
 
@@ -24,6 +26,8 @@ LimitField = Literal["max_tokens", "max_completion_tokens"]
 """What an endpoint calls the limit of generated tokens; newer OpenAI models take only the second."""
 RETRIED_STATUS = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 LONGEST_WAIT_S = 60.0
+LONGEST_ASKED_S = 900.0
+"""A service that asks for more patience than this ends the run, which can be resumed."""
 SHORTEST_KEY = 12
 RESUME = "start the run again to resume it"
 NOT_STREAMS = ("text/html", "application/json")
@@ -106,6 +110,8 @@ class OpenAIModel:
         self._sleep = sleep
         self._clock = clock
         self._slots = threading.BoundedSemaphore(endpoint.concurrency)
+        self._pause = threading.Lock()
+        self._not_before = 0.0
         self._client = openai.OpenAI(
             base_url=endpoint.base_url,
             api_key=endpoint.api_key.reveal() or "none",
@@ -119,19 +125,39 @@ class OpenAIModel:
         return self._endpoint.model
 
     def complete(self, request: Request) -> Reply:
-        """Answer one request; transport faults are tried again, then the run stops."""
+        """Answer one request; transport faults are tried again, then the run stops.
+
+        A wait that the service asks for holds for every thread that shares this model.
+        """
         wait = self._endpoint.first_wait_s
         with self._slots:
             for left in range(self._endpoint.max_retries, -1, -1):
+                self._hold()
                 try:
                     return self._once(request)
                 except _Transport as fault:
                     if not left:
                         tries = self._endpoint.max_retries + 1
                         raise self._fault(f"{fault.what} ({tries} tries)") from None
-                    self._sleep(min(fault.wait_s if fault.wait_s is not None else wait, LONGEST_WAIT_S))
-                    wait = min(wait * 2, LONGEST_WAIT_S)
+                    if fault.wait_s is None:
+                        self._sleep(min(wait, LONGEST_WAIT_S))
+                        wait = min(wait * 2, LONGEST_WAIT_S)
+                    elif fault.wait_s > LONGEST_ASKED_S:
+                        raise self._fault(f"{fault.what}; it asks to wait {fault.wait_s:g} s") from None
+                    else:
+                        self._hold_until(self._clock() + fault.wait_s)
         raise AssertionError("unreachable: the last try returns or raises")
+
+    def _hold_until(self, moment: float) -> None:
+        with self._pause:
+            self._not_before = max(self._not_before, moment)
+
+    def _hold(self) -> None:
+        """Wait as long as the service asked anyone to."""
+        with self._pause:
+            left = self._not_before - self._clock()
+        if left > 0:
+            self._sleep(left)
 
     def _once(self, request: Request) -> Reply:
         sdk, started = self._sdk, self._clock()
@@ -249,8 +275,17 @@ def _usage(seen: Any) -> Usage:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    value = headers.get("retry-after", "")
-    return float(value) if value.replace(".", "", 1).isdigit() else None
+    """How long the service asks to wait: milliseconds, seconds, or a date; None where it says nothing usable."""
+    milliseconds, value = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
+    if milliseconds.replace(".", "", 1).isdigit():
+        return float(milliseconds) / 1000
+    if value.replace(".", "", 1).isdigit():
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds()) if moment.tzinfo is not None else None
 
 
 def _shorten(text: str, limit: int = 300) -> str:

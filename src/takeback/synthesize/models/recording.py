@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO
 
-from takeback.canonical import encode, parse
+from takeback.canonical import digest, encode, parse
 from takeback.errors import InputError, RecordingError
 from takeback.synthesize.models.chat import ChatModel, Reply, Request, Usage, request_digest
 
@@ -47,16 +48,37 @@ def read_lines(directory: Path) -> Iterator[Line]:
         yield from _parse(path, _read_bytes(path))
 
 
+def has_recording(directory: Path) -> bool:
+    """Whether a directory holds a recording."""
+    return any((directory / name).is_file() for name in (PACKED, PLAIN))
+
+
 def pack(directory: Path) -> Path:
     """Fold a directory's recordings into one packed file, sorted by digest; equal recordings, equal bytes."""
-    lines = {line.digest: line for line in read_lines(directory)}
-    body = "".join(lines[digest].to_text() for digest in sorted(lines)).encode("utf-8")
     packed = directory / PACKED
     fresh = packed.with_suffix(".new")
-    fresh.write_bytes(gzip.compress(body, compresslevel=9, mtime=0))
+    fresh.write_bytes(packed_bytes(directory))
     fresh.replace(packed)
     (directory / PLAIN).unlink(missing_ok=True)
     return packed
+
+
+def packed_bytes(directory: Path) -> bytes:
+    """What a directory's recordings are as one packed file."""
+    lines = _by_digest(directory)
+    body = "".join(line.to_text() for line in lines).encode("utf-8")
+    return gzip.compress(body, compresslevel=9, mtime=0)
+
+
+def replies_digest(directory: Path) -> str:
+    """SHA-256 over every request's digest and its whole reply: an altered reply gives another one."""
+    pairs = [[line.digest, asdict(line.reply)] for line in _by_digest(directory)]
+    return digest(pairs)
+
+
+def _by_digest(directory: Path) -> list[Line]:
+    lines = {line.digest: line for line in read_lines(directory)}
+    return [lines[name] for name in sorted(lines)]
 
 
 class RecordingModel:
@@ -81,7 +103,7 @@ class RecordingModel:
             )
         self._known = {line.digest: line.reply for line in lines}
         self._lock = threading.Lock()
-        self._file = self._path.open("ab")
+        self._file: BinaryIO | None = None
 
     @property
     def name(self) -> str:
@@ -90,24 +112,35 @@ class RecordingModel:
 
     def complete(self, request: Request) -> Reply:
         """The recorded reply, or the model's, written to disk before it is returned."""
-        digest = request.digest()
+        name = request.digest()
         with self._lock:
-            if (known := self._known.get(digest)) is not None:
+            if (known := self._known.get(name)) is not None:
                 return known
-        reply = self._model.complete(request)
-        line = Line(digest, request.to_json(), reply).to_text().encode("utf-8")
+        self.learn(request, self._model.complete(request))
+        return self._known[name]
+
+    def learn(self, request: Request, reply: Reply) -> bool:
+        """Write down a reply that came from elsewhere; a request that has one keeps it. Whether it was new."""
+        name = request.digest()
+        line = Line(name, request.to_json(), reply).to_text().encode("utf-8")
         with self._lock:
-            if (known := self._known.get(digest)) is not None:
-                return known
+            if name in self._known:
+                return False
+            if self._file is None:
+                self._file = self._path.open("ab")
             self._file.write(line)
             self._file.flush()
             os.fsync(self._file.fileno())
-            self._known[digest] = reply
-        return reply
+            self._known[name] = reply
+            return True
+
+    def __contains__(self, digest: str) -> bool:
+        return digest in self._known
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file, if anything was written."""
+        if self._file is not None:
+            self._file.close()
 
     def __enter__(self) -> RecordingModel:
         return self
@@ -143,11 +176,11 @@ class ReplayModel:
 
     def complete(self, request: Request) -> Reply:
         """The recorded reply to exactly this request."""
-        digest = request.digest()
-        reply = self._known.get(digest)
+        name = request.digest()
+        reply = self._known.get(name)
         if reply is None:
             raise RecordingError(
-                f"request {digest} is not among the {len(self._known)} recorded calls",
+                f"request {name} is not among the {len(self._known)} recorded calls",
                 where=str(self._directory),
                 hint="made with other prompts, parameters or tasks? use those, or record with --record",
             )

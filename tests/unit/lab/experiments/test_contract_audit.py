@@ -6,32 +6,49 @@ from importlib import import_module
 
 import pytest
 
-from takeback.errors import VerifierBroken
+from takeback.errors import InputError, VerifierBroken
 from takeback.lab.experiments import contract_audit, nondeterminism, truth
+from takeback.lab.runner import run_experiment
 from takeback.state import Contract, State
 from takeback.state.chain import Chain
 from takeback.synthesize import invert
 
-CASES = contract_audit.cohort(18)
+EXPERIMENT = contract_audit.EXPERIMENT
+PLAN = EXPERIMENT.plan({"tasks": 18})
+CASES = PLAN.cases
+
+
+def found():
+    return EXPERIMENT.summary(PLAN, run_experiment(EXPERIMENT, PLAN).data)
+
+
+def rows():
+    return [row for part in run_experiment(EXPERIMENT, PLAN).done.values() for row in part]
 
 
 def test_omissions_are_caught_and_nothing_else_alarms():
-    found = contract_audit.summary(contract_audit.run(CASES))
-    assert found["incomplete"] == {"caught": 18, "of": 18, "by_trace_only": 6}
-    assert found["complete"] == {"false_alarms": 0, "of": 18}
-    assert found["nondeterminism"] == {"false_alarms": 0, "of": 18}
-    assert found["wrong"] == []
+    counts = found()
+    assert counts["incomplete"] == {"caught": 18, "of": 18, "by_trace_only": 6}
+    assert counts["complete"] == {"false_alarms": 0, "of": 18}
+    assert counts["nondeterminism"] == {"false_alarms": 0, "of": 18}
+    assert counts["wrong"] == []
+    assert EXPERIMENT.holds(counts)
+
+
+def test_more_tasks_than_there_are_is_an_error():
+    with pytest.raises(InputError, match="at most 600"):
+        EXPERIMENT.plan({"tasks": 99999})
 
 
 def test_every_family_is_audited_in_equal_parts():
-    families = [case.family for case in contract_audit.cohort()]
+    families = [case.family for case in EXPERIMENT.plan({}).cases]
     assert {family: families.count(family) for family in families} == dict.fromkeys(families, 50)
 
 
 def test_a_broken_audit_is_noticed_by_the_verifier_itself(monkeypatch):
     monkeypatch.setattr(Contract, "covers", lambda self, address: True)
     with pytest.raises(VerifierBroken, match="omitted effect"):
-        contract_audit.run(CASES)
+        found()
 
 
 @pytest.fixture
@@ -42,20 +59,20 @@ def no_self_check(monkeypatch):
 @pytest.mark.usefixtures("no_self_check")
 def test_an_audit_that_takes_everything_for_covered_catches_nothing(monkeypatch):
     monkeypatch.setattr(Contract, "covers", lambda self, address: True)
-    assert contract_audit.summary(contract_audit.run(CASES))["incomplete"]["caught"] == 0
+    assert found()["incomplete"]["caught"] == 0
 
 
 @pytest.mark.usefixtures("no_self_check")
 def test_an_audit_that_takes_nothing_for_covered_alarms_on_complete_contracts(monkeypatch):
     monkeypatch.setattr(Contract, "covers", lambda self, address: False)
-    assert contract_audit.summary(contract_audit.run(CASES))["complete"]["false_alarms"] == 18
+    assert found()["complete"]["false_alarms"] == 18
 
 
 def test_without_the_trace_no_write_of_the_same_value_is_caught(monkeypatch):
     monkeypatch.setattr(import_module("takeback.verify.trip").Trial, "_uncovered", lambda self, receipt: ())
-    rows = contract_audit.run(CASES)
-    assert not any(row["caught"] for row in rows if row["trace_only"])
-    assert any(row["caught"] for row in rows if not row["trace_only"])
+    audited = rows()
+    assert not any(row["caught"] for row in audited if row["trace_only"])
+    assert any(row["caught"] for row in audited if not row["trace_only"])
 
 
 @pytest.mark.parametrize("seed", range(20))

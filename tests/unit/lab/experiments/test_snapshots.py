@@ -4,36 +4,43 @@ from dataclasses import replace
 
 import pytest
 
+from takeback.harness import Harness
 from takeback.lab.experiments import snapshots
-from takeback.lab.report import read_input
+from takeback.lab.report.inputs import read_input
+from takeback.lab.runner import run_experiment
 from takeback.lab.snapshots import own, plain
 from takeback.lab.snapshots.git import files_of, rows_from
-from takeback.lab.snapshots.method import Attempt, right, tidy
+from takeback.lab.snapshots.method import UndoAttempt, right, tidy
 from takeback.lab.snapshots.rows import changed, rows_of, state_of
 from takeback.lab.snapshots.situations import PROTOCOLS, inserts_middleware, situation
 from takeback.lab.tasks import load
 from takeback.state.slots import same_content
-from takeback.undo import Plan
 
-TASKS = snapshots.cohort(12)
+EXPERIMENT = snapshots.EXPERIMENT
+PLAN = EXPERIMENT.plan({"tasks": 12})
+TASKS = PLAN.tasks
 SOME = load("fresh")[::5]
 IDS = tuple(task.id for task in TASKS)
 
 
 @pytest.fixture(scope="module")
 def measured():
-    return snapshots.run(TASKS)
+    return EXPERIMENT.summary(PLAN, run_experiment(EXPERIMENT, PLAN).data)
+
+
+def measure(name, ids):
+    return EXPERIMENT.run({"method": name, "tasks": list(ids)}, None)
 
 
 def test_our_undo_is_right_every_time_and_keeps_less_than_the_scoped_snapshot(measured):
     found = measured["methods"][snapshots.OWN]
     assert [found[name] for name in PROTOCOLS] == [[12, 12]] * 3
     assert found["bytes"]["mean"] < measured["methods"][snapshots.SCOPED]["bytes"]["mean"]
-    assert snapshots.holds(measured)
+    assert EXPERIMENT.holds(measured)
 
 
 def test_every_fresh_task_is_undone_right_by_our_undo():
-    found = snapshots.measure((snapshots.OWN, tuple(task.id for task in load("fresh"))))
+    found = measure(snapshots.OWN, [task.id for task in load("fresh")])
     assert [found[name] for name in PROTOCOLS] == [[300, 300]] * 3
     assert found["front_inserting"][0] == found["front_inserting"][1] == 62
 
@@ -58,8 +65,8 @@ def test_every_peer_was_measured(measured):
 
 
 def test_an_undo_that_does_nothing_is_counted_as_wrong(monkeypatch):
-    monkeypatch.setattr(own, "plan_undo", lambda history, state, entries: Plan((1,), (), (), state, state))
-    found = snapshots.measure((snapshots.OWN, IDS))
+    monkeypatch.setattr(Harness, "undo", lambda self, name: self.apply(own.invert(())))
+    found = measure(snapshots.OWN, IDS)
     assert [found[name][0] for name in PROTOCOLS] == [0, 0, 0]
     assert found["wrong"]["same"] == list(IDS)
 
@@ -67,32 +74,53 @@ def test_an_undo_that_does_nothing_is_counted_as_wrong(monkeypatch):
 def test_our_undo_lives_on_what_is_counted_alone(monkeypatch):
     honest = own.keep
     monkeypatch.setattr(own, "keep", lambda recorded, before: honest(recorded, before)[1:])
-    assert snapshots.measure((snapshots.OWN, IDS))["different"][0] == 0
+    assert measure(snapshots.OWN, IDS)["different"][0] == 0
 
 
 def test_a_result_counts_only_if_types_are_equal_too():
     trial = replace(situation(TASKS[0], "different", 0), expected={"config": {"a": 1}})
-    assert right(Attempt({"config": {"a": 1}, "tools": {}}, 1, 0.0), trial)
-    assert not right(Attempt({"config": {"a": True}}, 1, 0.0), trial)
-    assert not right(Attempt({"config": {"a": 1.0}}, 1, 0.0), trial)
-    assert not right(Attempt(None, 1, 0.0), trial)
+    assert right(UndoAttempt({"config": {"a": 1}, "tools": {}}, 1, 0.0), trial)
+    assert not right(UndoAttempt({"config": {"a": True}}, 1, 0.0), trial)
+    assert not right(UndoAttempt({"config": {"a": 1.0}}, 1, 0.0), trial)
+    assert not right(UndoAttempt(None, 1, 0.0), trial)
 
 
 def test_a_peer_that_is_not_installed_is_not_run_and_not_a_zero(monkeypatch):
     absent = snapshots.Source("documents", "JsonPatch", "no_such_module", "nothing")
     monkeypatch.setitem(snapshots.METHODS, "jsonpatch", absent)
-    found = snapshots.run(TASKS[:2], ("full snapshot", "jsonpatch"))
-    assert list(found["methods"]) == ["full snapshot"]
-    assert found["not_run"] == {"jsonpatch": "no_such_module is not installed"}
-    data = snapshots.report_data(found, "2 tasks")
-    assert data["label"] == "2 tasks; not run: jsonpatch (no_such_module is not installed)"
+    plan = EXPERIMENT.plan({"tasks": 2, "method": ["full snapshot", "jsonpatch"]})
+    data = run_experiment(EXPERIMENT, plan).data["snapshots"]
     assert [method["name"] for method in data["methods"]] == ["full snapshot"]
-    assert "no_such_module" not in str(snapshots.protocol(tasks=2)["analysis"]["methods"])
+    assert data["not_run"] == {"jsonpatch": "no_such_module is not installed"}
+    [table] = EXPERIMENT.tables(data)
+    assert "Not run: jsonpatch (no_such_module is not installed)." in table.note
+    assert "no_such_module" not in str(plan.parts("")["analysis"]["methods"])
 
 
-def test_the_report_reads_what_the_experiment_delivers(measured):
-    data = read_input("snapshots", snapshots.report_data(measured, "label"), "here")
-    assert len(data.methods) == len(snapshots.METHODS)
+def test_the_bytes_of_an_entry_on_disk_stand_beside_what_undo_needs(measured):
+    kept = measured["methods"][snapshots.OWN]["bytes"]["mean"]
+    assert kept < measured["entry_bytes"] < measured["entry_disk_bytes"]
+    text = "\n".join(map(str, EXPERIMENT.lines(measured)))
+    assert f"{measured['entry_disk_bytes']:.0f} B on disk" in text
+    assert "what undo needs to keep of the change" in text
+
+
+def test_latencies_are_medians_with_their_quartiles(measured):
+    for row in measured["methods"].values():
+        spread = row["latency_us"]
+        assert spread["lower"] <= spread["median"] <= spread["upper"]
+
+
+def test_a_recovery_that_a_model_wrote_is_a_row_of_its_own_on_the_tasks_it_was_asked():
+    asked = tuple(own.model_recoveries())
+    found = measure(snapshots.MODEL, asked)
+    assert found["different"][1] == found["same"][1] == len(asked) > 0
+    assert found["front"] is None
+
+
+def test_the_report_reads_what_the_experiment_delivers():
+    data = run_experiment(EXPERIMENT, EXPERIMENT.plan({"tasks": 6, "method": ["full snapshot"]})).data
+    assert len(read_input("snapshots", data["snapshots"], "here").methods) == 1
 
 
 def test_a_later_change_elsewhere_touches_no_surface_of_the_first():

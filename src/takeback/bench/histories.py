@@ -1,0 +1,264 @@
+"""Histories of six edits of one text, and what is right once the third is taken out.
+
+Truth is a naive list of records, one per line that ever was: its place in that list and its versions, each with the
+edit that made it. A record shows its last version that is not taken out. Nothing of Takeback is used here.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+EDITS: Final = 6
+TAKEN_OUT: Final = 3
+LINES: Final = 40
+NONE: Final = -1
+CLASSES: Final = ("far apart", "adjacent", "overlapping", "dependent", "compound")
+_TRIES: Final = 400
+_NEAR: Final = 2
+_FAR: Final = 4
+
+_REPEATED: Final = ("", "", "", "---", "- [ ] open", "```", "> note", "Ask first.")
+_VERBS: Final = ("check", "run", "read", "write", "ask about", "keep", "measure", "explain", "review", "log")
+_THINGS: Final = (
+    "the tests",
+    "every tool call",
+    "the user's goal",
+    "secrets",
+    "the plan",
+    "long files",
+    "the budget",
+)
+_ENDS: Final = (
+    "before you answer",
+    "twice",
+    "once per turn",
+    "with care",
+    "in plain words",
+    "when in doubt",
+    "early",
+)
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """One line that was there at some time: its versions, newest last; None where it was removed."""
+
+    versions: list[tuple[int, str | None]]
+
+    def shown(self, without: int = NONE) -> str | None:
+        """The last version, those of one edit left out."""
+        kept = [content for edit, content in self.versions if edit != without]
+        return kept[-1] if kept else None
+
+    def made_by(self, edit: int) -> bool:
+        """Whether an edit wrote a version of it."""
+        return any(one == edit for one, _ in self.versions)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A stretch of the text replaced: `old` occurs exactly once."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Seven versions of a text, the changes between them, and the text without the third edit."""
+
+    kind: str
+    versions: tuple[str, ...]
+    changes: tuple[tuple[Change, ...], ...]
+    right: str
+
+
+@dataclass(slots=True)
+class _Document:
+    """All lines that ever were, in order, and which edit is being made."""
+
+    rng: random.Random
+    lines: list[Line]
+    edit: int = 0
+    made: list[Change] = field(default_factory=list)
+    serial: int = 0
+
+    def visible(self) -> list[Line]:
+        return [line for line in self.lines if line.shown() is not None]
+
+    def text(self, without: int = NONE) -> str:
+        shown = (line.shown(without) for line in self.lines)
+        return "".join(f"{content}\n" for content in shown if content is not None)
+
+    def fresh(self) -> str:
+        """A line as people write them, at times one that stands elsewhere already."""
+        if self.rng.random() < 0.15:  # noqa: PLR2004  (some lines repeat)
+            return self.rng.choice(_REPEATED)
+        self.serial += 1
+        said = f"{self.rng.choice(_VERBS)} {self.rng.choice(_THINGS)} {self.rng.choice(_ENDS)}"
+        return self.rng.choice((f"- {said}", f"{said.capitalize()}.", f"{self.serial}. {said}", f"## {said.title()}"))
+
+    def reworded(self, content: str) -> str:
+        """A line with a word changed, or another line altogether."""
+        words = content.split(" ")
+        if len(words) > _NEAR and self.rng.random() < 0.7:  # noqa: PLR2004  (most rewrites keep most of a line)
+            at = self.rng.randrange(1, len(words))
+            words[at] = self.rng.choice(("never", "always", "first", "soon", f"v{self.rng.randrange(90)}"))
+            return " ".join(words)
+        return self.fresh()
+
+    def replace(self, first: int, count: int) -> bool:
+        """Rewrite visible lines, each in place."""
+        mine = self.visible()[first : first + count]
+        old = [line.shown() or "" for line in mine]
+        new = [self.reworded(content) for content in old]
+        if any(map(str.__eq__, old, new)) or not self._say(first, count, new):
+            return False
+        for line, content in zip(mine, new, strict=True):
+            line.versions.append((self.edit, content))
+        return True
+
+    def remove(self, first: int, count: int) -> bool:
+        """Remove visible lines."""
+        mine = self.visible()[first : first + count]
+        if not self._say(first, count, []):
+            return False
+        for line in mine:
+            line.versions.append((self.edit, None))
+        return True
+
+    def insert(self, after: int, count: int) -> bool:
+        """Put new lines right after a visible one."""
+        anchor = self.visible()[after]
+        new = [self.fresh() for _ in range(count)]
+        if not self._say(after + 1, 0, new):
+            return False
+        at = self.lines.index(anchor) + 1
+        self.lines[at:at] = [Line([(self.edit, content)]) for content in new]
+        return True
+
+    def _say(self, first: int, count: int, new: list[str]) -> bool:
+        """Note down the change as an edit tool makes it; False where it could not say which lines it means."""
+        now = [line.shown() or "" for line in self.visible()]
+        text = "".join(f"{content}\n" for content in now)
+        low, high = first if count else first - 1, first + count
+        for wider in range(LINES):
+            begin, end = max(0, low - (wider + 1) // 2), min(len(now), high + wider // 2)
+            old, put = now[begin:end], [*now[begin:first], *new, *now[high:end]]
+            needle = "".join(f"{content}\n" for content in old)
+            if _once(text, needle):
+                if _only_reading(old, put) != (first - begin, first - begin + count):
+                    return False
+                self.made.append(Change(needle, "".join(f"{content}\n" for content in put)))
+                return True
+        return False
+
+
+def _once(text: str, needle: str) -> bool:
+    first = text.find(needle)
+    return first >= 0 and text.find(needle, first + 1) < 0
+
+
+def _only_reading(old: list[str], new: list[str]) -> tuple[int, int] | None:
+    """From where to where two versions of a stretch differ; None where another place would explain them too."""
+    begin = 0
+    while begin < min(len(old), len(new)) and old[begin] == new[begin]:
+        begin += 1
+    end = 0
+    while end < min(len(old), len(new)) - begin and old[-1 - end] == new[-1 - end]:
+        end += 1
+    gone, come = old[begin : len(old) - end], new[begin : len(new) - end]
+    block = gone or come
+    if not block or (not (gone and come) and begin and old[begin - 1] == block[-1]):
+        return None
+    return begin, len(old) - end
+
+
+def _anywhere(at: int) -> bool:
+    return at >= 0
+
+
+def _draw(document: _Document, wanted: Callable[[int], bool], *, kinds: str = "rdi") -> None:
+    """Make one change to lines of which every one is wanted, as seen by its position."""
+    rng = document.rng
+    for _ in range(_TRIES):
+        size, count = len(document.visible()), rng.choice((1, 1, 1, 2, 2, 3))
+        first = rng.randrange(size - count)
+        if not all(wanted(at) for at in range(first, first + count)):
+            continue
+        kind = rng.choice(kinds)
+        make = {"r": document.replace, "d": document.remove, "i": document.insert}[kind]
+        if make(first, count):
+            return
+    raise AssertionError("no such edit was found")
+
+
+def _touched(document: _Document, edit: int) -> list[int]:
+    """Positions of visible lines that an edit wrote, or between which it removed some."""
+    found: list[int] = []
+    position = 0
+    for line in document.lines:
+        seen = line.shown() is not None
+        if line.made_by(edit):
+            found += [position] if seen else [max(0, position - 1), position]
+        position += seen
+    return found
+
+
+def _make(kind: str, document: _Document) -> None:
+    """Make the edit whose turn it is, as its class of histories wants it."""
+    edit, size = document.edit, len(document.visible())
+    middle = range(size // 3, 2 * size // 3)
+    if kind == "compound":
+        before = document.text()
+        for _ in range(document.rng.choice((2, 2, 3))):
+            _draw(document, _anywhere)
+        while document.text() == before:
+            _draw(document, _anywhere)
+    elif edit < TAKEN_OUT:
+        outside = {
+            "far apart": lambda at: at not in range(middle.start - _FAR, middle.stop + _FAR),
+            "overlapping": lambda at: at in middle,
+        }
+        _draw(document, outside.get(kind, _anywhere))
+    elif edit == TAKEN_OUT:
+        _draw(document, lambda at: at in middle, kinds="i" if kind == "dependent" else "rdi")
+    else:
+        touched = _touched(document, TAKEN_OUT)
+        low, high = min(touched), max(touched)
+        beside = {low - 1, low - 2, high + 1, high + 2}
+        near: dict[str, Callable[[int], bool]] = {
+            "far apart": lambda at: not low - _FAR <= at <= high + _FAR,
+            "adjacent": lambda at: at in beside,
+            "overlapping": lambda at: low - 1 <= at <= high + 1,
+            "dependent": lambda at: document.visible()[at].made_by(TAKEN_OUT),
+        }
+        loose = kind != "far apart" and edit > TAKEN_OUT + 1 and document.rng.random() < 0.4  # noqa: PLR2004
+        if kind == "dependent" and not any(near[kind](at) for at in range(len(document.visible()) - 1)):
+            loose = True
+        _draw(document, _anywhere if loose else near[kind], kinds="r" if kind == "dependent" else "rdi")
+
+
+def history(kind: str, seed: int) -> History:
+    """Return one history of a class; the same for the same seed."""
+    rng = random.Random(f"{kind} {seed}")
+    document = _Document(rng, [])
+    while len(document.lines) < LINES:
+        repeats = rng.random() < 0.35  # noqa: PLR2004  (a third of a Markdown text is blank lines and the like)
+        content = rng.choice(_REPEATED) if repeats else document.fresh()
+        document.lines.append(Line([(0, content)]))
+    versions, changes = [document.text()], []
+    for edit in range(1, EDITS + 1):
+        document.edit, document.made = edit, []
+        _make(kind, document)
+        versions.append(document.text())
+        changes.append(tuple(document.made))
+    return History(kind, tuple(versions), tuple(changes), document.text(without=TAKEN_OUT))
+
+
+def histories(each: int) -> list[History]:
+    """Return so many histories of each class."""
+    return [history(kind, seed) for kind in CLASSES for seed in range(each)]

@@ -1,0 +1,226 @@
+"""One wrapper for every experiment: its options become a command, which plans, runs, writes down and shows.
+
+What an experiment takes is declared by the experiment; what all of them take (engine, workers, results, JSON) and
+what those take that ask a model (synthesizer, recording, freezing) is added here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from takeback.cli.lab.answering import answer_request
+from takeback.cli.lab.extra import lab_extra
+from takeback.cli.lab.printing import show_lines
+from takeback.cli.output import emit, err, finish, out
+from takeback.cli.synthesizers import SYNTHESIZERS, opened
+from takeback.errors import InputError
+from takeback.lab.engines import ENGINES, Engine, engine_named
+from takeback.lab.experiment import Asked, Experiment, Option
+from takeback.lab.experiments.recorded import FIRST, is_shipped, recorded_folder
+from takeback.lab.rounds import Rounds, Unanswered
+from takeback.lab.runner import Ran, Tick, run_experiment
+from takeback.synthesize.method import method_of
+from takeback.synthesize.models import RecordingModel
+from takeback.synthesize.models.recording import has_recording, packed_bytes, replies_digest
+from takeback.synthesize.spec import Spec, parse_spec
+
+KINDS: Final[Mapping[str, Any]] = {
+    "text": str | None,
+    "number": int | None,
+    "path": Path | None,
+    "texts": list[str] | None,
+}
+RUNNING: Final = (
+    Option("engine", "text", f"Where units run: {' or '.join(ENGINES)} (extra scale); local if left out."),
+    Option("workers", "number", "How many units run at once; 1 if left out.", least=1),
+    Option("out", "path", "Results folder: lock, data and manifest go to a folder in it."),
+)
+ASKING: Final = (
+    Option("synthesizer", "text", f"Who is asked: {SYNTHESIZERS}."),
+    Option("record", "path", "Write every reply down there; resumes from it."),
+    Option("freeze", "path", "Write what was run there, beside its recording: it replays untold."),
+    Option("threads", "number", "Threads of the local model; 1 if left out.", least=1),
+)
+JSON: Final = Parameter(
+    "as_json",
+    Parameter.KEYWORD_ONLY,
+    annotation=bool,
+    default=typer.Option(False, "--json", help="Print one JSON object on stdout."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How a run is to be done, apart from what it does."""
+
+    engine: str = "local"
+    workers: int = 1
+    out: Path | None = None
+    synthesizer: str = ""
+    record: Path | None = None
+    freeze: Path | None = None
+    threads: int = 1
+    as_json: bool = False
+
+
+def command_of(
+    name: str, told: str, options: tuple[Option, ...], do: Callable[[dict[str, Any], bool], None]
+) -> Callable[..., None]:
+    """A command with these options; `do` is given those that were set, and whether JSON is wanted."""
+
+    def command(*, as_json: bool, **words: Any) -> None:
+        do({word: value for word, value in words.items() if value not in (None, [])}, as_json)
+
+    parameters = [_parameter(option) for option in options] + [JSON]
+    command.__name__ = name.replace("-", "_")
+    command.__doc__ = inspect.cleandoc(told)
+    command.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return command
+
+
+def _parameter(option: Option) -> Parameter:
+    metavar = {"path": "DIR", "text": None, "number": None, "texts": None}[option.kind]
+    declared = typer.Option(
+        None, f"--{option.name}", help=option.help, min=option.least, metavar=metavar, show_default=False
+    )
+    name = option.name.replace("-", "_")
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=KINDS[option.kind], default=declared)
+
+
+def experiment_command(experiment: Experiment[Any]) -> Callable[..., None]:
+    """The command of an experiment."""
+    options = (*experiment.options, *(ASKING if experiment.asks else ()), *RUNNING)
+
+    def do(words: dict[str, Any], as_json: bool) -> None:
+        names = {option.name for option in (*ASKING, *RUNNING)}
+        running = Running(**{name: words.pop(name) for name in names if name in words}, as_json=as_json)
+        with lab_extra():
+            found, _ = conduct(experiment, words, running)
+        if as_json:
+            emit(found)
+        finish(yes=experiment.holds(found))
+
+    return command_of(experiment.name, type(experiment).__doc__ or "", options, do)
+
+
+def conduct(
+    experiment: Experiment[Any], given: Mapping[str, Any], running: Running
+) -> tuple[dict[str, Any], Mapping[str, dict[str, Any]]]:
+    """Run an experiment with the options given, and show it unless JSON is wanted; its summary and its data."""
+    if experiment.asks:
+        ran, summary = _ask(experiment, given, running)
+    else:
+        plan = experiment.plan(given, None)
+        with bar(experiment.name) as tick:
+            ran = run_experiment(experiment, plan, engine=_engine(running), results=running.out, tick=tick)
+        summary = experiment.summary(plan, ran.data)
+    summary |= {"lock": ran.lock.digest}
+    if running.out is not None:
+        summary |= {"out": str(running.out), "results": dict(ran.written)}
+    if not running.as_json:
+        show_lines(experiment.lines(summary))
+        for folder in ran.written:
+            out.print(f"written to {running.out}/{folder} under lock {ran.lock.digest[:16]}", markup=False)
+    return summary, ran.data
+
+
+def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[Ran, dict[str, Any]]:
+    text = _named(running.synthesizer or experiment.default_synthesizer, experiment.name)
+    spec, shipped = parse_spec(text), experiment.shipped()
+    replayed = _replayed(spec, shipped)
+    plan = experiment.plan(given, experiment.thaw(replayed) if replayed is not None else None)
+    folder = running.record or replayed
+    kept = None if folder is None or is_shipped(folder) else folder
+    with _asked(text, spec, shipped, running) as (asked, engine), bar(experiment.name) as tick:
+        ran = run_experiment(
+            experiment,
+            plan,
+            asked=asked,
+            engine=engine,
+            results=running.out,
+            tick=tick,
+            files=lambda: {} if kept is None or not has_recording(kept) else _recording(kept),
+            replies=lambda: replies_digest(folder) if folder is not None and has_recording(folder) else None,
+        )
+    if running.freeze is not None:
+        experiment.freeze(running.freeze, plan, ran.done, asked.name)
+    return ran, experiment.summary(plan, ran.data)
+
+
+def _engine(running: Running) -> Engine:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report home otherwise
+    return engine_named(running.engine, running.workers, address=os.environ.get("RAY_ADDRESS"))
+
+
+def _recording(folder: Path) -> dict[str, bytes]:
+    return {"recording.jsonl.gz": packed_bytes(folder)}
+
+
+@contextmanager
+def _asked(text: str, spec: Spec, shipped: Path, running: Running) -> Iterator[tuple[Asked, Engine]]:
+    """Who is asked and how.
+
+    A model is asked on threads here, or round by round with the requests answered on a cluster; where nobody has to
+    be asked (oracle, replay) a cluster does the units themselves.
+    """
+    alone = spec.kind in {"oracle", "replay"} or (spec.kind == "portfolio" and spec.behind is None)
+    if running.engine == "local" or alone:
+        engine = (
+            engine_named("local", running.workers, waiting=True) if running.engine == "local" else _engine(running)
+        )
+        with opened(text, running.record, running.threads, shipped, slots=running.workers) as found:
+            yield Asked(found.model, found.method, found.model_name), engine
+        return
+    engine = _engine(running)
+    if spec.kind != "openai":
+        expected = "openai:MODEL, whose endpoint the workers ask, or oracle, portfolio or replay"
+        raise InputError(f"--engine {running.engine}", found=str(spec), expected=expected)
+    unanswered = Unanswered(spec.argument)
+    with _folder(running.record) as folder, RecordingModel(unanswered, folder) as recorded:
+        rounds = Rounds(recorded, unanswered, engine, partial(answer_request, text))
+        yield Asked(recorded, method_of(spec, recorded), spec.argument), rounds
+
+
+def _folder(record: Path | None) -> AbstractContextManager[Path]:
+    if record is not None:
+        return nullcontext(record)
+    return _temporary()
+
+
+@contextmanager
+def _temporary() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def _named(text: str, experiment: str) -> str:
+    """`replay:first` means the experiment's recording under the first prompts, which ships too."""
+    return f"replay:{recorded_folder() / FIRST / experiment}" if text == f"replay:{FIRST}" else text
+
+
+def _replayed(spec: Spec, shipped: Path) -> Path | None:
+    if spec.kind != "replay":
+        return None
+    return Path(spec.argument) if spec.argument else shipped
+
+
+@contextmanager
+def bar(label: str) -> Iterator[Tick]:
+    """Show a bar on a terminal while the block runs; elsewhere nothing."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err.console, transient=True, disable=not err.is_terminal) as shown:
+        task = shown.add_task(label, total=None)
+        yield lambda done, of: shown.update(task, completed=done, total=of)

@@ -1,0 +1,80 @@
+"""Recordings of runs with a model: where the shipped ones lie, and what was run, kept beside the replies.
+
+`ran.json` says what a run did and holds the digest of its replies, `lock.json` what it was locked under. A recording
+whose replies are not those that were frozen is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+from takeback.errors import InputError, RecordingError
+from takeback.lab.lock import Lock, check, read_json, read_lock, write_lock, write_whole
+from takeback.lab.results import RAN
+from takeback.synthesize.models.recording import has_recording, read_lines, replies_digest
+
+LOCK: Final = "lock.json"
+FIRST: Final = "first"
+"""The folder of the runs under the first prompts, replayed where a later one has not been recorded."""
+
+
+def recorded_folder() -> Path:
+    """The folder of all recordings that come with Takeback."""
+    return Path(str(resources.files("takeback.lab").joinpath("recorded")))
+
+
+def shipped_recording(name: str) -> Path:
+    """The recording of an experiment that comes with Takeback: the latest that was made."""
+    latest = recorded_folder() / name
+    return latest if has_recording(latest) else recorded_folder() / FIRST / name
+
+
+def is_shipped(folder: Path) -> bool:
+    """Whether a recording is one that comes with Takeback, so that no result needs a copy of it."""
+    return folder.resolve().is_relative_to(recorded_folder().resolve())
+
+
+def first_natural() -> Path:
+    """The recording of proposals under the first prompts, in L1: what `propose` and `evolve` replay."""
+    return recorded_folder() / FIRST / "natural"
+
+
+def write_run(folder: Path, ran: Mapping[str, Any], lock: Lock) -> None:
+    """Write down what was run, `model` among it, with the digest of its replies and the lock it was run under."""
+    body = {**ran, "replies": replies_digest(folder) if has_recording(folder) else None}
+    write_whole(folder / RAN, (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
+    write_lock(lock, folder / LOCK)
+
+
+def read_run(folder: Path, name: str) -> dict[str, Any] | None:
+    """What a recording of the experiment called `name` was frozen with; None if it was not."""
+    path = folder / RAN
+    if not path.exists():
+        return None
+    raw, lock = read_json(path), read_lock(folder / LOCK)
+    if lock.name != name:
+        raise InputError(str(folder), found=f"a recording of {lock.name}", expected=f"one of {name}")
+    if not isinstance(raw, dict) or not isinstance(raw.get("model"), str):
+        raise InputError(str(path), found="another form", expected="what a run was frozen with")
+    check_replies(folder, raw["model"], raw.get("replies"))
+    return {**raw, "folder": str(folder)}
+
+
+def check_replies(folder: Path, model: str, digest: str | None) -> None:
+    """Refuse a recording of another model, or one whose replies are not those that were frozen."""
+    others = {str(line.request.get("model")) for line in read_lines(folder)} - {model}
+    if others:
+        raise RecordingError(f"replies of {others.pop()}, but it was frozen for {model}", where=str(folder))
+    if digest is not None and digest != (found := replies_digest(folder)):
+        raise RecordingError(
+            f"its replies give {found}, not {digest}, which they gave when it was frozen", where=str(folder)
+        )
+
+
+def check_run(folder: str, parts: Mapping[str, Any]) -> None:
+    """Raise `LockChanged` if what a frozen run rests on is another now."""
+    check(read_lock(Path(folder) / LOCK), parts)

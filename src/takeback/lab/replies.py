@@ -1,0 +1,77 @@
+"""Whether replies are those that a result or a frozen recording rests on.
+
+A result carries the digest of the replies it rests on, a frozen recording that of its own. A reply that was altered
+gives another digest, whatever else was made to fit it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from takeback.errors import TakebackError
+from takeback.lab.experiments.recorded import FIRST, recorded_folder
+from takeback.lab.lock import read_json
+from takeback.lab.manifest import RESULT, SUPERSEDED, Problem
+from takeback.lab.results import BANK, RAN, find_runs
+from takeback.synthesize.models.recording import has_recording, replies_digest
+
+FROZEN = (BANK, RAN)
+
+
+def find_recordings(folder: Path) -> tuple[Path, ...]:
+    """The frozen recordings at or below a folder, in order of their path."""
+    found = {path.parent for name in FROZEN for path in folder.rglob(name) if has_recording(path.parent)}
+    return tuple(sorted(one for one in found if SUPERSEDED not in one.relative_to(folder).parts))
+
+
+def verify_replies(folder: Path) -> list[Problem]:
+    """Every recording and result at or below a folder whose replies are not those it was made with."""
+    problems = [problem for one in find_recordings(folder) for problem in _recording_problems(one)]
+    known: set[str] | None = None
+    for run in find_runs(folder):
+        wanted = _rests_on(run)
+        if wanted is None:
+            continue
+        if has_recording(run):
+            problems += _compared(run, wanted, str(run / RESULT))
+            continue
+        known = _shipped() if known is None else known
+        if wanted not in known:
+            detail = f"rests on replies {wanted}, which are neither beside it nor among the shipped recordings"
+            problems.append(Problem("missing", str(run / RESULT), detail))
+    return problems
+
+
+def _recording_problems(folder: Path) -> list[Problem]:
+    frozen = next(folder / name for name in FROZEN if (folder / name).exists())
+    try:
+        wanted = dict(read_json(frozen)).get("replies")
+    except (TakebackError, TypeError, ValueError) as fault:
+        return [Problem("altered", str(frozen), str(fault))]
+    return _compared(folder, wanted, str(frozen))
+
+
+def _compared(folder: Path, wanted: Any, says: str) -> list[Problem]:
+    try:
+        found = replies_digest(folder)
+    except TakebackError as fault:
+        return [Problem("altered", str(folder), str(fault))]
+    if wanted is None or found == wanted:
+        return []
+    return [Problem("altered", str(folder), f"its replies give {found}, {says} says {wanted}")]
+
+
+def _rests_on(run: Path) -> str | None:
+    try:
+        data = dict(read_json(run / RESULT))["data"]
+    except (TakebackError, KeyError, TypeError, ValueError):
+        return None
+    wanted = data.get("replies") if isinstance(data, dict) else None
+    return wanted if isinstance(wanted, str) else None
+
+
+def _shipped() -> set[str]:
+    base = recorded_folder()
+    folders = [one for parent in (base, base / FIRST) if parent.is_dir() for one in parent.iterdir()]
+    return {replies_digest(one) for one in folders if has_recording(one)}

@@ -1,0 +1,90 @@
+"""Which plots each experiment's result makes, each titled with what was measured, on how many of what, by whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from takeback.lab.report import plots, published, wording
+from takeback.lab.report.cohort_tables import read_oracle
+from takeback.lab.report.controlled_tables import modes_of, printed, read_controlled, repaired
+from takeback.lab.report.families import families_of
+from takeback.lab.report.fresh_tables import read_fresh, strictest, titled
+from takeback.lab.report.inputs import FreshSuite, Matrix, MatrixRow, NaturalTask, OracleTask, read_factorial
+from takeback.lab.report.natural_tables import read_natural
+from takeback.lab.report.snapshot_tables import read_snapshots
+
+Plots = Iterator[tuple[str, Figure]]
+
+
+def natural_plots(raw: Mapping[str, Any]) -> Plots:
+    """Outcome and stratum by family."""
+    data = read_natural(raw)
+    found = Counter((task.family, _kind(task)) for task in data.tasks)
+    used = [kind for kind in plots.CATEGORIES if any(found[family, kind] for family, _ in found)]
+    names = families_of([task.family for task in data.tasks])
+    counts = {family: {kind: found[family, kind] for kind in used} for family in names}
+    what = f"Outcome and stratum, {data.language}, {data.prompts}"
+    title = wording.titled(what, len(data.tasks), "natural tasks", data)
+    yield "strata", plots.stacked_families(counts, title)
+
+
+def _kind(task: NaturalTask) -> str:
+    return task.outcome if task.outcome != "defective" else task.stratum or "defective, no stratum"
+
+
+def factorial_plots(raw: Mapping[str, Any], experiment: str) -> Plots:
+    """Rescue by budget."""
+    data = read_factorial(experiment, raw)
+    if not data.tasks:
+        return
+    title = wording.titled("Rescue by budget", len(data.tasks), "natural failures", data)
+    beside = {} if experiment == "conventional" else published.rescue_by_budget(experiment)
+    yield "rescue-by-budget", plots.rescue_by_budget(data, title, beside)
+
+
+def controlled_plots(raw: Mapping[str, Any]) -> Plots:
+    """Repairs by feedback mode."""
+    data = read_controlled(raw)
+    shares = {mode: repaired(data.candidates, mode, data.budget) for mode in modes_of(data)}
+    beside = {mode: share for mode in shares if (share := printed(mode)) is not None}
+    title = wording.titled(f"Repaired at B = {data.budget}", len(data.candidates), "controlled candidates", data)
+    yield "repaired", plots.repaired_by_mode(shares, beside, title)
+
+
+def fresh_plots(raw: Mapping[str, Any]) -> Plots:
+    """False positives against conservatism, and the round trips under the strictest suite."""
+    data = read_fresh(raw)
+    yield "precision-coverage", plots.precision_coverage(data, titled("Precision and coverage", data))
+    suite = strictest(data)
+    title = titled(f"Hidden round trips under {suite.name}", data)
+    yield "round-trips", plots.round_trip_matrix(_hidden(suite), title)
+
+
+def _hidden(suite: FreshSuite) -> Matrix:
+    rows = tuple(MatrixRow(id=t.id, family=t.family, passes=t.hidden) for t in suite.tasks)
+    return Matrix(splits=("hidden",) * len(suite.tasks[0].hidden), rows=rows)
+
+
+def oracle_plots(raw: Mapping[str, Any]) -> Plots:
+    """Strata by family, and the round trips where states were run."""
+    data = read_oracle(raw)
+    found = Counter((task.family, _stratum(task)) for task in data.tasks)
+    names = families_of([task.family for task in data.tasks])
+    counts = {family: {kind: found[family, kind] for kind in ("S0", "S1", "residual")} for family in names}
+    yield "strata", plots.stacked_families(counts, f"Oracle strata, rule {data.rule}: {data.population}")
+    if data.matrix:
+        yield "round-trips", plots.round_trip_matrix(data.matrix, f"Round trips of the oracle: {data.population}")
+
+
+def _stratum(task: OracleTask) -> str:
+    return "S0" if task.L0 else "S1" if task.L1 else "residual"
+
+
+def snapshot_plots(raw: Mapping[str, Any]) -> Plots:
+    """Bytes against latency."""
+    data = read_snapshots(raw)
+    yield "storage-latency", plots.storage_latency(data, f"Bytes against undo latency: {data.population}")

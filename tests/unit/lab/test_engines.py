@@ -1,0 +1,148 @@
+"""Engines: the same results wherever units run, a dead worker's unit done again, a fault of the work ends the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.fault_server import Act, FaultServer
+
+from takeback.errors import InputError, ServiceFault, WorkerLost
+from takeback.lab.engines import Engine, Here, OnRay, Processes, Threads, engine_named
+from takeback.lab.registry import experiment_named
+from takeback.lab.runner import run_experiment
+
+UNITS = {f"unit {n}": n for n in range(12)}
+
+
+def square(n: int) -> int:
+    return n * n
+
+
+def dies_once(folder: Path, n: int) -> int:
+    """Kill the worker the first time unit 3 is done, and square every other time."""
+    mark = folder / "died"
+    if n == 3 and not mark.exists():
+        mark.touch()
+        os._exit(9)
+    return n * n
+
+
+def dies_always(n: int) -> int:
+    os._exit(9)
+    return n
+
+
+def fails(n: int) -> int:
+    if n == 3:
+        raise ServiceFault("the endpoint is down")
+    return n
+
+
+@pytest.fixture(scope="module")
+def ray() -> OnRay:
+    pytest.importorskip("ray").cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    return OnRay(2)
+
+
+@pytest.mark.parametrize("engine", [Here(), Threads(3), Processes(2)], ids=["here", "threads", "processes"])
+def test_every_engine_gives_each_unit_its_result(engine: Engine) -> None:
+    assert dict(engine.each(square, UNITS)) == {key: n * n for key, n in UNITS.items()}
+
+
+@pytest.mark.parametrize("engine", [Here(), Threads(3), Processes(2)], ids=["here", "threads", "processes"])
+def test_a_fault_of_the_work_ends_the_run_as_that_fault(engine: Engine) -> None:
+    with pytest.raises(ServiceFault, match="the endpoint is down"):
+        dict(engine.each(fails, UNITS))
+
+
+def test_the_unit_of_a_worker_process_that_dies_is_done_again(tmp_path: Path) -> None:
+    assert dict(Processes(2).each(partial(dies_once, tmp_path), UNITS)) == {key: n * n for key, n in UNITS.items()}
+    assert (tmp_path / "died").exists()
+
+
+def test_a_unit_that_kills_every_worker_stops_the_run_and_is_not_a_result() -> None:
+    with pytest.raises(WorkerLost, match="died 3 times"):
+        dict(Processes(1).each(dies_always, {"unit": 1}))
+
+
+def test_a_fault_keeps_the_rest_from_being_begun() -> None:
+    begun: list[int] = []
+
+    def work(n: int) -> int:
+        begun.append(n)
+        return fails(n)
+
+    with pytest.raises(ServiceFault):
+        dict(Threads(2).each(work, {str(n): n for n in range(50)}))
+    assert len(begun) < 12
+
+
+@pytest.mark.slow
+def test_a_real_ray_gives_what_processes_give_and_does_a_lost_workers_unit_again(ray: OnRay, tmp_path: Path) -> None:
+    assert dict(ray.each(partial(dies_once, tmp_path), UNITS)) == {key: n * n for key, n in UNITS.items()}
+    assert (tmp_path / "died").exists()
+    with pytest.raises(ServiceFault, match="the endpoint is down"):
+        dict(ray.each(fails, UNITS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "given"), [("soundness", {"cases": 600}), ("oracle", {"tasks": 60})])
+def test_an_experiment_on_a_real_ray_equals_the_one_here(ray: OnRay, name: str, given: dict[str, Any]) -> None:
+    experiment = experiment_named(name)
+    plan = experiment.plan(given)
+    assert run_experiment(experiment, plan, engine=ray).data == run_experiment(experiment, plan).data
+
+
+def test_an_engine_is_chosen_by_name_and_by_what_units_do() -> None:
+    assert engine_named("local", 1) == Here()
+    assert engine_named("local", 3) == Processes(3)
+    assert engine_named("local", 3, waiting=True) == Threads(3)
+    assert engine_named("ray", 4, address="auto") == OnRay(4, "auto")
+    with pytest.raises(InputError, match="one of local, ray"):
+        engine_named("abacus", 1)
+
+
+@pytest.mark.slow
+def test_a_run_that_asks_is_the_same_on_a_real_ray_replayed_or_with_an_endpoint(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+
+    def run(*words: object, **environment: str) -> dict[str, Any]:
+        command = [sys.executable, "-m", "takeback", "lab", *map(str, words), "--json"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, **environment}, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    replayed = ("factorial", "--synthesizer", "replay:first", "--workers", 2, "--engine")
+    assert run(*replayed, "ray") == run(*replayed, "local")
+    with FaultServer([Act(text=json.dumps({"witness": [], "recovery": [], "contract": ["config"]}))]) as server:
+        environment = {"TAKEBACK_BASE_URL": server.base_url, "XDG_CONFIG_HOME": str(tmp_path)}
+        asked = (
+            "controlled",
+            "--tasks",
+            2,
+            "--feedback",
+            "D1",
+            "--budget",
+            2,
+            "--synthesizer",
+            "openai:m",
+            "--workers",
+            2,
+        )
+        found = [
+            run(*asked, "--record", tmp_path / engine, "--engine", engine, **environment)
+            for engine in ("local", "ray")
+        ]
+    costs = [one.pop("account") for one in found]
+    assert found[0] == found[1]
+    assert costs[0]["calls"] == costs[1]["calls"] == 4

@@ -1,0 +1,79 @@
+"""Replies are hashed into what rests on them: an altered recording is refused, whatever else was made to fit."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from takeback.cli import app
+from takeback.errors import RecordingError
+from takeback.lab.experiments.recorded import FIRST, recorded_folder
+from takeback.lab.lock import read_lock
+from takeback.lab.manifest import manifest_of
+from takeback.lab.replies import verify_replies
+from takeback.lab.results import read_results, verify_results, write_results
+from takeback.synthesize.models.recording import read_lines
+
+SMALL = recorded_folder() / FIRST / "replication"
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    shutil.copytree(recorded_folder() / FIRST, tmp_path / "recorded")
+    return tmp_path / "recorded" / "replication"
+
+
+def alter(path: Path) -> None:
+    """Change one reply in a packed recording and leave its request, and so its digest, alone."""
+    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+    line = json.loads(lines[0])
+    line["reply"]["text"] += " "
+    lines[0] = json.dumps(line, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode()))
+
+
+def verify(folder: Path) -> int:
+    return CliRunner().invoke(app, ["lab", "verify", str(folder)]).exit_code
+
+
+def test_the_shipped_recordings_are_as_they_were_frozen() -> None:
+    assert verify_replies(recorded_folder()) == []
+    assert verify(recorded_folder()) == 0
+
+
+def test_an_altered_recording_is_refused_by_verify_and_by_a_replay(recording: Path) -> None:
+    assert verify(recording) == 0
+    alter(recording / "recording.jsonl.gz")
+    assert verify(recording) == 1
+    result = CliRunner().invoke(app, ["lab", "replication", "--synthesizer", f"replay:{recording}"])
+    assert isinstance(result.exception, RecordingError)
+    assert "when it was frozen" in str(result.exception)
+
+
+def test_a_result_with_its_recording_beside_it_refuses_another_recording(recording: Path, tmp_path: Path) -> None:
+    words = ["lab", "replication", "--synthesizer", f"replay:{recording}", "--out", str(tmp_path / "out")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    [run] = [path.parent for path in (tmp_path / "out").rglob("result.json")]
+    assert len(list(read_lines(run))) == len(list(read_lines(SMALL)))
+    assert verify(tmp_path / "out") == 0
+    alter(run / "recording.jsonl.gz")
+    made = manifest_of(run, read_lock(run / "lock.json").digest)
+    (run / "MANIFEST.json").write_text(json.dumps(made))
+    assert verify_results(tmp_path / "out") == []
+    assert verify(tmp_path / "out") == 1
+
+
+def test_a_result_that_rests_on_replies_nobody_has_is_named(recording: Path, tmp_path: Path) -> None:
+    words = ["lab", "replication", "--synthesizer", "replay", "--out", str(tmp_path / "out")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert verify(tmp_path / "out") == 0
+    [run] = [path.parent for path in (tmp_path / "out").rglob("result.json")]
+    data = {**read_results(run).data, "replies": "0" * 64}
+    write_results(run, "replication", read_lock(run / "lock.json"), data)
+    [problem] = verify_replies(tmp_path / "out")
+    assert (problem.kind, "neither beside it nor among the shipped" in problem.detail) == ("missing", True)

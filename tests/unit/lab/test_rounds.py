@@ -1,0 +1,200 @@
+"""Answers from elsewhere: every round of a run exported, answered by a script, imported, until nothing is pending."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from takeback.cli import app
+from takeback.errors import InputError, RecordingError
+from takeback.lab.engines import Here
+from takeback.lab.experiment import Asked
+from takeback.lab.experiments.draws import first_seed
+from takeback.lab.registry import experiment_named
+from takeback.lab.rounds import Rounds, Unanswered, read_pending
+from takeback.lab.runner import run_experiment
+from takeback.language import read_program
+from takeback.state import Stage, State
+from takeback.synthesize.method import method_of
+from takeback.synthesize.models import RecordingModel, ReplayModel
+from takeback.synthesize.oracle import invert
+from takeback.synthesize.spec import Spec
+
+Say = Callable[[dict[str, Any]], str]
+NOTHING = {"witness": [], "recovery": [], "contract": ["config"]}
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, ["lab", *map(str, words)])
+
+
+def said(*words: object) -> dict[str, Any]:
+    done = run(*words, "--json")
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def answered(folder: Path, say: Say) -> int:
+    """Answer the pending requests of a folder by script and import the replies; how many there were."""
+    pending = [json.loads(line) for line in (folder / "pending.jsonl").read_text().splitlines()]
+    lines = [json.dumps({"digest": one["digest"], "text": say(one["request"])}) for one in pending]
+    replies = folder / "replies.jsonl"
+    replies.write_text("\n".join(lines) + "\n")
+    assert said("import-replies", replies, "--record", folder)["left"] == 0
+    return len(pending)
+
+
+def to_the_end(folder: Path, say: Say, *words: object) -> list[int]:
+    """Round by round until nothing is pending: how many requests each round had."""
+    rounds = []
+    for _ in range(9):
+        if not said("export-prompts", *words, "--model", "m", "--record", folder)["pending"]:
+            return rounds
+        rounds.append(answered(folder, say))
+    raise AssertionError("it never ends")
+
+
+def without_recovery(request: dict[str, Any]) -> str:
+    """The reference mutation of the task that is asked for, and nothing to take it back."""
+    asked = request["messages"][1]["content"]
+    task = next(task for task in TASKS if task.instruction in asked)
+    return json.dumps({"mutation": list(task.reference), **NOTHING})
+
+
+NATURAL = experiment_named("natural")
+TASKS = NATURAL.plan({"tasks": 6}).tasks
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Path:
+    folder = tmp_path / "natural"
+    assert to_the_end(folder, without_recovery, "natural", "--tasks", 6) == [6]
+    found = said("natural", "--tasks", 6, "--synthesizer", f"replay:{folder}", "--freeze", folder)
+    assert (found["tasks"], found["defective"], found["language"]) == (6, 6, "L0")
+    return folder
+
+
+def good_at_the_fourth_turn(request: dict[str, Any]) -> str:
+    """Nothing at first; in the fourth turn of a grounded cell, the oracle's recovery."""
+    content = request["messages"][1]["content"]
+    mutation = json.loads(content.split("runs as it stands:\n")[1].split("\nIts witness")[0])
+    task = next(task for task in TASKS if json.dumps(list(task.reference)) == json.dumps(mutation))
+    turn = request["seed"] - first_seed(task)
+    if turn < 4 or "D1_EXACT_ADDRESS" not in content:
+        return json.dumps(NOTHING)
+    program = read_program(mutation, Stage.FORWARD, task.id)
+    made = invert(program, State.read(task.state, task.id)).to_json()
+    return json.dumps({name: made[name] for name in ("witness", "recovery", "contract")})
+
+
+def test_a_factorial_goes_through_all_four_rounds_and_ends_as_an_ordinary_run(bank: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "factorial"
+    rounds = to_the_end(folder, good_at_the_fourth_turn, "factorial", "--bank", bank)
+    assert len(rounds) == 4
+    words = ("factorial", "--bank", bank, "--synthesizer", f"replay:{folder}")
+    found = said(*words, "--freeze", folder, "--out", tmp_path / "out")
+    assert found["cells"]["D0L1"]["all"][0] == 0
+    assert found["cells"]["D1L1"]["all"] == [6, 6]
+    assert found["cells"]["D1L0"]["all"][0] == found["cells"]["D1L0"]["S0"][0] == found["strata"]["S0"] > 0
+    assert found["account"]["calls"] == 4 * 4 * 6
+    assert run("verify", tmp_path / "out").exit_code == 0
+    again = said("factorial", "--bank", bank, "--synthesizer", f"replay:{folder}")
+    assert again["cells"] == found["cells"]
+    packed = said("pack", folder)
+    assert packed["calls"] == sum(rounds)
+    assert said("factorial", "--bank", bank, "--synthesizer", f"replay:{folder}")["cells"] == found["cells"]
+
+
+def test_rounds_answered_by_an_engine_give_the_recording_of_an_ordinary_run(bank: Path, tmp_path: Path) -> None:
+    experiment = experiment_named("factorial")
+    plan = experiment.plan({"bank": bank, "budget": 2})
+
+    def answer(request: Any) -> dict[str, Any]:
+        usage = {"prompt_tokens": 1, "completion_tokens": 2}
+        return {"text": json.dumps(NOTHING), "finish_reason": "stop", "usage": usage, "latency_s": 0.5}
+
+    unanswered = Unanswered("m")
+    with RecordingModel(unanswered, tmp_path / "rounds") as recorded:
+        asked = Asked(recorded, method_of(Spec("openai", "m"), recorded), "m")
+        ran = run_experiment(experiment, plan, asked=asked, engine=Rounds(recorded, unanswered, Here(), answer))
+    replay = ReplayModel(tmp_path / "rounds")
+    again = run_experiment(experiment, plan, asked=Asked(replay, method_of(Spec("replay"), replay), "m"))
+    assert ran.data == again.data
+    [data] = ran.data.values()
+    assert data["account"]["calls"] == 6 * 4 * 2
+
+
+@pytest.fixture
+def pending(tmp_path: Path) -> Path:
+    folder = tmp_path / "pending"
+    said("export-prompts", "natural", "--tasks", 2, "--model", "m", "--record", folder)
+    return folder
+
+
+def imported(folder: Path, *lines: Any) -> Result:
+    path = folder / "in.jsonl"
+    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
+    return run("import-replies", path, "--record", folder, "--json")
+
+
+def test_a_line_of_a_batch_services_output_is_a_reply(pending: Path) -> None:
+    digest = next(iter(read_pending(pending)))
+    usage = {"prompt_tokens": 5, "completion_tokens": 3}
+    body = {"choices": [{"message": {"content": "{}"}, "finish_reason": "stop"}], "usage": usage}
+    done = imported(pending, {"custom_id": digest, "response": {"status_code": 200, "body": body}})
+    assert json.loads(done.stdout) == {"imported": 1, "known": 0, "left": 1}
+
+
+def test_a_reply_that_is_known_already_stays_as_it_was(pending: Path) -> None:
+    digest = next(iter(read_pending(pending)))
+    imported(pending, {"digest": digest, "text": "first"})
+    done = imported(pending, {"digest": digest, "text": "second"})
+    assert json.loads(done.stdout) == {"imported": 0, "known": 1, "left": 1}
+    assert "second" not in (pending / "recording.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ({"digest": "0" * 64, "text": "x"}, "the digest of a pending request"),
+        ({"text": "x"}, "in.jsonl:1"),
+        ({"digest": "0" * 64, "text": 5}, "in.jsonl:1"),
+        ("[1]", "a JSON object"),
+        ("{", "malformed JSON"),
+        ({"custom_id": "x", "response": {"status_code": 500, "body": {}}}, "ask this one again"),
+    ],
+)
+def test_a_reply_that_cannot_be_taken_in_names_its_line(pending: Path, line: Any, what: str) -> None:
+    fault = imported(pending, line).exception
+    assert isinstance(fault, InputError)
+    assert what in str(fault)
+
+
+def test_a_pending_request_that_was_altered_is_refused(pending: Path) -> None:
+    path = pending / "pending.jsonl"
+    path.write_text(path.read_text().replace('"seed":7', '"seed":8'))
+    assert isinstance(imported(pending, {"digest": "x", "text": "y"}).exception, RecordingError)
+
+
+def test_a_pending_request_stands_as_a_batch_service_takes_it(pending: Path) -> None:
+    line = json.loads((pending / "pending.jsonl").read_text().splitlines()[0])
+    assert (line["custom_id"], line["url"]) == (line["digest"], "/v1/chat/completions")
+    assert line["body"]["response_format"]["json_schema"]["schema"]["properties"]["mutation"]
+    assert line["body"]["messages"][0]["role"] == "system"
+
+
+def test_what_a_stopped_run_reached_is_collected_under_the_lock_of_all(pending: Path, tmp_path: Path) -> None:
+    first = next(iter(read_pending(pending).values()))
+    imported(pending, {"digest": first.digest(), "text": without_recovery(first.to_json())})
+    target = tmp_path / "kept"
+    found = said("collect", "natural", "--tasks", 2, "--record", pending, "--to", target)
+    assert (found["units"], found["kept"]) == (2, 1)
+    replayed = said("natural", "--synthesizer", f"replay:{target}")
+    assert (replayed["tasks"], replayed["locked"]) == (1, 600)
+    assert run("verify", target).exit_code == 0

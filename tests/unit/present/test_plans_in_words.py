@@ -1,0 +1,130 @@
+"""Plans in words: what must be read first, what is kept, where parts stand."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.changes import candidate, config
+
+from takeback import open_memory
+from takeback.harness import Applied
+from takeback.present.changes import differences
+from takeback.present.diffs import unified
+from takeback.present.plans import headline, kept_json, kept_lines
+from takeback.present.titles import title_in
+from takeback.state import State
+from takeback.state.slots import slot_title
+from takeback.undo import Plan
+
+TEN = "".join(f"line {number}\n" for number in range(1, 11))
+
+
+def edit(old, new, target="system"):
+    return {"op_type": "edit_prompt", "target": target, "value": {"old": old, "new": new}}
+
+
+def append(value):
+    return {"op_type": "append_config", "target": "list", "value": value}
+
+
+def remove(value):
+    return {"op_type": "remove_config_item", "target": "list", "value": value}
+
+
+@pytest.fixture
+def harness():
+    state = {"config": {"a": 0, "list": ["x", "y"]}, "prompts": {"system": TEN, "open": "no end"}}
+    with open_memory(State.read(state)) as opened:
+        yield opened
+
+
+def apply(harness, *ops):
+    done = harness.apply(candidate(*ops))
+    assert isinstance(done, Applied), done
+    return done.entry.seq
+
+
+def planned(harness, entry):
+    plan = harness.plan_undo(f"#{entry}")
+    assert isinstance(plan, Plan), plan
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "because"),
+    [
+        ([edit("line 5\n", "five\n")], [edit("five\n", "5\n")], "rewrote this line later"),
+        ([edit("line 5\n", "five\n")], [edit("five\n", "")], "removed this line later"),
+        ([edit("line 5\nline 6", "five\nsix")], [edit("five\nsix", "5\n6")], "rewrote these 2 lines later"),
+        ([append("z")], [remove("z")], "removed this item later"),
+        ([config("a", 1)], [config("a", 2)], "rewrote this value later"),
+    ],
+)
+def test_that_nothing_visible_changes_is_said_first_with_the_entry_that_wrote_later(harness, first, second, because):
+    one, two = apply(harness, *first), apply(harness, *second)
+    plan = planned(harness, one)
+    assert headline(plan, done=True) == f"nothing visible changed: #{two} {because}"
+    assert headline(plan, done=False) == f"nothing visible would change: #{two} {because}"
+
+
+def test_what_was_there_anyway_is_said_to_be_the_same_with_and_without(harness):
+    one = apply(harness, config("a", 0))
+    assert headline(planned(harness, one), done=True) == (
+        "nothing visible changed: everything is the same with and without it"
+    )
+
+
+def test_lines_taken_back_and_kept_are_counted(harness):
+    one = apply(harness, edit("line 2\n", "two\n"), edit("line 5\n", "five\n"), edit("line 8\n", "eight\n"))
+    two = apply(harness, edit("five", "5"))
+    plan = planned(harness, one)
+    assert headline(plan, done=True) == f"2 lines taken back, 1 kept because of #{two}"
+    assert list(kept_lines(plan, done=True)) == [f'kept: prompts["system"] line 5, which #{two} rewrote later']
+    assert kept_json(plan, done=True) == [{"slot": 'prompts["system"]', "part": "line 5", "entry": two}]
+
+
+def test_units_are_named_where_they_differ(harness):
+    one = apply(harness, edit("line 2\n", "two\n"), append("z"), config("a", 1))
+    two = apply(harness, config("a", 2))
+    plan = planned(harness, one)
+    assert headline(plan, done=False) == f"1 line and 1 item would be taken back, 1 value kept because of #{two}"
+    assert kept_json(plan, done=True) == [{"slot": 'config["a"]', "part": None, "entry": two}]
+
+
+def test_a_plan_that_does_all_it_was_asked_to_has_no_headline(harness):
+    assert headline(planned(harness, apply(harness, edit("line 2\n", "two\n"))), done=True) is None
+
+
+def test_a_part_is_named_by_where_it_stands_now(harness):
+    one = apply(harness, edit("line 1\n", "zero\nline 1\n"))
+    apply(harness, edit("line 9\n", "nine\n"))
+    added, written = ("prompts", "system", "\x1fn0"), ("prompts", "system", "\x1f8")
+    assert title_in(added, harness.state) == 'prompts["system"] line 1'
+    assert title_in(written, harness.state) == 'prompts["system"] line 10'
+    assert slot_title(written) == 'prompts["system"] line 9'
+    harness.undo(f"#{one}")
+    assert title_in(written, harness.state) == 'prompts["system"] line 9'
+    assert title_in(added, harness.state) == slot_title(added) == 'prompts["system"] added line 1'
+
+
+def test_items_and_the_missing_newline_have_names_of_their_own(harness):
+    apply(harness, append("z"))
+    assert title_in(("config", "list", "\x1fn0"), harness.state) == 'config["list"] item 3'
+    assert slot_title(("config", "list", "\x1f1")) == 'config["list"] item 2'
+    assert slot_title(("prompts", "open", "\x1fend")) == 'prompts["open"] newline at the end'
+    assert slot_title(("files", "d", "x", "\x1f0")) == 'files["d/x"] line 1'
+
+
+def test_items_are_shown_one_by_one_and_only_what_changed_is_marked(harness):
+    one = apply(harness, append("z"))
+    plan = planned(harness, one)
+    told = [text for found in differences(plan.changes, lambda: plan.before) for _, text in unified(found)]
+    assert told == ['--- config["list"]', '+++ config["list"]', "@@ -1,3 +1,2 @@", ' "x"', ' "y"', '-"z"']
+
+
+def test_a_list_of_one_item_is_shown_as_a_list():
+    with open_memory(State.read({"config": {"list": []}})) as harness:
+        apply(harness, append("z"))
+        done = harness.undo("HEAD")
+        plan = done.plan
+        told = [text for found in differences(plan.changes, lambda: plan.before) for _, text in unified(found)]
+    assert told == ['- config["list"] = ["z"]', '+ config["list"] = []']

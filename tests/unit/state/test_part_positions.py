@@ -1,0 +1,23 @@
+"""Where a part stands: counted from the front, whatever was written, added or removed before it."""
+
+from __future__ import annotations
+
+from takeback.state.items import Items
+from takeback.state.text import Text
+
+
+def test_a_part_stands_behind_as_many_as_come_before_it():
+    text = Text.of("".join(f"{number}\n" for number in range(10)))
+    text = text.edited("2\n", "").edited("5\n", "five\n5b\n").edited("7\n", "seven\n").edited("", "last")
+    for position, link in enumerate(text.links()):
+        assert text.position(link.id) == position, link
+    assert text.position("2") is None
+    assert text.position("end") is None
+    assert text.position("n99") is None
+
+
+def test_an_item_likewise():
+    items = Items.of(("a", "b", "c")).inserted(1, "x").drop("0").inserted(9, "y")
+    assert items.whole() == ("x", "b", "c", "y")
+    assert [items.position(link.id) for link in items.links()] == [0, 1, 2, 3]
+    assert items.position("0") is None
