@@ -1,6 +1,7 @@
 """How fast an undo is and what it keeps, against an effect-scoped snapshot doing the same work in the same run.
 
 Same work (`latency_ratio`): both look an entry up and answer with the new state and the list of what changes.
+`harness_latency_ratio` is the same asked of a `Harness`, which also takes its lock and looks at its journal.
 `bare_ratio` is against putting the captured values back and no more, without that list. The snapshot keeps
 the value before of every address that was affected; order is part of a chain's value, so it keeps chains whole.
 Growth is one undo on ever larger states and after ever more later entries. Durable figures go through a whole
@@ -14,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from time import perf_counter
 from typing import Any, Final
 
@@ -126,7 +127,7 @@ def measure(
 def _latency(tasks: int | None) -> dict[str, Any]:
     """Latency and bytes on the fresh tasks, a later change on another surface in between."""
     chosen = load("fresh")[: tasks or None]
-    ours, theirs, bare, own_bytes, their_bytes = [], [], [], 0, 0
+    through, ours, theirs, bare, own_bytes, their_bytes = [], [], [], [], 0, 0
     for at, task in enumerate(chosen):
         trial = situation(task, PROTOCOLS[0], at)
         history, scoped = _history(trial), ScopedStore()
@@ -134,8 +135,10 @@ def _latency(tasks: int | None) -> dict[str, Any]:
         plan = plan_undo(history, trial.after, (FIRST,))
         if not isinstance(plan, Plan):
             raise TypeError(f"task {task.id} cannot be undone: {plan}")
+        harness, first = _live(trial)
         timed = best_us(
             {
+                "harness": call(harness.plan_undo, first),
                 "ours": call(plan_undo, history, trial.after, (FIRST,)),
                 "theirs": call(scoped.undo, FIRST, trial.after),
                 "bare": call(scoped.restore, FIRST, trial.after),
@@ -143,6 +146,7 @@ def _latency(tasks: int | None) -> dict[str, Any]:
             rounds=5,
             seconds=0.002,
         )
+        through.append(timed["harness"])
         ours.append(timed["ours"])
         theirs.append(timed["theirs"])
         bare.append(timed["bare"])
@@ -154,12 +158,33 @@ def _latency(tasks: int | None) -> dict[str, Any]:
         "undo_us": round(sum(ours) / len(ours), 2),
         "snapshot_us": round(sum(theirs) / len(theirs), 2),
         "latency_ratio": round(sum(ours) / sum(theirs), 2),
+        "harness_us": round(median(through), 2),
+        "harness_latency_ratio": round(median(one / two for one, two in zip(through, theirs, strict=True)), 2),
+        "harness_latency_spread": [round(part, 2) for part in _quartiles(through, theirs)],
         "bare_us": round(sum(bare) / len(bare), 2),
         "bare_ratio": round(sum(ours) / sum(bare), 2),
         "bytes": round(own_bytes / len(chosen), 1),
         "snapshot_bytes": round(their_bytes / len(chosen), 1),
         "bytes_ratio": round(own_bytes / their_bytes, 2),
     }
+
+
+def _quartiles(ours: list[float], theirs: list[float]) -> tuple[float, float]:
+    ratios = [one / two for one, two in zip(ours, theirs, strict=True)]
+    if len(ratios) == 1:
+        return ratios[0], ratios[0]
+    low, _, high = quantiles(ratios, n=4)
+    return low, high
+
+
+def _live(trial: Situation) -> tuple[Harness, Applied]:
+    """A harness in memory in which the change and the later one were made, and the entry to take back."""
+    harness = open_memory(trial.before)
+    done = [harness.apply(invert(change)) for change in (trial.change, trial.later)]
+    first = done[0]
+    if not isinstance(first, Applied) or not isinstance(done[1], Applied):
+        raise TypeError(f"not applied: {done}")
+    return harness, first
 
 
 def _history(trial: Situation) -> History:

@@ -36,15 +36,18 @@ class Roads(StrEnum):
 
 def admitted_candidate(record: Record) -> Candidate | None:
     """The candidate an entry was admitted with; None for one that was forced, adopted, or is no change."""
-    raw: Any = record.payload.get("candidate")
-    if record.kind != "apply" or record.payload.get("forced") or raw is None:
-        return None
-    return read_candidate(raw)
+    return read_candidate(record.payload["candidate"]) if was_admitted(record) else None
+
+
+def was_admitted(record: Record) -> bool:
+    """Whether an entry was made with a recovery that was admitted."""
+    payload = record.payload
+    return record.kind == "apply" and not payload.get("forced") and payload.get("candidate") is not None
 
 
 def unadmitted(ledger: Ledger, entries: tuple[int, ...]) -> tuple[int, ...]:
     """Entries among some that have no admitted recovery."""
-    return tuple(number for number in entries if admitted_candidate(ledger.store.get(number)) is None)
+    return tuple(number for number in entries if not was_admitted(ledger.store.get(number)))
 
 
 def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:

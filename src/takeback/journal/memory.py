@@ -26,6 +26,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._rows: list[Row] = []
         self._records: list[Record] = []
+        self._by_id: dict[str, Record] = {}
         self._texts: dict[tuple[int, str], str] = {}
         self._forgotten: set[tuple[int, str]] = set()
         self._touching: dict[str, list[int]] = {}
@@ -53,6 +54,7 @@ class MemoryStore:
         record = open_row(row)
         self._rows.append(row)
         self._records.append(record)
+        self._by_id[record.digest] = record
         for name, text in texts.items():
             self._texts[row.seq, name] = text
         for key in record.touches:
@@ -74,6 +76,9 @@ class MemoryStore:
 
     def find(self, prefix: str) -> tuple[Record, ...]:
         """Up to ten records whose id begins so."""
+        whole = self._by_id.get(prefix)
+        if whole is not None:
+            return (whole,)
         found = (record for record in self._records if record.digest.startswith(prefix))
         return tuple(record for record, _ in zip(found, range(FIND_LIMIT), strict=False))
 

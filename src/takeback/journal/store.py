@@ -27,6 +27,7 @@ FIND_LIMIT = 10
 
 MISSING_HINT = "put it back from a copy, or name the right one with --journal; only 'takeback init' begins a journal"
 
+HEX = re.compile(r"[0-9a-f]+")
 SECRET = re.compile(r"(?i)(ssl)?password=.")
 
 
@@ -128,7 +129,7 @@ def resolve(store: Store, name: str) -> Record:
     if name.startswith("#") and name[1:].isdecimal():
         return store.get(int(name[1:]))
     wanted = name.lower()
-    if len(wanted) < MIN_PREFIX or any(c not in "0123456789abcdef" for c in wanted):
+    if len(wanted) < MIN_PREFIX or not HEX.fullmatch(wanted):
         raise UnknownEntryError(
             f"{name!r} names no entry; expected {MIN_PREFIX} or more hex digits of its id, #number, or HEAD"
         )

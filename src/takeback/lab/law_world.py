@@ -203,8 +203,7 @@ def _adopted(writes: tuple[Write, ...], data: Plain) -> list[Step]:
         elif surface == "prompts":
             steps.append(Step({"op_type": "set_prompt", "target": target[0], "value": thaw(write.after)}))
         else:
-            value = {"content": write.after.content.decode()}
-            op = {"op_type": "write_file", "target": "/".join(target), "value": value}
+            op = {"op_type": "put_file", "target": "/".join(target), "value": write.after.content.decode()}
             steps.append(Step(op, mode=f"{write.after.mode:04o}"))
     return steps
 

@@ -25,7 +25,8 @@ class CannotReplayError(Exception):
 class Step:
     """One operation as it ran: its JSON, and the place or mode it resolved to.
 
-    Something removed by hand is `{"op_type": "remove", "target": [surface, name, ...]}`, an edit
+    Something removed by hand is `{"op_type": "remove", "target": [surface, name, ...]}`, a file put there by hand,
+    whatever was there before, `put_file`; an edit
     `{"op_type": "parts", "target": [surface, name, ...]}` with the parts it wrote and what it was made in.
     """
 
@@ -140,7 +141,9 @@ def _run(data: Plain, step: Step, when: tuple[int, int]) -> None:
 def _run_other(data: Plain, step: Step, when: tuple[int, int]) -> None:
     op, name, target = step.op, step.op["op_type"], step.op["target"]
     value: Any = op.get("value")
-    if name == "allocate_socket":
+    if name == "put_file":
+        _put(data["files"], target.split("/"), (Written(value, when), step.mode))
+    elif name == "allocate_socket":
         address = value["address"]
         if any(key != target and held["address"] == address for key, held in data["resources"].items()):
             raise CannotReplayError(target)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 from tests.support.changes import candidate, config, file, prompt
@@ -92,18 +94,17 @@ def as_nobody(act):
 
 
 @pytest.fixture
-def nobodys(tmp_path, root):
+def nobodys(root):
     """A workspace made by nobody; everything it needs is imported by now, which nobody could not."""
     if os.geteuid() != 0:
         pytest.skip("needs a second user")
     change(root)
-    home = tmp_path / "home"
-    home.mkdir()
-    for place in (home, *tmp_path.parents[:2], tmp_path):
-        place.chmod(0o755)
-    os.chown(home, NOBODY, NOBODY)
-    assert as_nobody(lambda: init_workspace(home / "agent")) == repr(home / "agent")
-    return home / "agent"
+    with tempfile.TemporaryDirectory(prefix="takeback-nobody-") as directory:
+        home = Path(directory)
+        home.chmod(0o755)
+        os.chown(home, NOBODY, NOBODY)
+        assert as_nobody(lambda: init_workspace(home / "agent")) == repr(home / "agent")
+        yield home / "agent"
 
 
 def change(root, value="x"):
