@@ -8,8 +8,10 @@ so that rolling back is renaming and needs no space. Where names cannot be swapp
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +26,9 @@ from takeback.journal.failpoint import failpoint
 OLD = ".edited-meanwhile"
 """Ending of the name under which an edit is kept that came too late to be noticed."""
 Traits = tuple[int, int, int]
+PAUSE = 0.005
+PATIENCE = 100
+"""How often, at most, someone who has a replaced file open for writing is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +96,9 @@ class FilePlace:
         if kept.aside is None:
             return True
         if kept.far:
-            return _traits(self._directory.descriptor, kept.aside) == kept.old
+            return _quiet_traits(self._directory.descriptor, kept.aside) == kept.old
         with self._at(kept.change.path, "look at") as (parent, _):
-            return _traits(parent, kept.aside) == kept.old
+            return _quiet_traits(parent, kept.aside) == kept.old
 
     def _keeper(self, parent: int, kept: Kept) -> int:
         return self._directory.descriptor if kept.far else parent
@@ -110,7 +115,7 @@ class FilePlace:
 
     @staticmethod
     def _let_go(parent: int, aside: str, old: Traits | None, name: str) -> str | None:
-        if _traits(parent, aside) != old:
+        if _quiet_traits(parent, aside) != old:
             return _keep_edit(parent, aside, name)
         Directory.discard(parent, aside)
         failpoint("file.settled")
@@ -138,11 +143,12 @@ class FilePlace:
             Directory.discard(parent, aside)
             raise
         failpoint("file.renamed")
+        old = _traits(parent, aside)  # before its content is looked at: whoever writes after this is noticed later
         if not same_file(self._image(parent, aside), change.before):
             _bring_back(parent, aside, name, new)
             raise self._changed(change.path)
         os.fsync(parent)
-        return Kept(change, aside, far=False, old=_traits(parent, aside), new=new)
+        return Kept(change, aside, far=False, old=old, new=new)
 
     def _remove(self, parent: int, name: str, change: FileChange) -> Kept:
         if self._expected(parent, name, change) is None:
@@ -156,11 +162,12 @@ class FilePlace:
             os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=parent)
         failpoint("file.removed")
         keeper = top if far else parent
+        old = _traits(keeper, aside)
         if not same_file(self._image(keeper, aside), change.before):
             take_name(keeper, aside, parent, name)
             raise self._changed(change.path)
         os.fsync(parent)
-        return Kept(change, aside, far=far, old=_traits(keeper, aside))
+        return Kept(change, aside, far=far, old=old)
 
     def _make_directory(self, parent: int, name: str, change: FileChange) -> Kept:
         mode = change.after.mode if isinstance(change.after, DirectoryImage) else 0o755
@@ -225,7 +232,7 @@ def _bring_back(parent: int, aside: str, name: str, new: Traits | None) -> None:
     """Put a file back in its place; what we had put there goes, unless someone wrote to it at this very moment."""
     if not swap(parent, aside, name):
         os.rename(aside, name, src_dir_fd=parent, dst_dir_fd=parent)
-    elif _traits(parent, aside) == new:
+    elif _quiet_traits(parent, aside) == new:
         os.unlink(aside, dir_fd=parent)
     else:
         _keep_edit(parent, aside, name)
@@ -240,6 +247,36 @@ def _keep_edit(parent: int, aside: str, name: str) -> str:
     kept = f"{name}{OLD}-{aside[-16:]}"
     take_name(parent, aside, parent, kept)
     return kept
+
+
+def _await_writers(parent: int, name: str) -> None:
+    """Give whoever opened a file for writing, before it was taken aside, a moment to finish.
+
+    A lease is granted only while nobody has the file open for writing; where there are none, there is no waiting.
+    """
+    try:
+        fd = os.open(name, READ_FLAGS, dir_fd=parent)
+    except OSError:
+        return
+    try:
+        for _ in range(PATIENCE):
+            try:
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            except OSError as error:
+                if error.errno != errno.EAGAIN:
+                    return
+                time.sleep(PAUSE)
+            else:
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+                return
+    finally:
+        os.close(fd)
+
+
+def _quiet_traits(parent: int, name: str) -> Traits | None:
+    """The traits of a file taken aside, once nobody writes to it any more."""
+    _await_writers(parent, name)
+    return _traits(parent, name)
 
 
 def _traits(parent: int, name: str) -> Traits | None:

@@ -36,6 +36,11 @@ TRIGGER = """
 CREATE OR REPLACE TRIGGER records_guard BEFORE UPDATE OR DELETE OR TRUNCATE ON records
 FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()
 """
+HELD = """
+SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted AND objsubid = 1
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND classid::bigint = ? AND objid::bigint = ?
+"""
 
 
 class PostgresStore(SqlStore):
@@ -157,6 +162,16 @@ class PostgresStore(SqlStore):
         finally:
             with self._faults():
                 self._wait_at_most(self._timeout)
+
+    def assert_held(self) -> None:
+        """Raise unless this connection still holds the lock: another process may have gone on otherwise."""
+        unsigned = self._key % (1 << 64)
+        try:
+            held = self._locks and self.run(HELD, (unsigned >> 32, unsigned & 0xFFFFFFFF))[0][0]
+        except JournalError as error:
+            raise JournalError(f"the lock of the journal {self.location} was lost with its connection") from error
+        if not held:
+            raise JournalError(f"the lock of the journal {self.location} is not held")
 
     def close(self) -> None:
         """Close the connection."""

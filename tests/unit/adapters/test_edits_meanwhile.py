@@ -17,7 +17,6 @@ LINES = 40
 MOST_ROUNDS = 400
 
 
-@pytest.mark.slow  # a race that a loaded machine still loses now and then; docs/harness.md has the window
 @pytest.mark.parametrize(("target", "keys"), [("config.toml", 20), ("config.toml", 400), ("prompts/system.md", 1)])
 def test_no_line_appended_by_hand_is_lost(tmp_path, target, keys):
     root = tmp_path / "agent"

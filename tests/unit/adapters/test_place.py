@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 
 import pytest
 
@@ -109,6 +111,50 @@ def test_an_edit_that_comes_too_late_is_kept_under_a_name_of_its_own(files, root
     late = files.settle(kept)
     assert late.endswith("f.edited-meanwhile")
     assert (root / late).read_bytes() == b"old and mine"
+
+
+def test_an_editor_that_is_slow_to_write_is_waited_for(files, root):
+    """It opened the file before the swap and writes only when the change is about to be settled."""
+    editor = (root / "d/f").open("ab", buffering=0)
+    kept = files.put(CHANGES["replace"])
+
+    def write():
+        time.sleep(0.05)
+        editor.write(b" and mine")
+        editor.close()
+
+    late = threading.Thread(target=write)
+    late.start()
+    assert not files.unchanged(kept)
+    late.join()
+    files.take_back(kept)
+    assert (root / "d/f").read_bytes() == b"old and mine"
+
+
+@pytest.mark.parametrize("name", ["replace", "remove"])
+def test_an_edit_right_after_the_replaced_file_was_looked_at_is_noticed(files, root, monkeypatch, name):
+    look = FilePlace._image
+    with (root / "d/f").open("ab", buffering=0) as editor:
+
+        def look_and_be_late(parent, name):
+            image = look(parent, name)
+            if "takeback-tmp" in name:
+                editor.write(b" and mine")
+            return image
+
+        monkeypatch.setattr(FilePlace, "_image", staticmethod(look_and_be_late))
+        kept = files.put(CHANGES[name])
+    assert not files.unchanged(kept)
+    files.take_back(kept)
+    assert (root / "d/f").read_bytes() == b"old and mine"
+
+
+def test_an_editor_that_never_lets_go_is_not_waited_for_long(files, root, monkeypatch):
+    monkeypatch.setattr(place, "PAUSE", 0.0001)
+    with (root / "d/f").open("ab"):
+        kept = files.put(CHANGES["replace"])
+        assert files.unchanged(kept)
+        assert files.settle(kept) is None
 
 
 def test_what_someone_wrote_over_the_new_file_is_not_taken_back(files, root):
