@@ -150,26 +150,30 @@ class _Run:
             os.close(read_end)
             child(orders, self.faults, write_end)
         os.close(write_end)
-        if fault == STALE:
-            self._overtake(pid)
-        if target is None:
+        status = self._overtake(pid) if fault == STALE else None
+        if target is None and status is None:
             time.sleep(self.rng.random() * MAX_DELAY)
             os.kill(pid, signal.SIGKILL)
         with os.fdopen(read_end, encoding="ascii") as pipe:
             words = pipe.read().splitlines()
-        _, status = os.waitpid(pid, 0)
+        if status is None:
+            _, status = os.waitpid(pid, 0)
         self.faults.end()
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         self._take_down(words, target, killed=killed)
         return killed
 
-    def _overtake(self, pid: int) -> None:
-        """While a child stands still in the middle of a change, let another recover it and go on; then wake it."""
+    def _overtake(self, pid: int) -> int | None:
+        """While a child stands still in the middle of a change, let another recover it and go on; then wake it.
+
+        Returns how it ended if it did before it stood still.
+        """
         _, status = os.waitpid(pid, os.WUNTRACED)
         if not os.WIFSTOPPED(status):
-            return
+            return status
         self._one_child("journal.append.done", None)
         os.kill(pid, signal.SIGCONT)
+        return None
 
     def _take_down(self, words: list[str], target: str | None, *, killed: bool) -> None:
         for word in words:
