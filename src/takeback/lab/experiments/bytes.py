@@ -8,21 +8,29 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.adapters import init_workspace, open_workspace
 from takeback.harness import Applied, Harness, Undone
 from takeback.lab.bytes.changes import Change, changes_of
 from takeback.lab.bytes.untouched import untouched
+from takeback.lab.experiment import Asked, Option
+from takeback.lab.protocol import parts_of, sources
+from takeback.lab.report.table import Table
 from takeback.language import read_program
 from takeback.state import Stage
 from takeback.synthesize import invert
 from takeback.verify import Grade, Verdict
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME: Final = "bytes"
+FEW: Final = 5
 CORPUS: Final = Path(__file__).parents[1] / "bytes" / "corpus"
 FOLDERS: Final = {"prompts": ".md", "tools": ".json", "files": ""}
 MODES: Final = (0o644, 0o600, 0o640)
@@ -50,7 +58,7 @@ class Findings:
             "untouched": self.untouched,
             "refused": self.refused,
             "formats": dict(sorted(self.formats.items())),
-            "examples": self.examples[:5],
+            "examples": self.examples[:FEW],
         }
 
     @property
@@ -64,15 +72,106 @@ def corpus() -> tuple[Path, ...]:
     return tuple(sorted(path for path in CORPUS.rglob("*") if path.is_file() and not path.name.startswith(".")))
 
 
-def run(files: Sequence[Path] | None = None, *, progress: Callable[[int], None] = lambda _: None) -> Findings:
+def run(files: Sequence[Path] | None = None) -> Findings:
     """Every kind of change to each file."""
     found = Findings()
     for number, path in enumerate(corpus() if files is None else files):
-        with tempfile.TemporaryDirectory(prefix="takeback-bytes-") as directory:
-            _one_file(Path(directory) / "agent", path, MODES[number % len(MODES)], found)
-        found.files += 1
-        progress(found.files)
+        try_file(path, MODES[number % len(MODES)], found)
     return found
+
+
+def try_file(path: Path, mode: int, found: Findings) -> None:
+    """Every kind of change to one file."""
+    with tempfile.TemporaryDirectory(prefix="takeback-bytes-") as directory:
+        _one_file(Path(directory) / "agent", path, mode, found)
+    found.files += 1
+
+
+@dataclass(frozen=True, slots=True)
+class BytesPlan:
+    """Which files of the corpus."""
+
+    files: tuple[Path, ...]
+
+    def parts(self, who: str) -> dict[str, Any]:
+        """What a lock of the run freezes."""
+        del who
+        texts = {str(path.relative_to(CORPUS)): path.read_bytes().hex() for path in self.files}
+        code = sources(
+            "takeback.adapters", "takeback.harness", "takeback.lab.bytes", "takeback.lab.experiments.bytes"
+        )
+        return parts_of(tasks=texts, analysis=code)
+
+    def units(self) -> dict[str, Any]:
+        """One unit per file."""
+        return {
+            str(path.relative_to(CORPUS)): {
+                "file": str(path.relative_to(CORPUS)),
+                "mode": MODES[number % len(MODES)],
+            }
+            for number, path in enumerate(self.files)
+        }
+
+
+class Bytes:
+    """Apply and undo every kind of change to hand-written files, and compare their bytes. 1 if any differs.
+
+    Example: `takeback lab bytes --json`
+    """
+
+    name = NAME
+    asks = False
+    options = (Option("files", "number", "Only the first files of the corpus.", least=1),)
+
+    def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> BytesPlan:
+        """The whole corpus, or its first files."""
+        del frozen
+        return BytesPlan(corpus()[: given.get("files")])
+
+    def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
+        """Every kind of change to one file."""
+        del asked
+        found = Findings()
+        try_file(CORPUS / unit["file"], unit["mode"], found)
+        return found.to_json()
+
+    def data(self, plan: BytesPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
+        """All files together."""
+        del who
+        total = Findings()
+        for one in done.values():
+            for name in ("files", "of", "identical", "untouched", "refused"):
+                setattr(total, name, getattr(total, name) + one[name])
+            total.formats.update(one["formats"])
+            total.examples += one["examples"]
+        return {NAME: {"population": f"{len(plan.files)} files of odd formatting", **total.to_json()}}
+
+    def summary(self, plan: BytesPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """The counts."""
+        del plan
+        return dict(data[NAME])
+
+    def holds(self, summary: Mapping[str, Any]) -> bool:
+        """Whether every case came out as it must."""
+        return summary["of"] == summary["identical"] == summary["untouched"] and not summary["refused"]
+
+    def lines(self, summary: Mapping[str, Any]) -> Iterator[Table | str]:
+        """The counts in words."""
+        yield (
+            f"{summary['files']} files, {summary['of']} changes: {summary['untouched']} left every other byte alone, "
+            f"{summary['identical']} gave back every byte when undone"
+        )
+        yield from (f"  ! {text}" for text in summary["examples"])
+
+    def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:
+        """The counts as a table."""
+        rows = tuple((name, str(data[name])) for name in ("files", "of", "untouched", "identical", "refused"))
+        yield Table(NAME, f"Bytes after a change and its undo: {data['population']}", ("count", "ours"), rows)
+
+    def plots(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
+        """None: counts need no plot."""
+        del data
+        return iter(())
 
 
 def _one_file(root: Path, path: Path, mode: int, found: Findings) -> None:
@@ -131,3 +230,6 @@ def _modes_kept(before: Image, after: Image) -> bool:
 
 _TRUSTED: Final = Verdict(admitted=True, grade=Grade.DECLARED, rule="bytes", language="L2")
 """Nothing is verified here: what is tested is what becomes of files."""
+
+
+EXPERIMENT = Bytes()
