@@ -190,14 +190,17 @@ def test_recover_finishes_what_a_killed_process_left(workspace, change):
     [
         (("undo", "zzzz"), "names no entry"),
         (("undo", "abcdef"), "no entry's id begins with"),
-        (("undo",), "at least one"),
+        (("undo", "HEAD~9"), "one from HEAD to HEAD~0"),
+        (("undo", "HEAD", "--by", "me"), "found entries and a filter, expected one of them"),
+        (("undo", "--by", "nobody"), "expected at least one; 'takeback log' lists them"),
+        (("undo", "@{soon}"), "ISO 8601"),
         (("undo", "#1"), "beginning of the journal"),
         (("redo",), "no undo in force"),
         (("show", "#99"), "#99"),
         (("show", "#99999999999999999999999"), "expected the number of an entry"),
         (("log", "--grade", "good"), "one of proved"),
         (("log", "--surface", "moods"), "one of config"),
-        (("log", "--since", "yesterday"), "90m, 2h, 3d"),
+        (("log", "--since", "soon"), "90m, 2h, 3d"),
         (("log", "--format", "{nonsense}"), "{addresses}"),
         (("apply", "nowhere.json"), "nowhere.json"),
     ],
@@ -358,7 +361,7 @@ def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspa
     lines = run("log", "-C", workspace)[1].splitlines()
     assert lines[1].endswith("brought back #3 (a longer timeout)")
     assert lines[2].endswith("took back #3 (a longer timeout)")
-    assert lines[3].endswith('prompts["p"] (by planner)')
+    assert lines[3].endswith('set prompts["p"] (by planner)')
     assert lines[4].endswith('a longer timeout: config["x"]')
 
     def kinds(*options):
