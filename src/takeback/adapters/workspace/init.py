@@ -16,9 +16,10 @@ from os import PathLike
 from pathlib import Path
 
 from takeback.adapters.directory import Directory
+from takeback.adapters.files_adapter import HEAD
 from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, Workspace, read_manifest, write_manifest
 from takeback.adapters.place import Kept
-from takeback.adapters.workspace.adapter import HEAD, WorkspaceAdapter
+from takeback.adapters.workspace.adapter import WorkspaceAdapter
 from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import Unsayable
 from takeback.harness.harness import Harness

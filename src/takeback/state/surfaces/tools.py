@@ -1,17 +1,28 @@
-"""Tools: registry keys bound to tool records. A key and the tool's own id may differ."""
+"""Tools: registry keys bound to tool records. A key and the tool's own id may differ.
+
+A record is either one of ours, with four fields, or an open one: a mapping as some client or provider writes tools
+(an MCP server, an OpenAI function), which has neither an id nor an implementation and is kept as it is.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 from takeback.state.keyed_surface import KeyedSurface, keyed_kinds
 from takeback.state.operation import Level
 from takeback.state.pmap import EMPTY, PMap
-from takeback.state.record import canonical_record, equivalent_records, mapping, name_of, read_record
+from takeback.state.record import VOLATILE, canonical_record, equivalent_records, mapping, name_of, read_record
 from takeback.state.values import freeze, text
 
 _TYPES = ("string", "integer", "boolean", "number")
+_OURS = frozenset({"id", "description", "parameters", "implementation", VOLATILE})
+
+
+def _is_open(raw: Mapping[str, Any]) -> bool:
+    """Whether a record is written in someone else's form."""
+    return "id" not in raw and "implementation" not in raw and any(key not in _OURS for key in raw)
 
 
 class Tools(KeyedSurface):
@@ -40,7 +51,9 @@ class Tools(KeyedSurface):
     )
 
     def content(self, key: str, raw: Any, where: str) -> PMap:
-        """Take a tool record; its id defaults to the registry key."""
+        """Take a tool record, an open one as it is; its id defaults to the registry key."""
+        if isinstance(raw, dict | PMap) and _is_open(raw):
+            return mapping(raw, where)
         return read_record(
             raw,
             where,
