@@ -13,7 +13,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from takeback.errors import ChangedMeanwhile, HarnessError, JournalCorruptError, JournalError, LostLock, TakebackError
-from takeback.harness.adapter import Adapter, Broken, FileAdapter, Leftovers, LiveAdapter, Notes, Resources, Unsayable
+from takeback.harness.adapter import (
+    Adapter,
+    Broken,
+    Effects,
+    FileAdapter,
+    Formatted,
+    Leftovers,
+    LiveAdapter,
+    Notes,
+    Resources,
+    Unsayable,
+    Writers,
+)
 from takeback.harness.codec import writes_of
 from takeback.harness.images import FileChange, KeptImage, changes_of, with_images
 from takeback.harness.ledger import Ledger
@@ -55,6 +67,9 @@ class Engine:
         self.notes = adapter if isinstance(adapter, Notes) else None
         self.resources = adapter if isinstance(adapter, Resources) else None
         self.leftovers = adapter if isinstance(adapter, Leftovers) else None
+        self.effects = adapter if isinstance(adapter, Effects) else None
+        self.writers = adapter if isinstance(adapter, Writers) else None
+        self.formatted = adapter if isinstance(adapter, Formatted) else None
 
     def open(self, start: State | None, about: dict[str, Any], *, begin: bool) -> Recovered:
         """Begin an empty journal, refuse one that is not ours or not whole, and finish what is unfinished."""

@@ -7,21 +7,22 @@ announce in the journal, change the real things, settle in the journal. Undo, re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError
-from takeback.harness.adapter import Adapter, Unsayable
+from takeback.harness.adapter import Adapter, FileAdapter, Unsayable
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine, Look
-from takeback.harness.images import FileChange, KeptImage, with_images
+from takeback.harness.images import DirectoryImage, FileChange, KeptImage, with_images
 from takeback.harness.ledger import CHANGES, Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.readings import several_readings
-from takeback.harness.recorded import exact, last_known
+from takeback.harness.recorded import exact, formatted, last_known, recorded_paths
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
@@ -146,7 +147,7 @@ class Harness:
     def _apply(
         self, candidate: Candidate, verdict: Verdict, said: dict[str, Any], *, allow_ties: bool
     ) -> Applied | Refused:
-        with self._engine.entered() as look:
+        with self._entered() as look:
             if look.drift or look.broken:
                 return _not_now(look, verdict)
             recorded = run_recorded(candidate.mutation, self.state)
@@ -170,7 +171,7 @@ class Harness:
         self, request: Callable[[Ledger], Request], *, cascade: bool = False, strict: bool = False
     ) -> PlanOutcome:
         """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
-        with self._engine.entered() as look:
+        with self._entered() as look:
             if look.drift or look.broken:
                 return _not_now(look)
             return self._planned(request(self.ledger), cascade=cascade, strict=strict)
@@ -209,15 +210,41 @@ class Harness:
         with self._engine.entered() as look:
             if look.broken:
                 return _not_now(look)
-            if not look.drift:
-                return None
-            writes = self.ledger.history.grounded(writes_between(self.state, look.actual))
-            several = several_readings(self.state, look.actual, writes)
-            about = {"note": note, **_made_by(by), **({"ambiguous": list(several)} if several else {})}
-            draft = with_images(change_draft("adopt", writes, about), self._adopted_images(look.actual))
-            entry = self.ledger.record(draft, writes)
-            self._engine.note()
-            return Adopted(entry, look.drift, several)
+            return self._adopted(look, {"note": note, **_made_by(by)})
+
+    @contextmanager
+    def _entered(self) -> Iterator[Look]:
+        """As the engine's, with what the client itself wrote adopted: that is nobody's to decide about."""
+        with self._engine.entered() as look:
+            writers = self._engine.writers
+            if writers is None or not look.drift or look.broken:
+                yield look
+                return
+            who = {writers.writer(change.slot) for change in look.drift}
+            if None in who:
+                yield look
+                return
+            self._adopted(look, {"note": "written by the client itself", "by": ", ".join(sorted(filter(None, who)))})
+            yield replace(look, drift=())
+
+    def _adopted(self, look: Look, about: dict[str, Any]) -> Adopted | None:
+        images = self._adopted_images(look.actual) if look.drift else []
+        layout = [one for one in self._layout_changes() if one.path not in {image.path for image in images}]
+        if not look.drift and not layout:
+            return None
+        writes = self.ledger.history.grounded(writes_between(self.state, look.actual))
+        several = several_readings(self.state, look.actual, writes)
+        about |= {"ambiguous": list(several)} if several else {}
+        about |= {"layout": [image.path for image in layout]} if layout else {}
+        draft = with_images(change_draft("adopt", writes, about), [*images, *layout])
+        entry = self.ledger.record(draft, writes)
+        self._engine.note()
+        return Adopted(entry, look.drift, several, tuple(image.path for image in layout))
+
+    def _layout_changes(self) -> list[KeptImage]:
+        """Files in which someone changed nothing that the state says."""
+        adapter = self._engine.formatted
+        return [] if adapter is None else formatted(self.ledger, adapter.formatted())
 
     def _adopted_images(self, actual: State) -> list[KeptImage]:
         adapter = self._engine.files
@@ -287,6 +314,7 @@ class Harness:
                 (*unfinished, *look.strange, *held),
                 aborted,
                 look.broken,
+                tuple(image.path for image in self._layout_changes()) if not look.drift else (),
             )
 
     def _planned(self, request: Request, *, cascade: bool, strict: bool) -> PlanOutcome:
@@ -306,7 +334,7 @@ class Harness:
     def _toggled(
         self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
-        with self._engine.entered() as look:
+        with self._entered() as look:
             if look.drift or look.broken:
                 return _not_now(look)
             request = ask(self.ledger)
@@ -328,6 +356,8 @@ class Harness:
         """The changes of files that a change of the state needs, and what it must hold taken; or why not."""
         changes = self._engine.rendered(after)
         adapter = self._engine.files
+        if adapter is not None and self._engine.formatted is not None and (off or on):
+            return self._by_images(adapter, changes, after, off, on)
         if isinstance(changes, Unsayable) and adapter is not None and (off or on):
             known = [
                 exact(adapter, self.ledger, FileChange(path, adapter.image(path), None), after, off, on)
@@ -341,6 +371,37 @@ class Harness:
             changes = tuple(exact(adapter, self.ledger, change, after, off, on) for change in changes)
         blocker = self._engine.prepare(after)
         return changes if blocker is None else Refused(Why.REAL, blocker)
+
+    def _by_images(
+        self,
+        adapter: FileAdapter,
+        changes: tuple[FileChange, ...] | Unsayable,
+        after: State,
+        off: Iterable[int],
+        on: Iterable[int],
+    ) -> Sequence[FileChange] | Refused:
+        """The changes of files where every byte counts: also those in which nothing changes that the state says."""
+        reason = changes.reason if isinstance(changes, Unsayable) else ""
+        rendered = {} if isinstance(changes, Unsayable) else {change.path: change for change in changes}
+        wanted = dict.fromkeys((*rendered, *recorded_paths(self.ledger, (*off, *on))))
+        if reason:
+            wanted |= dict.fromkeys(adapter.touched(self.state, after))
+        found: list[FileChange] = []
+        for path in wanted:
+            there = adapter.image(path)
+            change = exact(adapter, self.ledger, rendered.get(path, FileChange(path, there, there)), after, off, on)
+            if not adapter.means(path, change.after, after) and not isinstance(change.after, DirectoryImage):
+                return Refused(Why.UNSAYABLE, f"{reason or f'{path} cannot be brought back'}; nothing was changed")
+            if path not in rendered and change.after == change.before and self._layout_only(path, off, on):
+                message = f"{path} was edited since in the same places; nothing was changed"
+                return Refused(Why.UNSAYABLE, message)
+            if change.after != change.before:
+                found.append(change)
+        return _in_order(found)
+
+    def _layout_only(self, path: str, off: Iterable[int], on: Iterable[int]) -> bool:
+        """Whether entries changed a file in nothing but what the state does not say."""
+        return any(path in self.ledger.store.get(number).payload.get("layout", ()) for number in (*off, *on))
 
     @staticmethod
     def _again(make: Callable[[], Result]) -> Result:
@@ -366,6 +427,14 @@ class Harness:
         if record.kind not in CHANGES:
             raise InputError("entry", found=f"{name}, a {record.kind}", expected="a change")
         return record
+
+
+def _in_order(changes: Sequence[FileChange]) -> list[FileChange]:
+    """Directories that are made first, then files, then directories that go, the deepest first."""
+    made = sorted((one for one in changes if isinstance(one.after, DirectoryImage)), key=lambda one: one.path)
+    gone = [one for one in changes if isinstance(one.before, DirectoryImage) and one.after is None]
+    files = [one for one in changes if one not in made and one not in gone]
+    return [*made, *files, *sorted(gone, key=lambda one: one.path, reverse=True)]
 
 
 def _made_by(who: str) -> dict[str, Any]:

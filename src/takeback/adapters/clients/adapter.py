@@ -324,6 +324,10 @@ class ClientAdapter(FilesAdapter):
         """Every file as last read."""
         return tuple(self._images.items())
 
+    def formatted(self) -> Iterable[tuple[str, FileImage]]:
+        """Every file: a comment in one is a change too."""
+        return self.remembered()
+
     def owns(self, path: str) -> bool:
         """Whether a path is, or could be, one of the clients' files."""
         return self._layout.owns(path)

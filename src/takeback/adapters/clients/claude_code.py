@@ -88,7 +88,7 @@ def claude_code(*, user: bool = False) -> Client:
     documents = [settings("settings.json"), settings("settings.local.json", "local", own=local)]
     if not user:
         demand = every(typed({"mcpServers": (dict,)}), _server_shapes)
-        rules = (Rule(("mcpServers",), "servers", "mcp:"),)
+        rules = (Rule(("mcpServers",), "servers", "mcp:", scope=""),)
         documents.append(
             Documents(
                 ".mcp.json",

@@ -153,6 +153,9 @@ class JsoncDocument(JsonDocument):
     comments = True
 
 
+CommentedJsonDocument = JsoncDocument
+
+
 class _Scanner:
     """One pass over the bytes."""
 

@@ -1,0 +1,2 @@
+def front_matter(text, where):
+    return ({"name": "x", "description": "y"}, text)
