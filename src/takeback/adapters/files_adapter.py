@@ -1,4 +1,4 @@
-"""What every adapter of a directory's files has in common: putting files, leftovers, and the note of the journal's end."""
+"""What every adapter of a directory's files has: putting files, leftovers, and the note of the journal's end."""
 
 from __future__ import annotations
 

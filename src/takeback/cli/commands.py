@@ -24,7 +24,9 @@ class Listed(NamedTuple):
 
 SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     "Every day": {
-        "init": Listed("init", "Make a directory a workspace."),
+        "init": Listed(
+            "init", "Take a directory under Takeback's care: a client's files as they are, or a workspace of its own."
+        ),
         "apply": Listed("apply", "Make a change, if it can be taken back."),
         "status": Listed("status", "Show how a workspace stands."),
         "log": Listed("log", "List entries, newest first."),

@@ -13,16 +13,17 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError
-from takeback.harness.adapter import Adapter, FileAdapter, Unsayable
+from takeback.harness.adapter import Adapter, Unsayable
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine, Look
-from takeback.harness.images import DirectoryImage, FileChange, KeptImage, with_images
+from takeback.harness.filing import changes_of_bytes, layout_of
+from takeback.harness.images import FileChange, KeptImage, with_images
 from takeback.harness.ledger import CHANGES, Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.readings import several_readings
-from takeback.harness.recorded import exact, formatted, last_known, recorded_paths
+from takeback.harness.recorded import exact, formatted, last_known
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
@@ -324,6 +325,8 @@ class Harness:
         if not isinstance(outcome, Plan):
             return outcome
         plan = outcome._replace(unadmitted=unadmitted(self.ledger, (*outcome.off, *outcome.on)))
+        if self._engine.formatted is not None:
+            plan = plan._replace(layout=layout_of(self.ledger, (*plan.off, *plan.on)))
         return _demand_nothing_kept(plan) if strict else plan
 
     def _toggle(
@@ -357,7 +360,7 @@ class Harness:
         changes = self._engine.rendered(after)
         adapter = self._engine.files
         if adapter is not None and self._engine.formatted is not None and (off or on):
-            return self._by_images(adapter, changes, after, off, on)
+            return changes_of_bytes(self._engine, adapter, changes, after, off, on)
         if isinstance(changes, Unsayable) and adapter is not None and (off or on):
             known = [
                 exact(adapter, self.ledger, FileChange(path, adapter.image(path), None), after, off, on)
@@ -371,37 +374,6 @@ class Harness:
             changes = tuple(exact(adapter, self.ledger, change, after, off, on) for change in changes)
         blocker = self._engine.prepare(after)
         return changes if blocker is None else Refused(Why.REAL, blocker)
-
-    def _by_images(
-        self,
-        adapter: FileAdapter,
-        changes: tuple[FileChange, ...] | Unsayable,
-        after: State,
-        off: Iterable[int],
-        on: Iterable[int],
-    ) -> Sequence[FileChange] | Refused:
-        """The changes of files where every byte counts: also those in which nothing changes that the state says."""
-        reason = changes.reason if isinstance(changes, Unsayable) else ""
-        rendered = {} if isinstance(changes, Unsayable) else {change.path: change for change in changes}
-        wanted = dict.fromkeys((*rendered, *recorded_paths(self.ledger, (*off, *on))))
-        if reason:
-            wanted |= dict.fromkeys(adapter.touched(self.state, after))
-        found: list[FileChange] = []
-        for path in wanted:
-            there = adapter.image(path)
-            change = exact(adapter, self.ledger, rendered.get(path, FileChange(path, there, there)), after, off, on)
-            if not adapter.means(path, change.after, after) and not isinstance(change.after, DirectoryImage):
-                return Refused(Why.UNSAYABLE, f"{reason or f'{path} cannot be brought back'}; nothing was changed")
-            if path not in rendered and change.after == change.before and self._layout_only(path, off, on):
-                message = f"{path} was edited since in the same places; nothing was changed"
-                return Refused(Why.UNSAYABLE, message)
-            if change.after != change.before:
-                found.append(change)
-        return _in_order(found)
-
-    def _layout_only(self, path: str, off: Iterable[int], on: Iterable[int]) -> bool:
-        """Whether entries changed a file in nothing but what the state does not say."""
-        return any(path in self.ledger.store.get(number).payload.get("layout", ()) for number in (*off, *on))
 
     @staticmethod
     def _again(make: Callable[[], Result]) -> Result:
@@ -427,14 +399,6 @@ class Harness:
         if record.kind not in CHANGES:
             raise InputError("entry", found=f"{name}, a {record.kind}", expected="a change")
         return record
-
-
-def _in_order(changes: Sequence[FileChange]) -> list[FileChange]:
-    """Directories that are made first, then files, then directories that go, the deepest first."""
-    made = sorted((one for one in changes if isinstance(one.after, DirectoryImage)), key=lambda one: one.path)
-    gone = [one for one in changes if isinstance(one.before, DirectoryImage) and one.after is None]
-    files = [one for one in changes if one not in made and one not in gone]
-    return [*made, *files, *sorted(gone, key=lambda one: one.path, reverse=True)]
 
 
 def _made_by(who: str) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Where a file's bytes are known, they are put back; only where they are not, the file is edited.
 
 Undo and redo take a file from one recorded image to another where it still is the one: byte for byte, whatever the
-formatting. Where other entries changed it meanwhile, what the entry changed in the text is taken out of it by merging,
-if the result says exactly what is wanted; or an older image may, as long as nobody but Takeback wrote to the file in
-between. Anything else is spliced by the adapter.
+formatting. Where other entries changed it meanwhile, what the entry changed is merged out of the text, if the result
+says exactly what is wanted; or an older image may, as long as nobody but Takeback wrote to the file in between.
+Anything else is spliced by the adapter.
 """
 
 from __future__ import annotations
@@ -84,8 +84,13 @@ def _stepped(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterabl
 
     A file that is what an entry left becomes what it was before; otherwise the entry's change is merged out of it.
     """
-    steps = [(image.after, image.before) for n in sorted(off, reverse=True) if (image := _image_in(ledger, n, change))]
-    steps += [(image.before, image.after) for n in sorted(on) if (image := _image_in(ledger, n, change))]
+    steps: list[tuple[Known, Known]] = []
+    for number in sorted(off, reverse=True):
+        image = _image_in(ledger, number, change)
+        steps += [] if image is None else [(image.after, image.before)]
+    for number in sorted(on):
+        image = _image_in(ledger, number, change)
+        steps += [] if image is None else [(image.before, image.after)]
     here: list[Image | None] = [change.before]
     for one, two in steps:
         if isinstance(one, Unknown) or isinstance(two, Unknown):
@@ -96,8 +101,10 @@ def _stepped(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterabl
 
 def _step(here: Image | None, one: Image | None, two: Image | None) -> Iterator[Image | None]:
     if same_file(one, here):
-        moded = isinstance(here, FileImage) and isinstance(one, FileImage) and isinstance(two, FileImage)
-        yield replace(two, mode=_mode(here, one, two)) if moded else two  # type: ignore[type-var,arg-type]
+        if isinstance(here, FileImage) and isinstance(one, FileImage) and isinstance(two, FileImage):
+            yield replace(two, mode=_mode(here, one, two))
+        else:
+            yield two
     elif isinstance(here, FileImage) and isinstance(one, FileImage) and isinstance(two, FileImage):
         for content in readings(one.content, here.content, two.content):
             yield FileImage(content, _mode(here, one, two))

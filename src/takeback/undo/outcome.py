@@ -47,9 +47,7 @@ class Plan(NamedTuple):
     @property
     def visible(self) -> bool:
         """Whether anything will be different afterwards."""
-        return bool(self.layout) or (
-            bool(self.changes) and next(diff(self.before, self.state), None) is not None
-        )
+        return bool(self.layout) or (bool(self.changes) and next(diff(self.before, self.state), None) is not None)
 
     @property
     def token(self) -> str:

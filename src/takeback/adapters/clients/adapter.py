@@ -6,16 +6,17 @@ differs. A result that the client would not load is refused before it is written
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from takeback.adapters.clients.client import Effect
-from takeback.adapters.clients.contents import Bound, Contents, normal
-from takeback.adapters.clients.hooks import identified
+from takeback.adapters.clients.client import Effect, Scripts
+from takeback.adapters.clients.contents import Bound, Contents, normal, ordered_places
+from takeback.adapters.clients.fresh import Fresh
 from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, Layout, Member, find_layout, include
+from takeback.adapters.clients.names import prefix
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
-from takeback.adapters.formats.document import Document, alike, patch
+from takeback.adapters.formats.document import Document, alike, look_up, patch, transform_in_order
 from takeback.adapters.manifest import PRIVATE
 from takeback.adapters.workspace.storage import decode_text, missing_directories
 from takeback.errors import CannotSplice, HarnessError, InputError
@@ -42,8 +43,6 @@ class ClientAdapter(FilesAdapter):
         self._images: dict[str, FileImage] = {}
         self._layout = Layout(self.members)
         self._documents: dict[str, tuple[bytes, Document]] = {}
-
-    # reading
 
     def read(self, known: State) -> Reading:
         """What the files say; `known` itself if that is the same."""
@@ -74,9 +73,7 @@ class ClientAdapter(FilesAdapter):
             try:
                 image = self._look(path)
                 value = {} if image is None else self._document(bound, image.content).value
-                if not isinstance(value, dict):
-                    raise InputError(self._where(path), found=value, expected="settings: a mapping")
-                values[path] = value
+                values[path] = _mapping(value, self._where(path))
             except InputError as fault:
                 broken.append(Broken(path, fault.where, fault.message))
                 values[path] = bound.joined(self._contents(known, bound), {})
@@ -144,9 +141,9 @@ class ClientAdapter(FilesAdapter):
 
     def _look_for_leftovers(self) -> None:
         folders = {path.rpartition("/")[0] for path in self._images} | {"", PRIVATE}
-        self._leftovers = tuple(path for folder in sorted(folders) for path in self._directory.own_temporaries(folder))
-
-    # rendering
+        self._leftovers = tuple(
+            path for folder in sorted(folders) for path in self._directory.own_temporaries(folder)
+        )
 
     def render(self, before: State, after: State) -> tuple[FileChange, ...] | Unsayable:
         """The files that differ, spliced."""
@@ -156,10 +153,9 @@ class ClientAdapter(FilesAdapter):
             self._demand_loaded(after)
             for path, home in self._homes(before, after).items():
                 found = self._rendered(path, home, before, after)
-                if found is not None:
-                    if found.before is None:
-                        changes += [one for one in missing_directories(self._directory, path) if one not in changes]
-                    changes.append(found)
+                if found is not None and found.before is None:
+                    changes += [one for one in missing_directories(self._directory, path) if one not in changes]
+                changes += [] if found is None else [found]
         except CannotSplice as fault:
             return Unsayable(path, str(fault))
         return tuple(changes)
@@ -185,8 +181,10 @@ class ClientAdapter(FilesAdapter):
         document = self._document(bound, data)
         old = bound.joined(self._contents(before, bound), document.value)
         new = bound.joined(self._contents(after, bound), document.value)
-        edited = patch(document, old, new)
         rules = bound.documents.rules
+        edited = patch(document, old, new)
+        for path in ordered_places(new, rules):
+            edited = transform_in_order(edited, look_up(new, path), path)
         if not alike(normal(edited.value, rules), normal(new, rules)):
             raise CannotSplice("the edit would not say what it should", where=self._where(bound.path))
         wrong = bound.documents.check(edited.value)
@@ -206,14 +204,8 @@ class ClientAdapter(FilesAdapter):
 
     def _demand_loaded(self, after: State) -> None:
         """Files that a client loads by itself are listeners as long as they are there, and no longer."""
-        wanted: dict[str, set[str]] = {}
-        for member in self.members:
-            for scripts in member.client.scripts:
-                if scripts.event:
-                    start = f"{member.prefix}:" if member.prefix else ""
-                    names = _names_below(after.part("files"), scripts.folder, scripts.endings)
-                    wanted[start + scripts.event] = names
-        for event, names in wanted.items():
+        for event, scripts in self._loaded_events().items():
+            names = _names_below(after.part("files"), scripts.folder, scripts.endings)
             chain = after.part("listeners").get(event, ())
             if {link.id for link in chain} != names:
                 raise CannotSplice(
@@ -242,23 +234,25 @@ class ClientAdapter(FilesAdapter):
                 raise CannotSplice("no client of this directory would use a file there", where=self._where(place))
             return place, None
         key = path[0]
-        if surface == "listeners" and any(key == event for event, _ in self._loaded_events()):
+        if surface == "listeners" and key in self._loaded_events():
             return None
         bound = layout.with_room_for(surface, key)
         if bound is not None:
             return bound.path, bound
-        place = layout.prompt_path(key) if surface == "prompts" else None
-        if place is None:
+        home = layout.prompt_path(key) if surface == "prompts" else None
+        if home is None:
             kinds = ", ".join(member.client.name for member in self.members)
             raise CannotSplice(f"{surface}[{key!r}] has no place in the files of {kinds}", where=self._where(""))
-        return place, key
+        return home, key
 
-    def _loaded_events(self) -> Iterator[tuple[str, str]]:
-        for member in self.members:
-            for scripts in member.client.scripts:
-                if scripts.event:
-                    start = f"{member.prefix}:" if member.prefix else ""
-                    yield start + scripts.event, scripts.folder
+    def _loaded_events(self) -> dict[str, Scripts]:
+        """Events whose listeners are files, and where these lie."""
+        return {
+            prefix(member.prefix) + scripts.event: scripts
+            for member in self.members
+            for scripts in member.client.scripts
+            if scripts.event
+        }
 
     def _contents(self, state: State, bound: Bound) -> Contents:
         """What the surfaces have of one document."""
@@ -283,8 +277,6 @@ class ClientAdapter(FilesAdapter):
                 )
             groups.append(thaw(link.record["options"]))
         return groups
-
-    # what the engine asks besides
 
     def touched(self, before: State, after: State) -> tuple[str, ...]:
         """The files in which two states differ."""
@@ -356,58 +348,10 @@ class ClientAdapter(FilesAdapter):
         return next(member.client.name for member in self.members if bound.documents in member.client.documents)
 
 
-class Fresh:
-    """What was read, surface by surface, before it is joined with what is known."""
-
-    def __init__(self) -> None:
-        self.contents = Contents()
-        self.prompts: dict[str, str] = {}
-        self.files: list[tuple[tuple[str, ...], File]] = []
-        self.loaded: dict[str, list[tuple[str, Any]]] = {}
-
-    def take(self, contents: Contents, known: State) -> None:
-        """Add what one document has; raises `InputError` if a surface cannot hold it."""
-        for surface in ("config", "routing", "tools"):
-            SURFACES[surface].read(getattr(contents, surface), surface)
-        self._chains(contents.listeners, known)
-        for surface in SURFACES_OF_DOCUMENTS:
-            getattr(self.contents, surface).update(getattr(contents, surface))
-
-    def _chains(self, events: dict[str, list[Any]], known: State) -> dict[str, list[Any]]:
-        part = known.part("listeners")
-        chains = {}
-        for event, groups in events.items():
-            there = [(link.id, thaw(link.record["options"])) for link in part.get(event, ())]
-            chains[event] = [_listener(name, group) for name, group in identified(groups, there)]
-        SURFACES["listeners"].read(chains, "hooks")
-        return chains
-
-    def state(self, known: State) -> State:
-        """What was read as a state, `known` itself if that is the same."""
-        raw: dict[str, Any] = {
-            "config": self.contents.config,
-            "routing": self.contents.routing,
-            "tools": self.contents.tools,
-            "listeners": self._chains(self.contents.listeners, known)
-            | {event: [_listener(*one) for one in files] for event, files in self.loaded.items()},
-            "prompts": {**self.contents.prompts, **self.prompts},
-        }
-        values = {surface: SURFACES[surface].read(value, surface) for surface, value in raw.items()}
-        files: PMap = SURFACES["files"].empty
-        for path, file in self.files:
-            files = tree.put(files, path, file)
-        values["files"] = files
-        changed = {}
-        for surface, value in values.items():
-            there = known.part(surface)
-            placed = SURFACES[surface].placed(value, there)
-            if next(SURFACES[surface].differing(there, placed), None) is not None:
-                changed[surface] = placed
-        return State.of({**known.parts, **changed}) if changed else known
-
-
-def _listener(name: str, group: Any) -> dict[str, Any]:
-    return {"id": name, "handler": name, "options": group}
+def _mapping(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(where, found=value, expected="settings: a mapping")
+    return value
 
 
 def _names_below(files: PMap, folder: str, endings: tuple[str, ...]) -> set[str]:

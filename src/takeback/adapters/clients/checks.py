@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from takeback.adapters.clients.client import Check
-from takeback.adapters.formats.front_matter import front_matter
 from takeback.errors import InputError
 
 NAMES = {
@@ -111,14 +110,14 @@ def with_front_matter(*fields: str) -> Check:
     """A check that a Markdown text begins with front matter that has some fields."""
 
     def check(text: Any) -> str | None:
+        from takeback.adapters.formats.front_matter import split_front_matter  # noqa: PLC0415 - reads YAML
+
         try:
-            found, _ = front_matter(text, "front matter")
+            found = split_front_matter(text, "front matter")
         except InputError as fault:
             return f"its front matter cannot be read: {fault.message}"
-        for name in fields:
-            if not (found or {}).get(name):
-                return f"its front matter has no {name!r}"
-        return None
+        lacking = found.missing(*fields)
+        return f"its front matter has no {lacking[0]!r}" if lacking else None
 
     return check
 

@@ -9,11 +9,41 @@ from takeback.adapters.clients.client import Client, Documents, Effect, Rule, Sc
 from takeback.adapters.formats.json_text import JsonDocument
 
 EVENTS: Final = frozenset(
-    "PreToolUse PostToolUse PostToolUseFailure PostToolBatch Notification UserPromptSubmit UserPromptExpansion "
-    "SessionStart SessionEnd Stop StopFailure SubagentStart SubagentStop PreCompact PostCompact PreModelSwitch "
-    "PostModelSwitch PermissionRequest PermissionDenied Setup TeammateIdle TaskCreated TaskCompleted Elicitation "
-    "ElicitationResult ConfigChange WorktreeCreate WorktreeRemove InstructionsLoaded CwdChanged FileChanged "
-    "DirectoryAdded MessageDisplay".split()
+    {
+        "PreToolUse",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "PostToolBatch",
+        "Notification",
+        "UserPromptSubmit",
+        "UserPromptExpansion",
+        "SessionStart",
+        "SessionEnd",
+        "Stop",
+        "StopFailure",
+        "SubagentStart",
+        "SubagentStop",
+        "PreCompact",
+        "PostCompact",
+        "PreModelSwitch",
+        "PostModelSwitch",
+        "PermissionRequest",
+        "PermissionDenied",
+        "Setup",
+        "TeammateIdle",
+        "TaskCreated",
+        "TaskCompleted",
+        "Elicitation",
+        "ElicitationResult",
+        "ConfigChange",
+        "WorktreeCreate",
+        "WorktreeRemove",
+        "InstructionsLoaded",
+        "CwdChanged",
+        "FileChanged",
+        "DirectoryAdded",
+        "MessageDisplay",
+    }
 )
 
 _RULES: Final = (
@@ -76,13 +106,19 @@ def _misplaced(value: object, *, top: bool = True) -> str | None:
     return None
 
 
+class Settings(JsonDocument):
+    """Strict JSON; an empty file means no settings."""
+
+    blank = True
+
+
 def claude_code(*, user: bool = False) -> Client:
     """The declaration; with `user`, of the user's own folder."""
     base = "" if user else ".claude/"
     check = every(typed(_TYPES), _misplaced, hooks())
 
     def settings(path: str, scope: str = "", *, own: frozenset[tuple[str, ...]] = _APPROVALS) -> Documents:
-        return Documents(base + path, JsonDocument, _RULES, scope, check=check, effects=_LIVE, own=own)
+        return Documents(base + path, Settings, _RULES, scope, check=check, effects=_LIVE, own=own)
 
     local = frozenset({*_APPROVALS, ("permissions", "allow")})
     documents = [settings("settings.json"), settings("settings.local.json", "local", own=local)]

@@ -53,6 +53,12 @@ def _values(value: object) -> str | None:
     return None if legacy is None else f"{legacy!r} is a legacy key with which the client does not start"
 
 
+class HooksFile(JsonDocument):
+    """Strict JSON without a byte-order mark, for which the client would drop it."""
+
+    byte_order_mark = False
+
+
 def codex(*, user: bool = False) -> Client:
     """The declaration; with `user`, of the user's own folder."""
     base = "" if user else ".codex/"
@@ -72,7 +78,7 @@ def codex(*, user: bool = False) -> Client:
         Documents(f"{base}config.toml", TomlDocument, rules, fresh=b"", check=check, effects=hook_effect, own=trust),
         Documents(
             f"{base}hooks.json",
-            JsonDocument,
+            HooksFile,
             (Rule(("hooks",), "hooks", scope=""),),
             "hooks.json",
             fresh=b'{\n  "hooks": {\n  }\n}\n',
@@ -85,9 +91,7 @@ def codex(*, user: bool = False) -> Client:
             (Rule(("developer_instructions",), "text", "agents/{}"), Rule(("model",), "model")),
             "agents/{}",
             fresh=b"",
-            check=typed(
-                {"name": (str,), "description": (str,), "developer_instructions": (str,), "model": (str,)}
-            ),
+            check=typed({"name": (str,), "description": (str,), "developer_instructions": (str,), "model": (str,)}),
         ),
     ]
     if user:

@@ -140,17 +140,17 @@ class Bound:
                     pairs = look_up(value, at)
                     if _are_pairs(pairs):
                         _put(value, at, {pair[0]: pair[1] for pair in pairs})
-            case "servers":
-                start = self.prefix("tools") + rule.name
-                servers = {key.removeprefix(start): tool for key, tool in contents.tools.items()}
-                self._put_members(rule, value, servers, kept)
-            case "hooks":
-                start = self.prefix("listeners")
-                events = {key.removeprefix(start): groups for key, groups in contents.listeners.items() if groups}
-                self._put_members(rule, value, events, kept)
+            case "servers" | "hooks":
+                self._put_members(rule, value, contents, kept)
 
-    @staticmethod
-    def _put_members(rule: Rule, value: dict[str, Any], members: dict[str, Any], kept: dict[str, Any]) -> None:
+    def _put_members(self, rule: Rule, value: dict[str, Any], contents: Contents, kept: dict[str, Any]) -> None:
+        """Put in servers, or events that have any hooks."""
+        if rule.what == "servers":
+            start = self.prefix("tools") + rule.name
+            members = {key.removeprefix(start): tool for key, tool in contents.tools.items()}
+        else:
+            start = self.prefix("listeners")
+            members = {key.removeprefix(start): groups for key, groups in contents.listeners.items() if groups}
         there = look_up(value, rule.at)
         empty = look_up(kept, rule.at)
         if members or isinstance(empty, dict):
@@ -176,6 +176,13 @@ def normal(value: Any, rules: tuple[Rule, ...]) -> Any:
             if rule.what in {"servers", "hooks"} and present == {}:
                 _removed(rest, at)
     return rest
+
+
+def ordered_places(value: Any, rules: tuple[Rule, ...]) -> Iterator[Steps]:
+    """Mappings in a document's value whose order counts."""
+    for rule in rules:
+        if rule.what == "ordered":
+            yield from (at for at in _places(value, rule.at) if isinstance(look_up(value, at), dict))
 
 
 def _is_tool(key: str, raw: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Gemini CLI: `.gemini/` and GEMINI.md. It does not start with a byte-order mark, an empty file or a trailing comma."""
+"""Gemini CLI: `.gemini/` and GEMINI.md. It does not start with a byte-order mark, an empty file, a trailing comma."""
 
 from __future__ import annotations
 
@@ -48,6 +48,12 @@ def _included(value: Any) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str))
 
 
+class Settings(CommentedJsonDocument):
+    """JSON with comments; with a byte-order mark the client does not start."""
+
+    byte_order_mark = False
+
+
 def gemini(*, user: bool = False) -> Client:
     """The declaration; with `user`, of the user's own folder."""
     base = "" if user else ".gemini/"
@@ -55,7 +61,7 @@ def gemini(*, user: bool = False) -> Client:
     own = frozenset({("general", "enableAutoUpdate"), ("general", "disableAutoUpdate"), ("security", "auth")})
     command = (Rule(("prompt",), "text", "commands/{}"),)
     documents = (
-        Documents(f"{base}settings.json", CommentedJsonDocument, _RULES, check=check, own=own),
+        Documents(f"{base}settings.json", Settings, _RULES, check=check, own=own),
         Documents(
             f"{base}commands/*.toml",
             TomlDocument,

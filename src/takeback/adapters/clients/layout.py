@@ -92,9 +92,11 @@ class Layout:
         if path in self.files:
             return self.files[path]
         for member in self.members:
-            for folder in (*member.client.scripts, *member.client.skills):
-                if path.startswith(f"{folder.folder}/"):
-                    return folder.effect
+            folders = [(one.folder, one.effect) for one in member.client.scripts]
+            folders += [(one.folder, one.effect) for one in member.client.skills]
+            for folder, effect in folders:
+                if path.startswith(f"{folder}/"):
+                    return effect
         return None
 
     def text_of(self, path: str) -> Texts | None:
@@ -198,8 +200,7 @@ def _find_imports(finder: Finder, layout: Layout, read: Read) -> None:
             for brought in member.client.imports(text):
                 there = _beside(above, brought)
                 for seen in finder.matching(there) if there else ():
-                    if not seen.path.endswith("/") and _claim_prompt(layout, seen, seen.path):
-                        waiting.append((seen.real, seen.path))
+                    waiting += [(seen.real, seen.path)] if _claim_prompt(layout, seen, seen.path) else []
 
 
 def _beside(above: str, path: str) -> str:

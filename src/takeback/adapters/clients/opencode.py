@@ -80,6 +80,12 @@ def _file_references(value: Any) -> tuple[str, ...]:
     return ()
 
 
+class Settings(JsoncDocument):
+    """JSON with comments; an empty file means no settings."""
+
+    blank = True
+
+
 def opencode(*, user: bool = False) -> Client:
     """The declaration; with `user`, of the user's own folder."""
     base = "" if user else ".opencode/"
@@ -87,7 +93,7 @@ def opencode(*, user: bool = False) -> Client:
     own = frozenset({("$schema",)})
 
     def document(path: str, scope: str) -> Documents:
-        return Documents(path, JsoncDocument, _RULES, scope, check=check, own=own)
+        return Documents(path, Settings, _RULES, scope, check=check, own=own)
 
     documents = [document("opencode.jsonc", ""), document("opencode.json", "json")]
     if not user:
