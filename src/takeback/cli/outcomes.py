@@ -62,6 +62,7 @@ def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
                 "verdict": outcome.verdict.to_json(),
                 "ties": _ties_json(outcome.ties),
                 "changes": changes_json(changes_of(harness, outcome.entry)),
+                "effect": _effect(outcome.entry),
             }
         case Adopted():
             result = "salvaged" if outcome.entry.kind == "salvage" else "adopted"
@@ -71,6 +72,8 @@ def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
                 "entry": outcome.entry.id,
                 "ambiguous": list(outcome.ambiguous),
                 "changes": changes,
+                "layout": list(outcome.layout),
+                "effect": _effect(outcome.entry),
             }
         case Undone():
             return {"result": "done", "entry": outcome.entry.id, **_plan_json(outcome.plan, harness, done=True)}
@@ -121,6 +124,9 @@ def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name
             verb = "put back what was left" if outcome.entry.kind == "salvage" else "adopted"
             out.print(f"{verb}: entry {outcome.entry.id[:SHORT]}")
             show_changes(outcome.changes, lambda: state_before(harness, outcome.entry), stat=stat)
+            for path in outcome.layout:
+                out.print(f"{path}: comments, formatting or permission bits")
+            _show_effect(_effect(outcome.entry))
             for address in outcome.ambiguous:
                 out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
         case Undone():
@@ -183,6 +189,7 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
         err.print("forced: this change is not admitted, and its entry says so permanently", style="red")
     out.print(f"applied: entry {applied.entry.id[:SHORT]} ({applied.verdict.grade.value}{forced})")
     show_changes(changes_of(harness, applied.entry), lambda: state_before(harness, applied.entry), stat=stat)
+    _show_effect(_effect(applied.entry))
     for number, why in sorted(applied.ties.items()):
         tied = _named(number, harness)
         out.print(f"note: {tied} can now be taken back only together with this ({why} without it)")
@@ -208,6 +215,9 @@ def show_headline(plan: Plan, *, done: bool) -> None:
 def show_plan(plan: Plan, harness: Harness, *, stat: bool, done: bool = False) -> None:
     """Print what a plan changes and keeps, and which of its entries are not like others."""
     show_changes(plan.changes, lambda: plan.before, stat=stat)
+    for path in plan.layout:
+        out.print(f"{path}: comments, formatting or permission bits")
+    _show_effect(harness.effect_of(plan))
     for line in kept_lines(plan, done=done):
         out.print(line, style="yellow")
     for number in plan.unadmitted:
@@ -215,6 +225,17 @@ def show_plan(plan: Plan, harness: Harness, *, stat: bool, done: bool = False) -
         out.print(f"note: {_named(number, harness)} has no admitted recovery: it was {how}", style="yellow")
     for number, address in _ambiguous(plan, harness):
         out.print(f"note: what {_named(number, harness)} did to {address} {SEVERAL}", style="yellow")
+
+
+def _show_effect(effect: Iterable[str]) -> None:
+    told = ", ".join(effect)
+    if told:
+        out.print(f"takes effect: {told}")
+
+
+def _effect(record: Record) -> list[str]:
+    found: Any = record.payload.get("effect", ())
+    return [str(one) for one in found]
 
 
 def unadmitted_because(record: Record) -> str:
@@ -247,6 +268,8 @@ def _plan_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str,
         "unadmitted": list(plan.unadmitted),
         "ambiguous": [{"entry": number, "slot": address} for number, address in _ambiguous(plan, harness)],
         "changes": changes_json(plan.changes),
+        "layout": list(plan.layout),
+        "effect": list(harness.effect_of(plan)),
     }
 
 

@@ -7,7 +7,7 @@ is there is finished, and one of which nothing is there is given up. A write tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,6 +35,7 @@ from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.store import MISSING_HINT, missing
 from takeback.state import State
+from takeback.state.slots import Slot
 from takeback.undo import SlotChange, Write
 from takeback.undo.merge import bring_forward
 from takeback.undo.recording import writes_between
@@ -145,6 +146,11 @@ class Engine:
     def rendered(self, after: State) -> tuple[FileChange, ...] | Unsayable:
         """Which files a change of the state changes, and how; none for an adapter without files."""
         return () if self.files is None else self.files.render(self.ledger.state, after)
+
+    def effect_of(self, slots: Iterable[Slot]) -> tuple[str, ...]:
+        """When whoever loads the harness notices a change of some slots; nothing where that is not known."""
+        adapter = self.effects
+        return () if adapter is None else tuple(sorted({adapter.effect(slot) for slot in slots}))
 
     def prepare(self, after: State) -> str | None:
         """Take what a change needs that only a process can hold, or say why not."""

@@ -163,7 +163,7 @@ class Harness:
                 return Refused(changes.why, changes.message, verdict)
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
-            about |= {"forced": forced, "ties": sorted(ties), **said}
+            about |= {"forced": forced, "ties": sorted(ties), **said, **self._taking_effect(writes)}
             draft = change_draft("apply", writes, about)
             entry = self._engine.make(draft, writes, recorded.state, changes)
             return Applied(entry, verdict, forced, ties)
@@ -237,10 +237,19 @@ class Harness:
         several = several_readings(self.state, look.actual, writes)
         about |= {"ambiguous": list(several)} if several else {}
         about |= {"layout": [image.path for image in layout]} if layout else {}
+        about |= self._taking_effect(writes)
         draft = with_images(change_draft("adopt", writes, about), [*images, *layout])
         entry = self.ledger.record(draft, writes)
         self._engine.note()
         return Adopted(entry, look.drift, several, tuple(image.path for image in layout))
+
+    def _taking_effect(self, writes: Iterable[Write]) -> dict[str, Any]:
+        found = self._engine.effect_of(write.slot for write in writes)
+        return {"effect": list(found)} if found else {}
+
+    def effect_of(self, plan: Plan) -> tuple[str, ...]:
+        """When whoever loads the harness would notice what a plan changes."""
+        return self._engine.effect_of(change.slot for change in plan.changes)
 
     def _layout_changes(self) -> list[KeptImage]:
         """Files in which someone changed nothing that the state says."""
@@ -351,8 +360,9 @@ class Harness:
             changes = self._ready(plan.state, plan.off, plan.on)
             if isinstance(changes, Refused):
                 return changes
-            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, {"asked": list(request.asked)})
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
+            about = {"asked": list(request.asked), **self._taking_effect(writes)}
+            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about)
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 
     def _ready(self, after: State, off: Iterable[int] = (), on: Iterable[int] = ()) -> Sequence[FileChange] | Refused:
