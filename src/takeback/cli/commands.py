@@ -14,6 +14,8 @@ from typing import Any, Final, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from takeback.cli.output import JSON_VALUE, split_json
+
 
 class Listed(NamedTuple):
     """A command: the module that has it, and what it does."""
@@ -40,6 +42,13 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
             "Put files back that were changed behind Takeback's back, also files that cannot be read any more.",
         ),
         "adopt": Listed("adopt", "Record changes made behind Takeback's back as an entry."),
+    },
+    "One-line changes": {
+        "set": Listed("oneline", "Set one thing to a value, or change one item of a list."),
+        "add": Listed("oneline", "Add one thing that is not there yet."),
+        "remove": Listed("oneline", "Remove one thing, or one item of it."),
+        "edit": Listed("oneline", "Edit a text in one place."),
+        "move": Listed("oneline", "Move one thing, as it is."),
     },
     "When something is wrong": {
         "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
@@ -101,6 +110,11 @@ class _Helpful:
 
 class Command(_Helpful, TyperCommand):
     """One command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words; where a value may be JSON, `--json` means both the value and the wish for JSON."""
+        valued = any(JSON_VALUE in parameter.opts for parameter in self.params)
+        return super().parse_args(ctx, split_json(args) if valued else args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, each with one sentence."""

@@ -5,7 +5,7 @@ The union is closed: an outcome that is missing here does not pass mypy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, assert_never
 
 import typer
@@ -14,7 +14,7 @@ from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.output import emit, err, out, settle
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import SHORT
-from takeback.harness import Adopted, Applied, Harness, Refused, Stale, Undone, Why
+from takeback.harness import Adopted, Applied, Harness, Preview, Refused, Stale, Undone, Why
 from takeback.harness.adapter import Broken
 from takeback.harness.log import changes_of, state_before
 from takeback.harness.results import Discarded
@@ -25,13 +25,13 @@ from takeback.undo import Blocked, Gone, Plan
 
 SEVERAL = "can be read in several ways from the versions alone; it was recorded as shown"
 
-Outcome = Applied | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
+Outcome = Applied | Preview | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
 
 
 def exit_code(outcome: Outcome) -> int:
     """0 for done or can be done, 1 for no."""
     match outcome:
-        case Applied() | Adopted() | Undone() | Plan() | Discarded():
+        case Applied() | Preview() | Adopted() | Undone() | Plan() | Discarded():
             return 0
         case Blocked() | Gone() | Stale() | Refused():
             return 1
@@ -39,15 +39,28 @@ def exit_code(outcome: Outcome) -> int:
             assert_never(outcome)
 
 
-def conclude(outcome: Outcome, harness: Harness, *, as_json: bool, stat: bool = False, name: str = "") -> NoReturn:
-    """Tell an outcome and end the command. What was done is settled before anything is told about it."""
+def conclude(
+    outcome: Outcome,
+    harness: Harness,
+    *,
+    as_json: bool,
+    stat: bool = False,
+    name: str = "",
+    steps: Sequence[str] = (),
+) -> NoReturn:
+    """Tell an outcome and end the command. What was done is settled before anything is told about it.
+
+    `name` is what a verdict is about, `steps` what to try next.
+    """
     code = exit_code(outcome)
     if isinstance(outcome, Applied | Adopted | Undone | Discarded):
         settle(code)
     if as_json:
-        emit(outcome_json(outcome, harness))
+        emit({**outcome_json(outcome, harness), **({"next": list(steps)} if steps else {})})
     else:
         show_outcome(outcome, harness, stat=stat, name=name)
+        for step in steps:
+            out.print(f"  next, {step}", style="cyan")
     raise typer.Exit(code)
 
 
@@ -63,6 +76,15 @@ def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
                 "ties": _ties_json(outcome.ties),
                 "changes": changes_json(changes_of(harness, outcome.entry)),
                 "effect": _effect(outcome.entry),
+            }
+        case Preview():
+            return {
+                "result": "plan",
+                "verdict": outcome.verdict.to_json(),
+                "candidate": outcome.candidate.to_json(),
+                "paths": list(outcome.paths),
+                "ties": _ties_json(outcome.ties),
+                "changes": changes_json(outcome.changes),
             }
         case Adopted():
             result = "salvaged" if outcome.entry.kind == "salvage" else "adopted"
@@ -120,6 +142,8 @@ def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name
     match outcome:
         case Applied():
             _show_applied(outcome, harness, stat=stat)
+        case Preview():
+            _show_preview(outcome, harness, stat=stat)
         case Adopted():
             verb = "put back what was left" if outcome.entry.kind == "salvage" else "adopted"
             out.print(f"{verb}: entry {outcome.entry.id[:SHORT]}")
@@ -193,6 +217,17 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
     for number, why in sorted(applied.ties.items()):
         tied = _named(number, harness)
         out.print(f"note: {tied} can now be taken back only together with this ({why} without it)")
+
+
+def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
+    forced = "" if preview.verdict.admitted else ", NOT ADMITTED"
+    files = f" in {', '.join(preview.paths)}" if preview.paths else ""
+    out.print(f"would change this{files} ({preview.verdict.grade.value}{forced}):")
+    show_changes(preview.changes, lambda: preview.before, stat=stat)
+    for number, why in sorted(preview.ties.items()):
+        out.print(
+            f"note: {_named(number, harness)} could then be taken back only together with this ({why} without it)"
+        )
 
 
 def _show_blocked(blocked: Blocked, harness: Harness, *, stat: bool) -> None:

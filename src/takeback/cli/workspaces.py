@@ -30,6 +30,7 @@ ByOption = typer.Option(
     "", "--by", envvar="TAKEBACK_BY", metavar="WHO", help="Say who makes the change, for the log."
 )
 StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
+PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
 NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, also on a terminal.")
 
 

@@ -8,7 +8,9 @@ from enum import StrEnum
 
 from takeback.harness.adapter import Broken
 from takeback.journal import Record
-from takeback.undo import Blocked, Gone, Plan, SlotChange
+from takeback.language import Candidate
+from takeback.state import State
+from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 from takeback.verify import Verdict
 
 
@@ -25,6 +27,22 @@ class Applied:
 
     def __repr__(self) -> str:
         return f"Applied({self.entry!r}, {self.verdict.grade.value}{', forced' if self.forced else ''})"
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What applying a candidate would do; nothing was changed."""
+
+    candidate: Candidate
+    verdict: Verdict
+    before: State
+    changes: tuple[Write, ...]
+    paths: tuple[str, ...]
+    """The files it would change."""
+    ties: Mapping[int, str]
+
+    def __repr__(self) -> str:
+        return f"Preview(changes: {len(self.changes)}, {self.verdict.grade.value})"
 
 
 class Why(StrEnum):

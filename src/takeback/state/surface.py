@@ -75,6 +75,11 @@ class Surface(ABC):
     part_word = "line"
     """What a part of a content is called, where contents have parts."""
 
+    @property
+    def word(self) -> str:
+        """What one thing of this surface is called in a one-line change."""
+        return self.name.removesuffix("s")
+
     @abstractmethod
     def read(self, raw: Any, where: str) -> Any:
         """Return the surface's value from its JSON form, or raise naming the place."""
