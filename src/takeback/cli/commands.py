@@ -69,7 +69,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "model": Listed("model", "Get a real model onto this machine, and serve it."),
     },
     "Trying it out": {
-        "demo": Listed("demo", "Show the whole story on a small agent."),
+        "demo": Listed("demo", "Show the whole story on a small Claude Code project."),
         "tasks": Listed("tasks", "List and count the tasks of the lab."),
         "torture": Listed("torture", "Kill processes that change a workspace, and check what is left."),
         "lab": Listed("lab", "Experiments, statistics, locks and reports of the lab."),
