@@ -76,6 +76,8 @@ EDITS: dict[str, list[HandEdit]] = {
         HandEdit("packages/api/CLAUDE.md", "No breaking", "Never a breaking"),
         HandEdit(".mcp.json", '"b":{"command":"b"}', '"b":{"command":"b"},"c":{"command":"c"}'),
         HandEdit(".mcp.json", '"-y"', '"-z"'),
+        HandEdit(".mcp.json", '"A":"1"', '"A":"9"'),
+        HandEdit(".mcp.json", ',"B":"2"', ',"B":"2","C":"3"'),
         HandEdit(".claude/settings.json", '"model" : "opus"', '"model" : "haiku"'),
         HandEdit(".claude/settings.json", ',\t"Read"', ',\t"Read"\r\n\t\t,\t"Write"'),
         HandEdit(".claude/settings.json", '"deny" : []', '"deny" : [ "Bash(rm:*)" ]'),

@@ -1,7 +1,6 @@
 """Hook groups as listeners. A group has no name of its own, so that it is known again by what it says.
 
-Groups that say what a known one says keep its id, and so do groups with a known one's matcher that only say something
-else; new ones are called by their matcher and a few digits of what they say. Nothing is written into the file.
+Groups that say what a known one says keep its id, and so do groups with a known one's matcher, or its hooks; new ones are called by their matcher and a few digits of what they say. Nothing is written into the file.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ def identified(groups: Sequence[Any], known: Known) -> list[tuple[str, Any]]:
     """Each group with its id."""
     free = list(known)
     ids: list[str | None] = [None] * len(groups)
-    for same in (alike, _same_matcher):
+    for same in (alike, _same_matcher, _same_hooks):
         for at, group in enumerate(groups):
             found = None if ids[at] is not None else next((one for one in free if same(one[1], group)), None)
             if found is not None:
@@ -52,6 +51,10 @@ def _fresh(group: Any, taken: set[str]) -> str:
         name = f"{label(group)}#{number}"
         number += 1
     return name
+
+
+def _same_hooks(one: Any, two: Any) -> bool:
+    return isinstance(one, dict) and isinstance(two, dict) and alike(one.get("hooks"), two.get("hooks"))
 
 
 def _same_matcher(one: Any, two: Any) -> bool:
