@@ -173,7 +173,8 @@ class TomlDocument(Document):
         if isinstance(key, int) or not isinstance(above, Table | Inline):
             raise self.refusal(path, "what it would lie in is not a table")
         if isinstance(above, Inline):
-            text = f"{_keys_text((*above.prefix, key))} = {value_text(value)}".encode()
+            equals = self._layout.equals(above.value.pairs)
+            text = f"{_keys_text((*above.prefix, key))}{equals}{value_text(value)}".encode()
             return self._bracketed(above.value).insert(len(above.value.pairs), lambda _: text)
         return self._into_table(above, key, value, inline=any(isinstance(step, int) for step in path))
 
@@ -189,7 +190,8 @@ class TomlDocument(Document):
             first = min(sections_of(table), key=lambda section: section.start)
             lines = [f"[{_keys_text(table.path)}]", f"{key_text(key)} = {value_text(value)}"]
             return [layout.block(layout.block_start(first), lines)]
-        return [layout.pair(table.section, f"{key_text(key)} = {value_text(value)}")]
+        equals = layout.equals(table.section.pairs)
+        return [layout.pair(table.section, f"{key_text(key)}{equals}{value_text(value)}")]
 
     def _remove(self, path: Path) -> list[Edit]:
         key, above = path[-1], self._find(path[:-1])
@@ -205,18 +207,18 @@ class TomlDocument(Document):
         if alone and above.made is Made.DOTTED and pairs:
             empty = Edit(*pairs[0].span, f"{_keys_text(above.dotted)} = {{}}".encode())
             return [empty, *self._layout.cut(sections, pairs[1:])]
-        edits = self._layout.cut(sections, pairs)
         if alone and above.made is Made.BELOW:
-            header = f"[{_keys_text(above.path)}]".encode() + newline_of(self.data)
-            edits[0] = Edit(edits[0].start, edits[0].end, header)
-        return edits
+            first, *rest = sorted(sections, key=lambda section: section.start)
+            header = Edit(*self._layout.body([first]), f"[{_keys_text(above.path)}]".encode())
+            return [header, *self._layout.cut(rest, pairs)]
+        return self._layout.cut(sections, pairs)
 
     def _insert(self, path: Path, value: Any) -> list[Edit]:
         spot, at = self._find(path[:-1]), int(path[-1])
         if isinstance(spot, Value) and not spot.inline and spot.listing is not None:
             return self._bracketed(spot).insert(at, lambda _: value_text(value).encode())
-        if spot is None and is_table(value) and len(path) == 2:  # noqa: PLR2004 - a list directly in the document
-            return [self._layout.block(len(self.data), _element_lines((str(path[0]),), value))]
+        if spot is None:
+            return self._begun(path[:-1], value)
         if not isinstance(spot, Tables) or not is_table(value):
             raise self.refusal(path, "it is not a list of such items")
         lines = _element_lines(spot.path, value)
@@ -226,6 +228,14 @@ class TomlDocument(Document):
         last = max(sections_of(spot.elements[-1]), key=lambda section: section.start)
         return [layout.block(layout.line_end(last.last), lines)]
 
+    def _begun(self, path: Path, value: Any) -> list[Edit]:
+        """A list with its first item: a table of its own where that is possible."""
+        above, key = self._find(path[:-1]), str(path[-1])
+        if not is_table(value) or not isinstance(above, Table) or above.made is Made.DOTTED:
+            return self._set(path, [value])
+        lines = _element_lines((*above.path, key), value)
+        return [self._layout.block(self._layout.behind(above), lines)]
+
     def _move(self, path: Path, to: int) -> list[Edit]:
         spot, at = self._find(path[:-1]), int(path[-1])
         if isinstance(spot, Value) and not spot.inline and spot.listing is not None:
@@ -233,12 +243,13 @@ class TomlDocument(Document):
         if not isinstance(spot, Tables):
             raise self.refusal(path, "it is not an item of a list")
         layout, blocks = self._layout, [sorted(sections_of(one), key=lambda s: s.start) for one in spot.elements]
-        if not layout.contiguous(blocks[at]):
-            raise self.refusal(path, "its tables are split by others")
-        cut = layout.cut(blocks[at], ())
-        text = layout.text_of(blocks[at])
-        where = layout.block_start(blocks[to][0]) if to < at else layout.line_end(blocks[to][-1].last)
-        return [*cut, layout.block(where, text)]
+        order = list(range(len(blocks)))
+        order.insert(to, order.pop(at))
+        concerned = range(min(at, to), max(at, to) + 1)
+        if not all(layout.contiguous(blocks[one]) for one in concerned):
+            raise self.refusal(path, "the tables of an item are split by others")
+        bodies = [layout.body(block) for block in blocks]
+        return [Edit(*bodies[one], self.data[slice(*bodies[order[one]])]) for one in concerned]
 
     def _bracketed(self, value: Value) -> Bracketed:
         if value.listing is None:
@@ -269,5 +280,10 @@ def _section_lines(path: tuple[str, ...], value: Any) -> list[str]:
 
 
 def _element_lines(path: tuple[str, ...], value: dict[str, Any]) -> list[str]:
-    pairs = [f"{key_text(key)} = {value_text(item)}" for key, item in value.items()]
-    return [f"[[{_keys_text(path)}]]", *pairs]
+    """The lines of a new table in a list of tables; lists of tables in it have tables of their own."""
+    below = {key for key, item in value.items() if isinstance(item, list) and item and all(map(is_table, item))}
+    pairs = [f"{key_text(key)} = {value_text(item)}" for key, item in value.items() if key not in below]
+    deeper = [
+        line for key in value if key in below for one in value[key] for line in _element_lines((*path, key), one)
+    ]
+    return [f"[[{_keys_text(path)}]]", *pairs, *deeper]
