@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from takeback.adapters.formats.brackets import Bracketed, Style
 from takeback.adapters.formats.document import (
@@ -37,7 +37,17 @@ from takeback.adapters.formats.toml_tree import (
     read_tree,
     sections_of,
 )
-from takeback.adapters.formats.toml_values import ESCAPE, from_toml, is_table, key_text, load_toml, value_text
+from takeback.adapters.formats.toml_values import (
+    ESCAPE,
+    LITERAL,
+    from_client,
+    from_toml,
+    is_table,
+    key_text,
+    load_toml,
+    to_client,
+    value_text,
+)
 from takeback.errors import InputError
 
 
@@ -69,7 +79,10 @@ def as_spot(value: Value) -> Value | Inline:
 
 
 class TomlDocument(Document):
-    """One TOML text."""
+    """One TOML text of Takeback's own."""
+
+    escape: ClassVar[str] = ESCAPE
+    """The only key of a mapping that stands for a value TOML, or JSON, does not have."""
 
     @cached_property
     def value(self) -> Any:
@@ -81,7 +94,10 @@ class TomlDocument(Document):
             raise InputError(
                 f"{self.where}, line {line}", found="bytes that are not UTF-8", expected="UTF-8 text"
             ) from None
-        return {key: from_toml(item, f"{self.where}: {key}") for key, item in load_toml(text, self.where).items()}
+        return self._meaning(load_toml(text, self.where))
+
+    def _meaning(self, raw: dict[str, Any]) -> Any:
+        return {key: from_toml(item, f"{self.where}: {key}") for key, item in raw.items()}
 
     @cached_property
     def tree(self) -> Tree:
@@ -98,6 +114,7 @@ class TomlDocument(Document):
 
     def set(self, path: Path, value: Any) -> Self:
         """The document with a value at a path; a table in the way is removed first."""
+        self._check(path, value)
         if self._escaped(path, changed(self.value, path, value)):
             return self.set(path[:-1], {**self._mapping(path[:-1]), path[-1]: value})
         spot = self._find(path)
@@ -133,7 +150,7 @@ class TomlDocument(Document):
     def _escaped(self, path: Path, after: Any) -> bool:
         """Whether what a path lies in is, or becomes, a mapping that only an escape can hold."""
         around = (look_up(value, path[:-1]) for value in (self.value, after))
-        return len(path) > 1 and any(isinstance(one, dict) and set(one) == {ESCAPE} for one in around)
+        return len(path) > 1 and any(isinstance(one, dict) and set(one) == {self.escape} for one in around)
 
     def _mapping(self, path: Path) -> dict[Step, Any]:
         found = self.get(path)
@@ -230,11 +247,11 @@ class TomlDocument(Document):
 
     def _begun(self, path: Path, value: Any) -> list[Edit]:
         """A list with its first item: a table of its own where that is possible."""
-        above, key = self._find(path[:-1]), str(path[-1])
+        depth = next(depth for depth in reversed(range(len(path))) if self._find(path[:depth]) is not None)
+        above, keys = self._find(path[:depth]), tuple(map(str, path[depth:]))
         if not is_table(value) or not isinstance(above, Table) or above.made is Made.DOTTED:
             return self._set(path, [value])
-        lines = _element_lines((*above.path, key), value)
-        return [self._layout.block(self._layout.behind(above), lines)]
+        return [self._layout.block(self._layout.behind(above), _element_lines((*above.path, *keys), value))]
 
     def _move(self, path: Path, to: int) -> list[Edit]:
         spot, at = self._find(path[:-1]), int(path[-1])
@@ -256,6 +273,28 @@ class TomlDocument(Document):
             raise self.refusal((), "it is not a list")
         pad = b" " if value.inline else b""
         return Bracketed(self.data, value.listing, Style(newline_of(self.data), pad=pad))
+
+
+class ClientTomlDocument(TomlDocument):
+    """A client's TOML: null is refused, dates, times, infinities and NaN are `{"$toml": "their text"}`."""
+
+    escape = LITERAL
+
+    def _meaning(self, raw: dict[str, Any]) -> Any:
+        return from_client(raw)
+
+    def _check(self, path: Path, value: Any) -> None:
+        super()._check(path, value)
+        try:
+            to_client(value)
+        except ValueError as fault:
+            raise self.refusal(path, str(fault)) from None
+
+    def _set(self, path: Path, value: Any) -> list[Edit]:
+        return super()._set(path, to_client(value))
+
+    def _insert(self, path: Path, value: Any) -> list[Edit]:
+        return super()._insert(path, to_client(value))
 
 
 def _first(table: Table) -> Section:
