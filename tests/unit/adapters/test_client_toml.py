@@ -50,8 +50,8 @@ def test_a_first_hook_gets_tables_of_its_own():
     hook = {"matcher": "^Bash$", "hooks": [{"type": "command", "command": "x"}]}
     after = document.insert(("hooks", "Pre", 0), hook)
     assert after.value["hooks"] == {"Pre": [hook]}
-    assert after.data == (
-        b'[features]\nx = 1\n\n[[hooks.Pre]]\nmatcher = "^Bash$"\n[[hooks.Pre.hooks]]\ntype = "command"\ncommand = "x"\n'
+    assert after.data == document.data + (
+        b'\n[[hooks.Pre]]\nmatcher = "^Bash$"\n[[hooks.Pre.hooks]]\ntype = "command"\ncommand = "x"\n'
     )
     assert after.remove(("hooks",)).data == document.data
     second = after.insert(("hooks", "Pre", 1), hook)
