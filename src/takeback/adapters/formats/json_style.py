@@ -150,5 +150,7 @@ def _ends(data: bytes, nodes: Iterable[Node]) -> Iterator[bytes]:
 
 
 def _bare(data: bytes, nodes: Iterable[Node], *, default: bool) -> bool:
-    quoted = [data[start : start + 1] in {b'"', b"'"} for node in nodes for start, _ in node.keys]
+    """Whether keys that need no quotes mostly have none."""
+    keys = [data[slice(*key)].decode() for node in nodes for key in node.keys]
+    quoted = [key[0] in "\"'" for key in keys if BARE.fullmatch(key.strip("\"'"))]
     return 2 * sum(quoted) < len(quoted) if quoted else default

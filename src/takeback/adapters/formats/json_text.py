@@ -11,7 +11,7 @@ import json
 from functools import cached_property
 from typing import Any, ClassVar
 
-from takeback.adapters.formats.brackets import Bracketed, Listing, Style
+from takeback.adapters.formats.brackets import Bracketed, Listing, Render, Style
 from takeback.adapters.formats.document import (
     BOM,
     MISSING,
@@ -102,7 +102,9 @@ class JsonDocument(Document):
         above = self._find(path[:-1])
         if above is None:
             return self._set(path[:-1], [value])
-        return self._list(path).insert(int(path[-1]), self._render(above, b"", value))
+        if not isinstance(above.value, list):
+            raise self.refusal(path[:-1], "it is not a list")
+        return self._bracketed(above, path[:-1]).insert(int(path[-1]), self._render(above, b"", value))
 
     def _move(self, path: Path, to: int) -> list[Edit]:
         return self._list(path).move(int(path[-1]), to)
@@ -117,7 +119,7 @@ class JsonDocument(Document):
             raise self.refusal(path, "some key of the object is there more than once")
         manner = beside(self.data, above, self._manner, self.dialect)
         key = manner.key(str(path[-1])) + manner.colon
-        return self._bracketed(above).insert(at, self._render(above, key, value))
+        return self._bracketed(above, path[:-1]).insert(at, self._render(above, key, value))
 
     def _move_member(self, path: Path, to: int) -> list[Edit]:
         above = self._container(path[:-1])
@@ -153,18 +155,24 @@ class JsonDocument(Document):
         end = b"" if b"\n" in self._content else newline_of(self.data)
         return [Edit(at, at, self._manner.text(value, b"") + end)]
 
-    def _render(self, above: Node, key: bytes, value: Any) -> Any:
+    def _render(self, above: Node, key: bytes, value: Any) -> Render:
         """A new item's text: on one line if the containers beside it are."""
-        around = [self._many_lines(item) for item in above.items if item.items]
-        single = bool(around) and not any(around)
+        single = self._one_line(above)
         return lambda indent: key + self._manner.text(value, None if single else indent)
 
-    def _bracketed(self, node: Node) -> Bracketed:
+    def _bracketed(self, node: Node, path: Path = ()) -> Bracketed:
+        """The list of a container; the first item of an empty one follows the containers beside it."""
         listing = node.listing or Listing(*node.span, (), (), ())
         manner = self._manner
-        unit = manner.unit if self._many_lines(self._root) else None
+        around = self._find(path[:-1]) if path else None
+        flat = not self._many_lines(self._root) or (around is not None and self._one_line(around))
         pad = manner.pads[isinstance(node.value, list)]
-        return Bracketed(self.data, listing, Style(manner.newline, unit, pad, manner.gap))
+        return Bracketed(self.data, listing, Style(manner.newline, None if flat else manner.unit, pad, manner.gap))
+
+    def _one_line(self, above: Node) -> bool:
+        """Whether the containers in one, as far as they hold something, stand on one line each."""
+        inside = [self._many_lines(item) for item in above.items if item.items]
+        return bool(inside) and not any(inside)
 
     def _many_lines(self, node: Node) -> bool:
         return b"\n" in self.data[slice(*node.span)]
