@@ -145,14 +145,7 @@ def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name
         case Preview():
             _show_preview(outcome, harness, stat=stat)
         case Adopted():
-            verb = "put back what was left" if outcome.entry.kind == "salvage" else "adopted"
-            out.print(f"{verb}: entry {outcome.entry.id[:SHORT]}")
-            show_changes(outcome.changes, lambda: state_before(harness, outcome.entry), stat=stat)
-            for path in outcome.layout:
-                out.print(f"{path}: comments, formatting or permission bits")
-            _show_effect(_effect(outcome.entry))
-            for address in outcome.ambiguous:
-                out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
+            _show_adopted(outcome, harness, stat=stat)
         case Undone():
             show_headline(outcome.plan, done=True)
             done = _toggled(outcome.plan, harness, "took back", "brought back")
@@ -191,6 +184,17 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
         for line in kept_lines(refused.plan, done=False):
             out.print(f"  {line}")
         out.print("next: without --strict the rest is done and this stays; --plan shows it", style="cyan")
+
+
+def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
+    verb = "put back what was left" if adopted.entry.kind == "salvage" else "adopted"
+    out.print(f"{verb}: entry {adopted.entry.id[:SHORT]}")
+    show_changes(adopted.changes, lambda: state_before(harness, adopted.entry), stat=stat)
+    for path in adopted.layout:
+        out.print(f"{path}: comments, formatting or permission bits")
+    _show_effect(_effect(adopted.entry))
+    for address in adopted.ambiguous:
+        out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
 
 
 def _show_discarded(discarded: Discarded) -> None:

@@ -1,6 +1,7 @@
 """Hook groups as listeners. A group has no name of its own, so that it is known again by what it says.
 
-Groups that say what a known one says keep its id, and so do groups with a known one's matcher, or its hooks; new ones are called by their matcher and a few digits of what they say. Nothing is written into the file.
+Groups that say what a known one says keep its id, and so do groups with a known one's matcher, or its hooks; new ones
+are called by their matcher and a few digits of what they say. Nothing is written into the file.
 """
 
 from __future__ import annotations

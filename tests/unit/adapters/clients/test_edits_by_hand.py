@@ -7,11 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.support.client_harnesses import EDITS, HARNESSES, edit, files_of, with_edits, write_harness
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.opening import open_workspace
 from takeback.harness.results import Adopted, Undone
-from tests.support.client_harnesses import EDITS, HARNESSES, edit, files_of, with_edits, write_harness
 
 
 @pytest.mark.parametrize("client", HARNESSES)
