@@ -119,10 +119,10 @@ def test_a_narrow_terminal_cuts_only_what_was_done(workspace, change, monkeypatc
     monkeypatch.setenv("COLUMNS", columns)
     heading, line, beginning = in_process("log", "-C", workspace, terminal=True)[0].splitlines()
     heading, line, beginning = (COLOUR.sub("", text) for text in (heading, line, beginning))
-    assert heading.split() == ["entry", "#", "when", "kind", "evidence", "status", "what"]
+    assert heading.split() == ["entry", "#", "when", "evidence", "status", "what"]
     cells = re.split(r"  +", line)
-    assert (cells[0], cells[1], cells[3:6]) == (entry[:10], "3", ["apply", "refuted, FORCED", "live"])
-    assert (cells[6][-1], cells[6][:6]) == ("…", "a note")
+    assert (cells[0], cells[1], cells[3:5]) == (entry[:10], "3", ["FORCED", "live"])
+    assert (cells[5][-1], cells[5][:6]) == ("…", "a note")
     assert len(line) <= max(int(columns), 80)
     assert beginning.endswith("the beginning") or columns == "20"
     assert " ".join(note.split()) in run("log", "-C", workspace)[1]
@@ -362,7 +362,7 @@ def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspa
     assert lines[1].endswith("brought back #3 (a longer timeout)")
     assert lines[2].endswith("took back #3 (a longer timeout)")
     assert lines[3].endswith('set prompts["p"] (by planner)')
-    assert lines[4].endswith('a longer timeout: config["x"]')
+    assert lines[4].endswith('a longer timeout: set config["x"] to 1')
 
     def kinds(*options):
         return [entry["kind"] for entry in run_json("log", "-C", workspace, *options)[1]["entries"]]

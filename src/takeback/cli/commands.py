@@ -26,7 +26,9 @@ class Listed(NamedTuple):
 
 SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     "Every day": {
-        "init": Listed("init", "Make a directory a workspace."),
+        "init": Listed(
+            "init", "Take a directory under Takeback's care: a client's files as they are, or a workspace of its own."
+        ),
         "apply": Listed("apply", "Make a change, if it can be taken back."),
         "status": Listed("status", "Show how a workspace stands."),
         "log": Listed("log", "List entries, newest first."),
@@ -68,7 +70,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "model": Listed("model", "Get a real model onto this machine, and serve it."),
     },
     "Trying it out": {
-        "demo": Listed("demo", "Show the whole story on a small agent."),
+        "demo": Listed("demo", "Show the whole story on a small Claude Code project."),
         "tasks": Listed("tasks", "List and count the tasks of the lab."),
         "torture": Listed("torture", "Kill processes that change a workspace, and check what is left."),
         "lab": Listed("lab", "Experiments, statistics, locks and reports of the lab."),

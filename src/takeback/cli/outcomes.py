@@ -75,6 +75,7 @@ def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
                 "verdict": outcome.verdict.to_json(),
                 "ties": _ties_json(outcome.ties),
                 "changes": changes_json(changes_of(harness, outcome.entry)),
+                "effect": _effect(outcome.entry),
             }
         case Preview():
             return {
@@ -93,6 +94,8 @@ def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
                 "entry": outcome.entry.id,
                 "ambiguous": list(outcome.ambiguous),
                 "changes": changes,
+                "layout": list(outcome.layout),
+                "effect": _effect(outcome.entry),
             }
         case Undone():
             return {"result": "done", "entry": outcome.entry.id, **_plan_json(outcome.plan, harness, done=True)}
@@ -142,11 +145,7 @@ def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name
         case Preview():
             _show_preview(outcome, harness, stat=stat)
         case Adopted():
-            verb = "put back what was left" if outcome.entry.kind == "salvage" else "adopted"
-            out.print(f"{verb}: entry {outcome.entry.id[:SHORT]}")
-            show_changes(outcome.changes, lambda: state_before(harness, outcome.entry), stat=stat)
-            for address in outcome.ambiguous:
-                out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
+            _show_adopted(outcome, harness, stat=stat)
         case Undone():
             show_headline(outcome.plan, done=True)
             done = _toggled(outcome.plan, harness, "took back", "brought back")
@@ -187,6 +186,17 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
         out.print("next: without --strict the rest is done and this stays; --plan shows it", style="cyan")
 
 
+def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
+    verb = "put back what was left" if adopted.entry.kind == "salvage" else "adopted"
+    out.print(f"{verb}: entry {adopted.entry.id[:SHORT]}")
+    show_changes(adopted.changes, lambda: state_before(harness, adopted.entry), stat=stat)
+    for path in adopted.layout:
+        out.print(f"{path}: comments, formatting or permission bits")
+    _show_effect(_effect(adopted.entry))
+    for address in adopted.ambiguous:
+        out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
+
+
 def _show_discarded(discarded: Discarded) -> None:
     out.print(f"put back: entry {discarded.entry.id[:SHORT]}, undoing it brings back what was there")
     for path in discarded.paths:
@@ -207,6 +217,7 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
         err.print("forced: this change is not admitted, and its entry says so permanently", style="red")
     out.print(f"applied: entry {applied.entry.id[:SHORT]} ({applied.verdict.grade.value}{forced})")
     show_changes(changes_of(harness, applied.entry), lambda: state_before(harness, applied.entry), stat=stat)
+    _show_effect(_effect(applied.entry))
     for number, why in sorted(applied.ties.items()):
         tied = _named(number, harness)
         out.print(f"note: {tied} can now be taken back only together with this ({why} without it)")
@@ -243,6 +254,9 @@ def show_headline(plan: Plan, *, done: bool) -> None:
 def show_plan(plan: Plan, harness: Harness, *, stat: bool, done: bool = False) -> None:
     """Print what a plan changes and keeps, and which of its entries are not like others."""
     show_changes(plan.changes, lambda: plan.before, stat=stat)
+    for path in plan.layout:
+        out.print(f"{path}: comments, formatting or permission bits")
+    _show_effect(harness.effect_of(plan))
     for line in kept_lines(plan, done=done):
         out.print(line, style="yellow")
     for number in plan.unadmitted:
@@ -250,6 +264,17 @@ def show_plan(plan: Plan, harness: Harness, *, stat: bool, done: bool = False) -
         out.print(f"note: {_named(number, harness)} has no admitted recovery: it was {how}", style="yellow")
     for number, address in _ambiguous(plan, harness):
         out.print(f"note: what {_named(number, harness)} did to {address} {SEVERAL}", style="yellow")
+
+
+def _show_effect(effect: Iterable[str]) -> None:
+    told = ", ".join(effect)
+    if told:
+        out.print(f"takes effect: {told}")
+
+
+def _effect(record: Record) -> list[str]:
+    found: Any = record.payload.get("effect", ())
+    return [str(one) for one in found]
 
 
 def unadmitted_because(record: Record) -> str:
@@ -282,6 +307,8 @@ def _plan_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str,
         "unadmitted": list(plan.unadmitted),
         "ambiguous": [{"entry": number, "slot": address} for number, address in _ambiguous(plan, harness)],
         "changes": changes_json(plan.changes),
+        "layout": list(plan.layout),
+        "effect": list(harness.effect_of(plan)),
     }
 
 

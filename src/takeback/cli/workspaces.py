@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from takeback.adapters import open_workspace
+from takeback.adapters.manifest import find_root
 from takeback.cli.output import err
 from takeback.harness import Harness
 
@@ -36,7 +37,7 @@ NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly
 @contextmanager
 def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Iterator[Harness]:
     """The workspace, opened; what recovery had to finish is told."""
-    harness = open_workspace(directory, journal=journal, hold=hold)
+    harness = open_workspace(find_root(directory), journal=journal, hold=hold)
     try:
         told = harness.recovered
         if told.fault:

@@ -14,16 +14,17 @@ from typing import Any, Self, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError
 from takeback.harness.adapter import Adapter, Unsayable
+from takeback.harness.adopting import adopt, entered, layout_changes, taking_effect
 from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine
-from takeback.harness.images import FileChange, KeptImage, with_images
+from takeback.harness.filing import changes_of_bytes, layout_of
+from takeback.harness.images import FileChange
 from takeback.harness.ledger import CHANGES, Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
-from takeback.harness.readings import several_readings
-from takeback.harness.recorded import exact, last_known
+from takeback.harness.recorded import exact
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
@@ -45,7 +46,6 @@ from takeback.language import Candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
-from takeback.undo.recording import writes_between
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
@@ -140,7 +140,7 @@ class Harness:
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
         candidate, verdict = found
-        with self._engine.entered() as look:
+        with entered(self._engine) as look:
             if look.drift or look.broken:
                 return not_now(look, verdict)
             change = prepared(self._engine, found, allow_ties=allow_ties)
@@ -151,7 +151,12 @@ class Harness:
                 return Refused(changes.why, changes.message, verdict)
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
-            about |= {"forced": forced, "ties": sorted(change.ties), **said}
+            about |= {
+                "forced": forced,
+                "ties": sorted(change.ties),
+                **said,
+                **taking_effect(self._engine, change.writes),
+            }
             draft = change_draft("apply", change.writes, about)
             entry = self._engine.make(draft, change.writes, change.state, changes)
             return Applied(entry, verdict, forced, change.ties)
@@ -163,7 +168,7 @@ class Harness:
         found = judged(candidate, self.adapter, self._verifier, evidence, force=force)
         if isinstance(found, Refused):
             return found
-        with self._engine.entered() as look:
+        with entered(self._engine) as look:
             if look.drift or look.broken:
                 return not_now(look, found.verdict)
             return previewed(self._engine, found, allow_ties=allow_ties)
@@ -172,7 +177,7 @@ class Harness:
         self, request: Callable[[Ledger], Request], *, cascade: bool = False, strict: bool = False
     ) -> PlanOutcome:
         """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
-        with self._engine.entered() as look:
+        with entered(self._engine) as look:
             if look.drift or look.broken:
                 return not_now(look)
             return self._planned(request(self.ledger), cascade=cascade, strict=strict)
@@ -210,26 +215,11 @@ class Harness:
     def adopt(self, note: str = "", *, by: str = "") -> Adopted | Refused | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
         with self._engine.entered() as look:
-            if look.broken:
-                return not_now(look)
-            if not look.drift:
-                return None
-            writes = self.ledger.history.grounded(writes_between(self.state, look.actual))
-            several = several_readings(self.state, look.actual, writes)
-            about = {"note": note, **_made_by(by), **({"ambiguous": list(several)} if several else {})}
-            draft = with_images(change_draft("adopt", writes, about), self._adopted_images(look.actual))
-            entry = self.ledger.record(draft, writes)
-            self._engine.note()
-            return Adopted(entry, look.drift, several)
+            return not_now(look) if look.broken else adopt(self._engine, look, {"note": note, **_made_by(by)})
 
-    def _adopted_images(self, actual: State) -> list[KeptImage]:
-        adapter = self._engine.files
-        if adapter is None:
-            return []
-        return [
-            KeptImage(path, last_known(adapter, self.ledger, path, self.state), adapter.image(path))
-            for path in adapter.touched(self.state, actual)
-        ]
+    def effect_of(self, plan: Plan) -> tuple[str, ...]:
+        """When whoever loads the harness would notice what a plan changes."""
+        return self._engine.effect_of(change.slot for change in plan.changes)
 
     def discard(self, paths: Sequence[str] = (), note: str = "") -> Discarded | Refused | None:
         """Put files back as the journal knows them, all that are not so or those named; None if there are none.
@@ -290,6 +280,7 @@ class Harness:
                 (*unfinished, *look.strange, *held),
                 aborted,
                 look.broken,
+                tuple(image.path for image in layout_changes(self._engine)) if not look.drift else (),
             )
 
     def _planned(self, request: Request, *, cascade: bool, strict: bool) -> PlanOutcome:
@@ -299,6 +290,8 @@ class Harness:
         if not isinstance(outcome, Plan):
             return outcome
         plan = outcome._replace(unadmitted=unadmitted(self.ledger, (*outcome.off, *outcome.on)))
+        if self._engine.formatted is not None:
+            plan = plan._replace(layout=layout_of(self.ledger, (*plan.off, *plan.on)))
         return _demand_nothing_kept(plan) if strict else plan
 
     def _toggle(
@@ -309,7 +302,7 @@ class Harness:
     def _toggled(
         self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
-        with self._engine.entered() as look:
+        with entered(self._engine) as look:
             if look.drift or look.broken:
                 return not_now(look)
             request = ask(self.ledger)
@@ -323,14 +316,17 @@ class Harness:
             changes = self._ready(plan.state, plan.off, plan.on)
             if isinstance(changes, Refused):
                 return changes
-            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, {"asked": list(request.asked)})
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
+            about = {"asked": list(request.asked), **taking_effect(self._engine, writes)}
+            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about)
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 
     def _ready(self, after: State, off: Iterable[int] = (), on: Iterable[int] = ()) -> Sequence[FileChange] | Refused:
         """The changes of files that a change of the state needs, and what it must hold taken; or why not."""
         changes = self._engine.rendered(after)
         adapter = self._engine.files
+        if adapter is not None and self._engine.formatted is not None and (off or on):
+            return changes_of_bytes(self._engine, adapter, changes, after, off, on)
         if isinstance(changes, Unsayable) and adapter is not None and (off or on):
             known = [
                 exact(adapter, self.ledger, FileChange(path, adapter.image(path), None), after, off, on)

@@ -47,6 +47,10 @@ class EntryView:
     """Files whose bytes it keeps."""
     mutation: tuple[Mapping[str, Any], ...] = ()
     """The operations of an applied change, as in its candidate."""
+    effect: tuple[str, ...] = ()
+    """When the client notices it, where that is known."""
+    layout: tuple[str, ...] = ()
+    """Files that changed in nothing that the state says: comments, formatting, permission bits."""
 
     def to_json(self) -> dict[str, Any]:
         """The entry as JSON."""
@@ -65,6 +69,8 @@ class EntryView:
             "on": list(self.on),
             "ambiguous": list(self.ambiguous),
             "files": list(self.files),
+            "effect": list(self.effect),
+            "layout": list(self.layout),
         }
 
 
@@ -105,6 +111,8 @@ def view(harness: Harness, record: Record, fate: str) -> EntryView:
         ambiguous=tuple(payload.get("ambiguous", ())),
         files=tuple(slot[1] for slot in marked if slot[0] == FILE_KEY),
         mutation=tuple((payload.get("candidate") or {}).get("mutation", ())),
+        effect=tuple(payload.get("effect", ())),
+        layout=tuple(payload.get("layout", ())),
     )
 
 

@@ -117,6 +117,8 @@ class Adopted:
     changes: tuple[SlotChange, ...]
     ambiguous: tuple[str, ...] = ()
     """Addresses where the versions before and after allow several readings of what was done."""
+    layout: tuple[str, ...] = ()
+    """Files in which nothing changed that the state says: comments, formatting, permission bits."""
 
     def __repr__(self) -> str:
         return f"Adopted({self.entry!r}, changes: {len(self.changes)})"
@@ -167,6 +169,8 @@ class Status:
     """Changes that were announced and given up; nothing of them is left."""
     broken: tuple[Broken, ...] = ()
     """Files that cannot be read."""
+    layout: tuple[str, ...] = ()
+    """Files in which someone changed nothing that the state says; that can be adopted, and stops nothing."""
 
     @property
     def clean(self) -> bool:

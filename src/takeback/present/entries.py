@@ -35,6 +35,8 @@ def summary(entry: EntryView, named: Named) -> str:
     told = [f"took back {_listed(entry.off, named)}"] if entry.off else []
     told += [f"brought back {_listed(entry.on, named)}"] if entry.on else []
     line = "; ".join(told) or deeds(entry)
+    if entry.effect:
+        line += f" ({', '.join(entry.effect)})"
     return " ".join(f"{entry.note}: {line}".split() if entry.note else line.split())
 
 
@@ -44,9 +46,7 @@ def deeds(entry: EntryView) -> str:
         return ", ".join(_told(op) for op in entry.mutation)
     if entry.kind == "discard":
         return f"put back {', '.join(entry.files)}"
-    if entry.addresses:
-        return ", ".join(entry.addresses)
-    return f"only how {', '.join(entry.files)} is written" if entry.files else "nothing"
+    return ", ".join((*entry.addresses, *(f"layout of {path}" for path in entry.layout))) or "nothing"
 
 
 def _told(op: Mapping[str, Any]) -> str:

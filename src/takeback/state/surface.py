@@ -70,6 +70,8 @@ class Surface(ABC):
     """Whether slots can lie below one another."""
     strict = False
     """Whether a forward operation refuses to write where a container stands."""
+    rooted = False
+    """Whether a write inside something needs that to be there, and does not make it."""
     exclusive = False
     """Whether contents may claim something that no other slot may hold."""
     part_word = "line"
