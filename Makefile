@@ -23,7 +23,7 @@ demo: .venv/.core
 	$(BIN)/takeback demo
 
 test: setup
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not model"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not model and not clients"
 
 check: setup
 	$(BIN)/ruff check src tests examples
