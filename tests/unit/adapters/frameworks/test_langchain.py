@@ -30,6 +30,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, interrupt
 from tests.support.scripted_chat import ScriptedChat, call
 
+from takeback.adapters.frameworks.langchain_answers import UNUSED
+
 THREAD = {"configurable": {"thread_id": "1"}}
 START = {
     "prompts": {"system": "P0"},
@@ -61,6 +63,10 @@ def middleware(name, handler, options=None, **spot):
 
 def ask(text):
     return {"messages": [HumanMessage(text)]}
+
+
+def questions(out):
+    return [one.value for one in out["__interrupt__"]]
 
 
 class Ask(AgentMiddleware):
@@ -213,12 +219,24 @@ def test_a_thread_stopped_in_a_middleware_that_is_taken_back_goes_on(run, hook):
     world.play(once("add", a=1, b=2))
     entry = world.apply(middleware("gate", "ask", {"hook": hook}))
     stopped = run(world.agent, ask("go"))
-    assert [one.value for one in stopped["__interrupt__"]] == ["sure?"]
+    assert questions(stopped) == ["sure?"]
     world.undo(entry)
-    out = run(world.agent, Command(resume="yes"))
+    told = run(world.agent, Command(resume="yes"))
+    assert questions(told) == [UNUSED]
+    out = run(world.agent, Command(resume="go on"))
     assert out["messages"][-2].content == "3"
     assert out["messages"][-1].content == "small says P0"
     assert world.agent.get_state(THREAD).next == ()
+
+
+@pytest.mark.parametrize("hook", ["before_model", "after_model", "wrap_model_call", "wrap_tool_call"])
+def test_without_an_answer_it_goes_on_at_once(run, hook):
+    world = World()
+    world.play(once("add", a=1, b=2))
+    entry = world.apply(middleware("gate", "ask", {"hook": hook}))
+    run(world.agent, ask("go"))
+    world.undo(entry)
+    assert run(world.agent, None)["messages"][-1].content == "small says P0"
 
 
 def test_without_the_constant_graph_such_a_turn_would_be_lost_without_a_word():
@@ -243,10 +261,10 @@ def test_an_answer_to_a_middleware_that_was_taken_back_is_no_answer_to_another(r
         middleware("first", "asked", {"question": "say hello?", "hook": hook}, **{first: "second"})
     )
     stopped = run(world.agent, ask("go"))
-    assert [one.value for one in stopped["__interrupt__"]] == ["say hello?"]
+    assert questions(stopped) == ["say hello?"]
     world.undo(entry)
-    stopped = run(world.agent, Command(resume="yes"))
-    assert [one.value for one in stopped["__interrupt__"]] == ["delete everything?"]
+    assert questions(run(world.agent, Command(resume="yes"))) == [UNUSED]
+    assert questions(run(world.agent, Command(resume="yes"))) == ["delete everything?"]
     assert world.log == []
     out = run(world.agent, Command(resume="no"))
     while "__interrupt__" in out:
@@ -260,10 +278,10 @@ def test_an_answer_given_before_a_change_is_asked_for_again_by_those_who_remain(
     world.apply(middleware("second", "asked", {"question": "two?"}))
     run(world.agent, ask("go"))
     stopped = run(world.agent, Command(resume="to one"))
-    assert [one.value for one in stopped["__interrupt__"]] == ["two?"]
+    assert questions(stopped) == ["two?"]
     world.undo(first)
-    stopped = run(world.agent, Command(resume="to two, under other rules"))
-    assert [one.value for one in stopped["__interrupt__"]] == ["two?"]
+    assert questions(run(world.agent, Command(resume="to two, under other rules"))) == [UNUSED]
+    assert questions(run(world.agent, Command(resume="go on"))) == ["two?"]
     run(world.agent, Command(resume="to two"))
     assert world.log[-1] == ("two?", "to two")
     assert ("two?", "to one") not in world.log
@@ -299,8 +317,8 @@ def test_a_stopped_thread_goes_on_in_another_process_after_the_undo(tmp_path):
     with SqliteSaver.from_conn_string(place) as saver:
         world = World(checkpointer=saver, journal=tmp_path / "journal.db")
         world.undo(entry)
-        stopped = world.agent.invoke(Command(resume="yes"), THREAD)
-        assert [one.value for one in stopped["__interrupt__"]] == ["delete everything?"]
+        assert questions(world.agent.invoke(Command(resume="yes"), THREAD)) == [UNUSED]
+        assert questions(world.agent.invoke(Command(resume="yes"), THREAD)) == ["delete everything?"]
         world.harness.close()
     with SqliteSaver.from_conn_string(place) as saver:
         world = World(checkpointer=saver, journal=tmp_path / "journal.db")
@@ -318,8 +336,10 @@ def test_approval_by_a_person_comes_and_goes_while_a_call_is_pending(run):
     assert out["messages"][-2].content == "3"
     run(world.agent, ask("again"))
     world.undo(entry)
-    out = run(world.agent, Command(resume={"decisions": [{"type": "reject"}]}))
-    assert out["messages"][-2].content == "3"
+    told = run(world.agent, Command(resume={"decisions": [{"type": "reject"}]}))
+    assert questions(told) == [UNUSED]
+    assert told["messages"][-1].tool_calls, "the call that was rejected has not been made"
+    assert run(world.agent, Command(resume="go on"))["messages"][-2].content == "3"
 
 
 def test_a_tool_taken_back_while_its_call_is_pending_is_answered_with_that(run):
