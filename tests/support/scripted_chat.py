@@ -32,9 +32,7 @@ class ScriptedChat(BaseChatModel):
         system = next((message.text for message in messages if isinstance(message, SystemMessage)), None)
         self.seen.append((self.label, system, [tool.name for tool in self.tools], self.given))
         message = self.play(messages) if self.play else None
-        return ChatResult(
-            generations=[ChatGeneration(message=message or AIMessage(f"{self.label} says {system}"))]
-        )
+        return ChatResult(generations=[ChatGeneration(message=message or AIMessage(f"{self.label} says {system}"))])
 
 
 def call(name, number, **arguments):

@@ -59,7 +59,7 @@ class LangChainAssembly(Assembly):
         return made
 
 
-class Room(AgentMiddleware):  # type: ignore[misc]
+class Room(AgentMiddleware):
     """Has no hook: makes room in the graph for the state of a registered middleware, in the chain or not."""
 
     def __init__(self, schema: type, number: int) -> None:
@@ -109,5 +109,6 @@ def _any_model(catalogue: Catalogue) -> Any:
 
 
 def _schemas(registered: Iterable[Any]) -> tuple[type, ...]:
-    known = [AgentMiddleware.state_schema, AgentState]
-    return tuple(dict.fromkeys([*known, *(one.state_schema for one in registered if hasattr(one, "state_schema"))]))
+    own = [one.state_schema for one in registered if hasattr(one, "state_schema")]
+    plain: AgentMiddleware[Any, Any, Any] = AgentMiddleware()
+    return tuple(dict.fromkeys([plain.state_schema, AgentState, *own]))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from functools import reduce
-from typing import Any
+from typing import Any, Final, Literal
 
 from langchain.agents.middleware import AgentMiddleware, ExtendedModelResponse, ModelResponse, hook_config
 from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
@@ -17,10 +17,12 @@ from takeback.adapters.frameworks.langchain_updates import Updates
 
 Answered = tuple[Any, list[Any]]
 """A model's answer, and updates of the thread that came with it."""
-EVERYWHERE = ["tools", "model", "end"]
+Asking = Callable[[Any], Answered]
+AskingLater = Callable[[Any], Coroutine[Any, Any, Answered]]
+EVERYWHERE: Final[list[Literal["tools", "model", "end"]]] = ["tools", "model", "end"]
 
 
-class Live(AgentMiddleware):  # type: ignore[misc]
+class Live(AgentMiddleware):
     """The only middleware with hooks that LangChain sees."""
 
     def __init__(self, read: Callable[[], Parts]) -> None:
@@ -37,7 +39,10 @@ class Live(AgentMiddleware):  # type: ignore[misc]
         """Call the model that the harness says, with its prompt, tools and settings, through the chain."""
         parts = self._read()
 
-        def around(inner: Callable[[Any], Answered], middleware: Any) -> Callable[[Any], Answered]:
+        def innermost(asked: Any) -> Answered:
+            return handler(asked), []
+
+        def around(inner: Asking, middleware: Any) -> Asking:
             def call(asked: Any) -> Answered:
                 below: list[Any] = []
 
@@ -49,9 +54,10 @@ class Live(AgentMiddleware):  # type: ignore[misc]
 
             return call
 
-        own = _overriding(parts.chain, "wrap_model_call", "awrap_model_call")
+        through: Asking = innermost
+        for middleware in reversed(_overriding(parts.chain, "wrap_model_call", "awrap_model_call")):
+            through = around(through, middleware)
         with under(parts.rules):
-            through = reduce(around, reversed(own), lambda asked: (handler(asked), []))
             return self._extended(request.state, *through(_asked(request, parts)))
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
@@ -61,9 +67,7 @@ class Live(AgentMiddleware):  # type: ignore[misc]
         async def innermost(asked: Any) -> Answered:
             return await handler(asked), []
 
-        def around(
-            inner: Callable[[Any], Awaitable[Answered]], middleware: Any
-        ) -> Callable[[Any], Awaitable[Answered]]:
+        def around(inner: AskingLater, middleware: Any) -> AskingLater:
             async def call(asked: Any) -> Answered:
                 below: list[Any] = []
 
@@ -75,9 +79,10 @@ class Live(AgentMiddleware):  # type: ignore[misc]
 
             return call
 
-        own = _overriding(parts.chain, "wrap_model_call", "awrap_model_call")
+        through: AskingLater = innermost
+        for middleware in reversed(_overriding(parts.chain, "wrap_model_call", "awrap_model_call")):
+            through = around(through, middleware)
         with under(parts.rules):
-            through = reduce(around, reversed(own), innermost)
             return self._extended(request.state, *await through(_asked(request, parts)))
 
     def _extended(self, state: Any, answer: Any, written: list[Any]) -> Any:

@@ -97,7 +97,7 @@ class AgentsAssembly(Assembly):
         return said
 
 
-class LiveModel(Model):  # type: ignore[misc]
+class LiveModel(Model):
     """Stands for whichever model the harness says, through the chain."""
 
     def __init__(self, read: Callable[[], Parts]) -> None:
@@ -138,7 +138,7 @@ class LiveModel(Model):  # type: ignore[misc]
 
 
 @dataclass
-class LiveAgent(Agent[Any]):  # type: ignore[misc]
+class LiveAgent(Agent[Any]):
     """An agent whose tools are those that the harness says when a turn begins."""
 
     harness: AgentHarness | None = None
@@ -183,7 +183,7 @@ async def _enabled(tool: Any, context: Any, agent: Any) -> bool:
     return bool(await answer if inspect.isawaitable(answer) else answer)
 
 
-def _watched(tool: Any, read: Callable[[], Parts]) -> Any:
+def _watched(tool: FunctionTool, read: Callable[[], Parts]) -> Any:
     """The tool, run through the chain, and only if it still is the harness's when its turn comes."""
 
     async def run(context: ToolContext[Any], arguments: str) -> Any:
@@ -197,7 +197,8 @@ def _watched(tool: Any, read: Callable[[], Parts]) -> Any:
         def around(inner: Handler, middleware: Any) -> Handler:
             return lambda call: middleware.around_tool(call, inner)
 
-        return await reduce(around, reversed(parts.chain), itself)(ToolCall(tool.name, arguments, context))
+        innermost: Handler = itself
+        return await reduce(around, reversed(parts.chain), innermost)(ToolCall(tool.name, arguments, context))
 
     watched = copy(tool)
     watched.on_invoke_tool = run

@@ -111,7 +111,7 @@ class PydanticAssembly(Assembly):
 
 
 @dataclass
-class Live(AbstractCapability[Any]):  # type: ignore[misc]
+class Live(AbstractCapability[Any]):
     """Gives pydantic-ai functions that read the harness, and calls the chain's hooks."""
 
     read: Callable[[], Parts]

@@ -257,9 +257,7 @@ def test_an_answer_to_a_middleware_that_was_taken_back_is_no_answer_to_another(r
     world.play(once("add", a=1, b=2))
     world.apply(middleware("second", "asked", {"question": "delete everything?", "hook": hook}))
     first = "after" if hook.startswith("after") else "before"
-    entry = world.apply(
-        middleware("first", "asked", {"question": "say hello?", "hook": hook}, **{first: "second"})
-    )
+    entry = world.apply(middleware("first", "asked", {"question": "say hello?", "hook": hook}, **{first: "second"}))
     stopped = run(world.agent, ask("go"))
     assert questions(stopped) == ["say hello?"]
     world.undo(entry)
@@ -289,7 +287,9 @@ def test_an_answer_given_before_a_change_is_asked_for_again_by_those_who_remain(
 
 def test_answers_by_id_and_answers_of_two_middleware_in_one_step_arrive(run):
     world = World()
-    world.apply(middleware("first", "asked", {"question": "one?"}), middleware("second", "asked", {"question": "two?"}))
+    world.apply(
+        middleware("first", "asked", {"question": "one?"}), middleware("second", "asked", {"question": "two?"})
+    )
     (question,) = run(world.agent, ask("go"))["__interrupt__"]
     (question,) = run(world.agent, Command(resume={question.id: "1"}))["__interrupt__"]
     run(world.agent, Command(resume={question.id: "2"}))
@@ -388,6 +388,26 @@ def test_middleware_with_a_state_of_their_own_come_and_go_and_their_updates_add_
     world.undo(one)
     run(world.agent, ask("hi"))
     assert world.agent.get_state(THREAD).values["count"] == 33 + 22
+
+
+class Twice(AgentMiddleware):
+    """Asks the model a second time, as one that retries does."""
+
+    def wrap_model_call(self, request, handler):
+        handler(request)
+        return handler(request)
+
+    async def awrap_model_call(self, request, handler):
+        await handler(request)
+        return await handler(request)
+
+
+def test_what_came_with_an_answer_that_was_asked_for_again_is_not_written(run):
+    world = World(middleware={"count": Count, "twice": Twice})
+    world.apply(middleware("twice", "twice"), middleware("count", "count"))
+    run(world.agent, ask("hi"))
+    assert len(world.seen) == 2
+    assert world.agent.get_state(THREAD).values["count"] == 11
 
 
 class Note(AgentMiddleware):
@@ -505,7 +525,11 @@ def test_a_thread_started_before_a_change_can_be_streamed_after_it():
 )
 def test_what_is_not_registered_or_does_not_fit_is_refused_before_anything_happens(op, said):
     direct = add.model_copy(update={"return_direct": True})
-    others = {"ready": Ask(), "hidden": lambda: Count(), "int": int}
+
+    def hidden():
+        return Count()
+
+    others = {"ready": Ask(), "hidden": hidden, "int": int}
     world = World(tools={"direct": direct, "wrong": 3}, middleware=others)
     before, head = world.harness.state, world.harness.ledger.head
     refused = world.harness.apply(candidate(op))
@@ -518,9 +542,7 @@ def test_what_is_not_registered_or_does_not_fit_is_refused_before_anything_happe
 
 def test_surfaces_an_agent_does_not_have_are_refused():
     world = World()
-    refused = world.harness.apply(
-        candidate({"op_type": "write_file", "target": "x", "value": {"content": "y"}})
-    )
+    refused = world.harness.apply(candidate({"op_type": "write_file", "target": "x", "value": {"content": "y"}}))
     assert (refused.why, "files" in refused.message) == (Why.UNSTORED, True)
 
 
@@ -536,10 +558,8 @@ def test_a_process_that_lacks_something_says_so_does_not_run_and_can_undo(tmp_pa
     entry = world.apply(tool("extra"))
     world.harness.close()
     poorer = World(journal=place)
-    assert poorer.harness.status().problems == (
-        "tools.extra: 'extra' is not registered; registered tools: add, mul",
-    )
-    with pytest.raises(HarnessError, match="the agent cannot run: tools.extra"):
+    assert poorer.harness.status().problems == ("tools.extra: 'extra' is not registered; registered tools: add, mul",)
+    with pytest.raises(HarnessError, match=r"the agent cannot run: tools\.extra"):
         poorer.agent.invoke(ask("hi"), THREAD)
     poorer.undo(entry)
     assert poorer.agent.invoke(ask("hi"), THREAD)["messages"][-1].content == "small says P0"

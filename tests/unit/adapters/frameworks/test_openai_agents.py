@@ -145,7 +145,12 @@ def test_an_agent_changes_its_own_harness_in_the_middle_of_a_run_and_takes_it_ba
     @function_tool
     def change() -> str:
         """Change the harness."""
-        ops = prompt("system", "P1"), routing("default_model", "large"), tool("mul"), middleware("n", "note", {"name": "n"})
+        ops = (
+            prompt("system", "P1"),
+            routing("default_model", "large"),
+            tool("mul"),
+            middleware("n", "note", {"name": "n"}),
+        )
         entries.append(world.apply(*ops))
         return "changed"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 from tests.support.changes import candidate, config, prompt, routing
@@ -81,7 +82,9 @@ class World:
 
     def _model(self, label):
         def next_step(info):
-            self.seen.append((label, info.instructions, [tool.name for tool in info.function_tools], info.model_settings))
+            self.seen.append(
+                (label, info.instructions, [tool.name for tool in info.function_tools], info.model_settings)
+            )
             return self.steps.pop(0) if self.steps else None
 
         def answer(messages, info):
@@ -90,7 +93,7 @@ class World:
 
         async def stream(messages, info):
             step = next_step(info)
-            yield f"end on {label}" if step is None else {0: DeltaToolCall(step[0], json_args(step[1]))}
+            yield f"end on {label}" if step is None else {0: DeltaToolCall(step[0], json.dumps(step[1]))}
 
         return FunctionModel(answer, stream_function=stream)
 
@@ -101,12 +104,6 @@ class World:
 
     def undo(self, entry):
         assert isinstance(self.harness.undo(entry), Undone)
-
-
-def json_args(arguments):
-    import json
-
-    return json.dumps(arguments)
 
 
 async def streamed(agent, text, history):
@@ -163,7 +160,12 @@ def test_an_agent_changes_its_own_harness_in_the_middle_of_a_run_and_takes_it_ba
 
     def change() -> str:
         """Change the harness."""
-        ops = prompt("system", "P1"), routing("default_model", "large"), tool("mul"), middleware("n", "note", {"name": "n"})
+        ops = (
+            prompt("system", "P1"),
+            routing("default_model", "large"),
+            tool("mul"),
+            middleware("n", "note", {"name": "n"}),
+        )
         entries.append(world.apply(*ops))
         return "changed"
 
