@@ -15,6 +15,7 @@ from takeback.harness.engine import LOCK_SECONDS
 from takeback.harness.harness import Harness, Verifier
 from takeback.journal import Store
 from takeback.state import State
+from takeback.state.slots import Slot
 
 
 class FrameworkAdapter:
@@ -44,6 +45,11 @@ class FrameworkAdapter:
         """Nothing: the next call reads the state anew."""
         del before
         self.hold(after)
+
+    def effect(self, slot: Slot) -> str:
+        """Every change is seen by the next call."""
+        del slot
+        return "live"
 
     def prepare(self, before: State, after: State) -> str | None:
         """Why a change cannot be made here: what it brings in that is not registered, or does not fit."""

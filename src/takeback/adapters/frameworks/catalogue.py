@@ -129,7 +129,9 @@ class Assembly(ABC):
     def _tool(self, name: str, record: Mapping[str, Any]) -> Any:
         if not TOOL_NAME.fullmatch(name):
             raise Unfit("a model calls a tool by letters, digits, '_' and '-', at most 64")
-        registered = self._find("tools", record.get("implementation") or name)
+        if "implementation" not in record:
+            raise Unfit("its record is one of a client or a provider, and names no function of this process")
+        registered = self._find("tools", record["implementation"] or name)
         return self.tool(name, registered, record)
 
     def _link(self, record: Mapping[str, Any]) -> Any:

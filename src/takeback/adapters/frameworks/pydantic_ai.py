@@ -57,10 +57,15 @@ HOOKS: Final = (
 FROZEN: Final = (
     "for_agent",
     "for_run",
+    "get_default_conversation_id",
+    "get_default_run_id",
+    "get_description",
     "get_instructions",
     "get_model",
     "get_model_settings",
     "get_native_tools",
+    "get_run_clock",
+    "get_run_start_time",
     "get_toolset",
     "get_workspace",
     "get_wrapper_model",
@@ -102,6 +107,8 @@ class PydanticAssembly(Assembly):
             frozen.append("hooks for events")
         if made.get_ordering() is not None:
             frozen.append("an ordering")
+        if made.defer_loading:
+            frozen.append("defer_loading")
         if frozen:
             raise Unfit(
                 f"it has {', '.join(frozen)}, read when the agent is built or a run begins: "

@@ -11,6 +11,7 @@ from tests.support.changes import candidate, config, prompt, routing
 
 from takeback import Applied, Refused, Undone, Why, open_langchain
 from takeback.errors import HarnessError, InputError
+from takeback.state import PMap
 
 pytest.importorskip("langchain", reason="langchain is not installed: pip install 'takeback[langchain]'")
 
@@ -538,6 +539,19 @@ def test_what_is_not_registered_or_does_not_fit_is_refused_before_anything_happe
     assert said in refused.message
     assert (world.harness.state, world.harness.ledger.head) == (before, head)
     assert world.harness.status().clean
+
+
+def test_a_tool_written_for_a_client_is_no_function_here():
+    world = World()
+    before = world.harness.state
+    after = before.replace("tools", before.part("tools").put("web", PMap({"command": "npx"})))
+    told = world.harness.adapter.prepare(before, after)
+    assert told == "tools.web: its record is one of a client or a provider, and names no function of this process"
+
+
+def test_every_change_takes_effect_at_once():
+    adapter = World().harness.adapter
+    assert {adapter.effect((surface, "x")) for surface in adapter.surfaces} == {"live"}
 
 
 def test_surfaces_an_agent_does_not_have_are_refused():

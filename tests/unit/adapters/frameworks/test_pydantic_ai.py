@@ -17,6 +17,8 @@ from pydantic_ai.capabilities import AbstractCapability, Hooks, Thinking
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
+from takeback.adapters.frameworks.pydantic_ai import FROZEN, HOOKS, Live
+
 START = {
     "prompts": {"system": "P0"},
     "routing": {"default_model": "small"},
@@ -309,6 +311,17 @@ def test_what_is_not_registered_or_does_not_fit_is_refused_before_anything_happe
     assert refused.why is Why.REAL
     assert said in refused.message
     assert world.harness.ledger.head == head
+
+
+def test_every_method_of_a_capability_is_called_by_the_chain_or_refused_in_it():
+    """A hook that a later pydantic-ai brings is noticed here, not lost without a word."""
+    tree = {"apply", "combine", "visit_and_replace", "prefix_tools", "from_spec", "get_serialization_name"}
+    events = {"on_event", "wrap_run_event_stream", "listens_to"}
+    methods = {name for name, one in vars(AbstractCapability).items() if callable(getattr(one, "__func__", one))}
+    public = {name for name in methods if not name.startswith("_")}
+    assert public - set(HOOKS) - set(FROZEN) - tree - events == {"get_ordering", "wrap_tool_execute"}
+    for hook in HOOKS:
+        assert getattr(Live, hook) is not getattr(AbstractCapability, hook)
 
 
 def test_capabilities_that_stay_are_given_when_the_agent_is_opened(run):
