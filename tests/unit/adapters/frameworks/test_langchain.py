@@ -28,6 +28,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool as as_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command, interrupt
 from tests.support.scripted_chat import ScriptedChat, call
 
@@ -167,6 +168,18 @@ def test_prompt_model_tools_and_settings_are_read_at_every_call_and_taken_back(r
     assert world.seen[0] == world.seen[2] == ("small", "P0", ["add"], {"tool_choice": None})
     assert world.seen[1] == ("large", "P1", ["add", "times"], {"tool_choice": None, "temperature": 0.5})
     assert len(out["messages"]) == 6
+
+
+def test_edits_inside_prompts_and_settings_are_read_as_what_they_mean(run):
+    world = World({**START, "prompts": {"system": "one\ntwo\n"}})
+    edit = {"op_type": "edit_prompt", "target": "system", "value": {"old": "two", "new": "three"}}
+    first = world.apply(edit, config("model_settings", {"stop": ["a"], "top_p": 1}))
+    world.apply({"op_type": "edit_prompt", "target": "system", "value": {"old": "one", "new": "zero"}})
+    run(world.agent, ask("hi"))
+    world.undo(first)
+    run(world.agent, ask("hi"))
+    assert [one[1] for one in world.seen] == ["zero\nthree\n", "zero\ntwo\n"]
+    assert world.seen[0][3] == {"tool_choice": None, "stop": ["a"], "top_p": 1}
 
 
 def test_a_tool_is_run_under_its_name_and_shown_with_the_description_of_its_record(run):
@@ -326,6 +339,52 @@ def test_a_stopped_thread_goes_on_in_another_process_after_the_undo(tmp_path):
         out = world.agent.invoke(Command(resume="no"), THREAD)
         assert world.log == [("delete everything?", "no")]
         assert out["messages"][-1].content == "small says P0"
+
+
+def test_a_thread_on_disk_goes_on_asynchronously_after_the_undo(tmp_path):
+    async def part(given, *undone):
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
+            world = World(checkpointer=saver, journal=tmp_path / "journal.db")
+            for entry in undone:
+                world.undo(entry)
+            out = await world.agent.ainvoke(given, THREAD)
+            world.harness.close()
+            return out
+
+    world = World(journal=tmp_path / "journal.db")
+    entry = world.apply(middleware("gate", "asked"))
+    world.harness.close()
+    assert questions(asyncio.run(part(ask("go")))) == ["sure?"]
+    assert questions(asyncio.run(part(Command(resume="yes"), entry))) == [UNUSED]
+    assert asyncio.run(part(Command(resume="go on")))["messages"][-1].content == "small says P0"
+
+
+def test_calls_at_the_same_time_each_get_their_own_answer(run):
+    def play(messages):
+        if isinstance(messages[-1], HumanMessage):
+            both = [("add", {"a": 1, "b": 2}), ("mul", {"a": 6, "b": 7})]
+            calls = [{"name": name, "args": given, "id": name} for name, given in both]
+            return AIMessage("", tool_calls=calls)
+        return None
+
+    class Approve(AgentMiddleware):
+        def wrap_tool_call(self, request, handler):
+            name = request.tool_call["name"]
+            yes = interrupt(name) == "yes"
+            return handler(request) if yes else ToolMessage("no", tool_call_id=request.tool_call["id"])
+
+        async def awrap_tool_call(self, request, handler):
+            name = request.tool_call["name"]
+            yes = interrupt(name) == "yes"
+            return await handler(request) if yes else ToolMessage("no", tool_call_id=request.tool_call["id"])
+
+    world = World(middleware={"approve": Approve})
+    world.apply(tool("mul"), middleware("people", "approve"))
+    world.play(play)
+    asked = {one.value: one.id for one in run(world.agent, ask("go"))["__interrupt__"]}
+    assert asked.keys() == {"add", "mul"}
+    out = run(world.agent, Command(resume={asked["add"]: "no", asked["mul"]: "yes"}))
+    assert [message.content for message in out["messages"] if isinstance(message, ToolMessage)] == ["no", "42"]
 
 
 def test_approval_by_a_person_comes_and_goes_while_a_call_is_pending(run):
@@ -568,14 +627,19 @@ def test_a_journal_begins_only_with_what_is_registered(tmp_path):
 
 def test_a_process_that_lacks_something_says_so_does_not_run_and_can_undo(tmp_path):
     place = tmp_path / "journal.db"
-    world = World(journal=place, tools={"extra": mul})
-    entry = world.apply(tool("extra"))
+    world = World(journal=place, tools={"extra": mul, "other": add})
+    entries = [world.apply(tool("extra")), world.apply(tool("other"))]
     world.harness.close()
     poorer = World(journal=place)
-    assert poorer.harness.status().problems == ("tools.extra: 'extra' is not registered; registered tools: add, mul",)
+    assert poorer.harness.status().problems == (
+        "tools.extra: 'extra' is not registered; registered tools: add, mul",
+        "tools.other: 'other' is not registered; registered tools: add, mul",
+    )
     with pytest.raises(HarnessError, match=r"the agent cannot run: tools\.extra"):
         poorer.agent.invoke(ask("hi"), THREAD)
-    poorer.undo(entry)
+    for entry in entries:
+        poorer.undo(entry)
+    assert poorer.harness.status().clean
     assert poorer.agent.invoke(ask("hi"), THREAD)["messages"][-1].content == "small says P0"
 
 
