@@ -43,8 +43,7 @@ class FrameworkAdapter:
 
     def write(self, before: State, after: State) -> None:
         """Nothing: the next call reads the state anew."""
-        del before
-        self.hold(after)
+        del before, after
 
     def effect(self, slot: Slot) -> str:
         """Every change is seen by the next call."""

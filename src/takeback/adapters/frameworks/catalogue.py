@@ -137,7 +137,7 @@ class Assembly(ABC):
     def _link(self, record: Mapping[str, Any]) -> Any:
         registered = self._find("middleware", record["handler"])
         options = record.get("options") or {}
-        if isinstance(registered, type) or _makes(registered):
+        if callable(registered):
             try:
                 made = registered(**options)
             except Exception as fault:
@@ -165,8 +165,3 @@ class Assembly(ABC):
     def _registered(self, surface: str) -> str:
         names: Iterator[str] = iter(sorted(getattr(self.catalogue, surface)))
         return f"registered {surface}: {', '.join(names) or 'none'}"
-
-
-def _makes(registered: Any) -> bool:
-    """Whether what is registered is a function that makes a middleware, rather than one."""
-    return callable(registered) and hasattr(registered, "__code__")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import operator
+from functools import partial
 from typing import Annotated, NotRequired
 
 import pytest
@@ -22,6 +23,7 @@ from langchain.agents.middleware import (
     HumanInTheLoopMiddleware,
     ModelCallLimitMiddleware,
     TodoListMiddleware,
+    before_model,
     hook_config,
 )
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -496,6 +498,20 @@ class Note(AgentMiddleware):
 
     def after_agent(self, state, runtime):
         self.log.append(f"{self.label} end")
+
+
+@before_model
+def greet(state, runtime):
+    return {"messages": [HumanMessage("greetings")]}
+
+
+def test_a_middleware_is_registered_ready_made_or_as_anything_that_makes_one(run):
+    log = []
+    world = World(middleware={"greet": greet, "note": partial(Note, log)})
+    world.apply(middleware("g", "greet"), middleware("n", "note", {"name": "n"}))
+    out = run(world.agent, ask("hi"))
+    assert [message.content for message in out["messages"][:3]] == ["hi", "greetings", "n"]
+    assert "n before 2" in log
 
 
 def test_hooks_run_in_the_order_of_the_chain_and_see_what_those_before_them_wrote(run):
