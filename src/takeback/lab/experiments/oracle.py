@@ -116,7 +116,7 @@ def read_population(given: Mapping[str, Any]) -> tuple[tuple[Case, ...], str]:
 
 
 def audit(case: Case, rule: str, seed: int = 0, level: Level = Level.L1) -> Outcome:
-    """Build the oracle's recovery for one mutation and try it; what `level` cannot say or fails to recover is residual.
+    """Build the oracle's recovery for one mutation and try it; what `level` cannot say, or fails, is residual.
 
     The same round trips decide all languages: which of them has the recovery is the gate's business.
     """
@@ -134,8 +134,8 @@ def audit(case: Case, rule: str, seed: int = 0, level: Level = Level.L1) -> Outc
         verdict = verify_on(candidate, made, level=level, rule=SAMPLED)
         admitted = verdict.admitted
         passes = "".join("1" if trip.passed else "0" for split in verdict.splits.values() for trip in split.trips)
-    narrow = [admitted and not gate(candidate, one) for one in (Level.L0, Level.L1)]
-    return Outcome(case.id, case.family, *narrow, passes, l2=admitted and level is Level.L2)
+    l0, l1 = (admitted and not gate(candidate, narrow) for narrow in (Level.L0, Level.L1))
+    return Outcome(case.id, case.family, l0, l1, passes, l2=admitted and level is Level.L2)
 
 
 def _proved(candidate: Candidate, level: Level) -> bool:
