@@ -87,6 +87,22 @@ def test_a_whole_write_over_edited_lines_is_said_once_and_not_as_if_lines_had_be
     assert [row["part"] for row in kept_json(plan, done=True)] == ["line 5", "line 6"]
 
 
+def test_a_move_within_a_chain_says_from_which_place_to_which():
+    links = [{"id": name, "handler": f"m:{name}"} for name in "abc"]
+    listeners = {"go": [{"id": "x"}, {"id": "y"}]}
+    with open_memory(State.read({"middleware": links, "listeners": listeners})) as harness:
+        one = apply(harness, {"op_type": "move_middleware", "target": "c", "index": 0})
+        two = apply(harness, {"op_type": "move_listener", "target": "go", "value": "y", "index": 0})
+        for entry, said in (
+            (one, 'middleware["c"]: moved from place 1 to place 3'),
+            (two, "from place 1 to place 2"),
+        ):
+            plan = planned(harness, entry)
+            (told,) = differences(plan.changes, lambda plan=plan: plan.before)
+            ((_, line),) = unified(told)
+            assert said in line
+
+
 def test_what_was_there_anyway_is_said_to_be_the_same_with_and_without(harness):
     one = apply(harness, config("a", 0))
     assert headline(planned(harness, one), done=True) == (

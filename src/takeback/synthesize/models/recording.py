@@ -182,7 +182,7 @@ class ReplayModel:
             raise RecordingError(
                 f"request {name} is not among the {len(self._known)} recorded calls",
                 where=str(self._directory),
-                hint="made in another language (--language L1), with other prompts, parameters or tasks? use those, or --record",
+                hint="made in another language (try --language L1) or with other prompts? use those, or --record",
             )
         return reply
 
