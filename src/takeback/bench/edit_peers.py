@@ -67,12 +67,13 @@ class _Git:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-        self.environment = {**os.environ, **nobody, "GIT_AUTHOR_NAME": "bench", "GIT_COMMITTER_NAME": "bench"}
+        self.program = shutil.which("git") or "git"
+        settings = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "HOME": str(folder)}
+        self.environment = {**settings, "PATH": str(Path(self.program).parent), "LC_ALL": "C"}
 
     def run(self, *words: str, given: str | None = None) -> bool:
         done = subprocess.run(  # noqa: S603 - the words are ours
-            [shutil.which("git") or "git", *words],
+            [self.program, *words],
             cwd=self.folder,
             env=self.environment,
             input=None if given is None else given.encode(),
