@@ -34,6 +34,7 @@ bench: setup
 	$(BIN)/takeback bench roundtrip
 	$(BIN)/takeback bench proof
 	$(BIN)/takeback bench undo
+	$(BIN)/takeback bench edits
 
 docs: setup
 	$(BIN)/python -m tests.support.reference
