@@ -18,6 +18,8 @@ from takeback.errors import InputError, LimitError
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
+MAX_DEPTH: Final = 32
+"""How deep values may be nested."""
 _MOST_DIGITS: Final = 400
 _utf8 = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _ascii = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

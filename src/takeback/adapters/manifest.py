@@ -6,19 +6,15 @@ for a surface that is not installed is kept and told, not refused.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from takeback.adapters.directory import split_path
 from takeback.adapters.formats.toml_values import key_text, load_toml, value_text
+from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, find_root, manifest_path
 from takeback.errors import InputError, UnsafePathError
 
-MANIFEST: Final = "takeback.toml"
-PRIVATE: Final = ".takeback"
-HIDDEN: Final = f"{PRIVATE}/manifest.toml"
-"""The manifest of a harness in clients' files, which adds nothing beside Takeback's own directory."""
 VERSION: Final = 1
 
 
@@ -44,20 +40,6 @@ class Manifest(BaseModel):
 
     workspace: Workspace
     surfaces: dict[str, str] = Field(default_factory=dict)
-
-
-def manifest_path(root: Path) -> str | None:
-    """Where the manifest of a directory is, relative to it; None if it has none."""
-    return next((place for place in (MANIFEST, HIDDEN) if (root / place).is_file()), None)
-
-
-def find_root(start: Path) -> Path:
-    """The harness that a directory lies in: itself, or the nearest above it; itself if there is none."""
-    here = start.absolute()
-    for place in (here, *here.parents):
-        if manifest_path(place) is not None:
-            return start if place == here else place
-    return start
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:
@@ -107,3 +89,17 @@ def check_places(surfaces: dict[str, str], where: str) -> None:
             if parts[:short] == other[:short]:
                 raise InputError(spot, found=f"{place}, which is or contains {owner}", expected="a place of its own")
         taken[parts] = f"surfaces.{name}"
+
+
+__all__ = [
+    "HIDDEN",
+    "MANIFEST",
+    "PRIVATE",
+    "Manifest",
+    "Workspace",
+    "check_places",
+    "find_root",
+    "manifest_path",
+    "read_manifest",
+    "write_manifest",
+]

@@ -6,7 +6,7 @@ announce in the journal, change the real things, settle in the journal. Undo, re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -212,10 +212,16 @@ class Harness:
         request = partial(restore_request, name=name_of(to))
         return self._toggle("restore", request, token, cascade=False, strict=strict)
 
-    def adopt(self, note: str = "", *, by: str = "") -> Adopted | Refused | None:
-        """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
+    def adopt(
+        self, note: str = "", *, by: str = "", origin: Mapping[str, str] | None = None
+    ) -> Adopted | Refused | None:
+        """Take changes made by someone else into the journal as an entry of their own; None if there are none.
+
+        `origin` says more of where they come from, for the record: session, tool, prompt.
+        """
+        about = {"note": note, **_made_by(by), **({"origin": dict(origin)} if origin else {})}
         with self._engine.entered() as look:
-            return not_now(look) if look.broken else adopt(self._engine, look, {"note": note, **_made_by(by)})
+            return not_now(look) if look.broken else adopt(self._engine, look, about)
 
     def effect_of(self, plan: Plan) -> tuple[str, ...]:
         """When whoever loads the harness would notice what a plan changes."""

@@ -10,10 +10,10 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any, Final
 
+from takeback.canonical import MAX_DEPTH
 from takeback.errors import InputError, LimitError
 from takeback.state.pmap import PMap
 
-MAX_DEPTH: Final = 32
 MAX_TEXT: Final = 10_000_000
 MAX_INT: Final = 2**63 - 1
 MAX_ITEMS: Final = 200_000

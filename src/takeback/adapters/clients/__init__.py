@@ -1,31 +1,42 @@
-"""Real clients' harnesses: Claude Code, Codex, opencode, Gemini CLI, in the files they have anyway."""
+"""Real clients' harnesses: Claude Code, Codex, opencode, Gemini CLI, in the files they have anyway.
+
+A client's declaration, and what opens its files, are imported when they are asked for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-from takeback.adapters.clients.adapter import ClientAdapter
-from takeback.adapters.clients.claude_code import claude_code
-from takeback.adapters.clients.client import Client
-from takeback.adapters.clients.codex import codex
-from takeback.adapters.clients.gemini import gemini
-from takeback.adapters.clients.layout import Member
-from takeback.adapters.clients.opencode import opencode
-from takeback.adapters.directory import Directory
-from takeback.adapters.manifest import Manifest
 from takeback.errors import InputError
 
+if TYPE_CHECKING:
+    from takeback.adapters.clients.adapter import ClientAdapter
+    from takeback.adapters.clients.client import Client
+    from takeback.adapters.clients.layout import Member
+    from takeback.adapters.directory import Directory
+    from takeback.adapters.manifest import Manifest
+
+
+def _declared(name: str) -> Callable[..., Client]:
+    def declared(*, user: bool = False) -> Client:
+        module = name.replace("-", "_")
+        found: Any = getattr(import_module(f"takeback.adapters.clients.{module}"), module)(user=user)
+        return found  # type: ignore[no-any-return]
+
+    return declared
+
+
 CLIENTS: Final[dict[str, Callable[..., Client]]] = {
-    "claude-code": claude_code,
-    "codex": codex,
-    "opencode": opencode,
-    "gemini": gemini,
+    name: _declared(name) for name in ("claude-code", "codex", "opencode", "gemini")
 }
 
 
 def members_of(kinds: list[str], *, user: bool, where: str = "kinds") -> tuple[Member, ...]:
     """The clients of a directory: the first has bare names."""
+    from takeback.adapters.clients.layout import Member  # noqa: PLC0415 - it needs the whole state
+
     members = []
     for at, kind in enumerate(kinds):
         if kind not in CLIENTS:
@@ -36,9 +47,11 @@ def members_of(kinds: list[str], *, user: bool, where: str = "kinds") -> tuple[M
 
 def open_adapter(directory: Directory, manifest: Manifest, *, hold: bool) -> ClientAdapter:
     """The adapter of a directory with clients' files."""
+    from takeback.adapters.clients.adapter import ClientAdapter  # noqa: PLC0415 - it needs the whole state
+
     del hold
     members = members_of(manifest.workspace.kinds, user=manifest.workspace.user, where=str(directory.root))
     return ClientAdapter(directory, members)
 
 
-__all__ = ["CLIENTS", "ClientAdapter", "members_of", "open_adapter"]
+__all__ = ["CLIENTS", "members_of", "open_adapter"]

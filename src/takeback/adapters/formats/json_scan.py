@@ -13,9 +13,8 @@ from typing import Any, NoReturn
 from takeback.adapters.formats.brackets import Listing, Span, paired
 from takeback.adapters.formats.document import BOM, line_and_column
 from takeback.adapters.formats.json5_values import IDENTIFIER, NUMBER, SPACE, STRING, identifier, number, string
-from takeback.canonical import parse
+from takeback.canonical import MAX_DEPTH, parse
 from takeback.errors import InputError, LimitError
-from takeback.state.values import MAX_DEPTH
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _COMMENT = re.compile(rb"//(?:(?!\xe2\x80[\xa8\xa9])[^\n\r])*|/\*.*?\*/", re.DOTALL)

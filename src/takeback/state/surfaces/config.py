@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Any, Final, TypedDict
 
+from takeback.canonical import MAX_DEPTH
 from takeback.errors import InputError, LimitError, OperationFailed
 from takeback.state import tree
 from takeback.state.address import join_dotted, split_dotted
@@ -17,7 +18,7 @@ from takeback.state.record import name_of
 from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.tree import Path
 from takeback.state.tree_surface import TreeSurface, bind, capture, restore
-from takeback.state.values import MAX_DEPTH, freeze, same, thaw
+from takeback.state.values import freeze, same, thaw
 
 _EXTREMES = (0.0, 1.0, 0, 300, "", None, True, False, (), EMPTY, -1)
 _SAMPLES = (7, 42, 0.5, "prior", True, None, ("a", "b"), PMap({"nested": 1}))

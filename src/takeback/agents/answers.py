@@ -1,0 +1,41 @@
+"""What a hook answers, in each client's own protocol.
+
+Claude Code takes JSON, with which it can also ask a person; the others are told by exit code 2 and standard error.
+Where nothing speaks against an edit, nothing is said, so that the client's own permissions decide as always.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from takeback.agents.edits import edits_of
+from takeback.agents.events import Event
+from takeback.agents.judging import Answer, rule
+from takeback.canonical import compact
+
+BLOCK: Final = 2
+ASKS: Final = "claude-code"
+NOBODY_TO_ASK: Final = " This client cannot ask from here, so that the edit is not made; a person can make it by hand."
+
+
+class Reply(NamedTuple):
+    """What a hook prints, and its exit code."""
+
+    out: str = ""
+    err: str = ""
+    code: int = 0
+
+
+def answer_before(event: Event) -> Reply:
+    """The guard's answer about a tool call."""
+    ruling = rule(edits_of(event))
+    if ruling.answer is Answer.PASS:
+        return Reply()
+    if event.client == ASKS:
+        said: dict[str, Any] = {
+            "hookEventName": event.name,
+            "permissionDecision": str(ruling.answer),
+            "permissionDecisionReason": ruling.told(),
+        }
+        return Reply(out=compact({"hookSpecificOutput": said}) + "\n")
+    return Reply(err=ruling.told() + (NOBODY_TO_ASK if ruling.answer is Answer.ASK else "") + "\n", code=BLOCK)

@@ -1,0 +1,79 @@
+"""The recorder: what changed in a harness becomes an entry, by parts, with who did it.
+
+It runs after every tool that may have changed files, and at the events by which a client tells of changes, begins
+and ends. A guard that is gone, or permissions that are looser, are recorded as what they are and told.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from takeback.adapters.clients.guarding import loosened
+from takeback.adapters.opening import open_workspace
+from takeback.adapters.roots import root_above
+from takeback.agents.answers import BLOCK, Reply
+from takeback.agents.declared import home_of
+from takeback.agents.edits import named_paths
+from takeback.agents.events import CHANGED, Event
+from takeback.harness.results import Adopted, Refused
+
+SHORT: Final = 8
+BROUGHT_IN: Final = frozenset({".md", ".mdc", ".txt", ""})
+"""Endings of files that an instruction file may bring in; whether one does is found out by looking."""
+
+
+def answer_after(event: Event) -> Reply:
+    """Record what changed in the harnesses that an event may concern."""
+    told = [record(root, event) for root in _roots(event)]
+    err = "".join(one.err for one in told)
+    return Reply(err=err, code=max((one.code for one in told), default=0))
+
+
+def _roots(event: Event) -> tuple[Path, ...]:
+    """The harnesses in which an event may have changed something."""
+    named = [*named_paths(event), *([os.path.join(event.cwd, event.path)] if event.path else [])]
+    if event.edits and named and not any(_may_be_ours(path) for path in named):
+        return ()
+    places = (root_above(Path(path)) for path in (event.cwd, *named))
+    return tuple(dict.fromkeys(place for place in places if place is not None))
+
+
+def _may_be_ours(path: str) -> bool:
+    if os.path.splitext(path)[1].lower() in BROUGHT_IN:
+        return True
+    home = home_of(path)
+    return root_above(Path(path)) is not None if home is None else home.declared(path) is not None
+
+
+def record(root: Path, event: Event) -> Reply:
+    """Record what changed in one harness."""
+    with closing(open_workspace(root, hold=False)) as harness:
+        reading = harness.adapter.read(harness.state)
+        weaker = [] if reading.state is harness.state else loosened(harness.state, reading.state)
+        by = " ".join(word for word in (event.client, event.session[:SHORT]) if word)
+        origin = event.origin() | ({"loosens": "; ".join(weaker)} if weaker else {})
+        found = harness.adopt(_note(root, event, weaker), by=by, origin=origin)
+        if isinstance(found, Refused):
+            names = " ".join(broken.path for broken in reading.broken)
+            hint = f" 'takeback discard {names}' puts the last content back." if names else ""
+            return _warning(event, f"takeback: {found.message}.{hint}\n")
+        if isinstance(found, Adopted) and weaker:
+            return Reply(err=f"takeback: recorded as #{found.entry.seq}: {'; '.join(weaker)}\n")
+    return Reply()
+
+
+def _note(root: Path, event: Event, weaker: list[str]) -> str:
+    """What an entry is about: the tool and the files it named, or the event, and what became looser."""
+    named = [os.path.relpath(os.path.realpath(path), os.path.realpath(root)) for path in named_paths(event)]
+    inside = [path for path in named if not path.startswith("..")]
+    what = " ".join((event.tool, *inside)) if event.tool else f"found at {event.name}"
+    return f"{what}; loosens: {'; '.join(weaker)}" if weaker else what
+
+
+def _warning(event: Event, text: str) -> Reply:
+    """Tell of files that can no longer be read: to the model, and so that the client does not take them over."""
+    told = event.client == "claude-code" and (event.name in CHANGED or bool(event.tool))
+    return Reply(err=text, code=BLOCK if told else 0)

@@ -1,0 +1,50 @@
+"""Answering a client's hook: its JSON on standard input, the answer in the client's own protocol.
+
+Before a tool runs, a guard that fails answers no. Once it has run, nothing that fails here keeps the client from
+going on: it is said on standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from takeback.agents.events import CLIENTS
+
+BLOCKED = 2
+
+
+def client_of(words: Sequence[str]) -> str | None:
+    """The client whose hook it is, where the words say no more than that; None for anything else."""
+    match list(words):
+        case []:
+            return CLIENTS[0]
+        case [client] if client in CLIENTS:
+            return client
+    return None
+
+
+def run(client: str) -> int:
+    """Answer one hook; returns the exit code."""
+    before = True
+    try:
+        from takeback.agents.answers import answer_before  # noqa: PLC0415 - a failing import must be answered too
+        from takeback.agents.events import read_event  # noqa: PLC0415
+
+        event = read_event(sys.stdin.buffer.read(), client, os.getcwd())
+        before = event.before
+        if before:
+            reply = answer_before(event)
+        else:
+            from takeback.agents.recording import answer_after  # noqa: PLC0415 - it needs state and journal
+
+            reply = answer_after(event)
+    except Exception as fault:  # noqa: BLE001 - a client must get an answer, whatever happens
+        told = getattr(fault, "message", None) or f"{type(fault).__name__}: {fault}"
+        verb = "the guard failed, so that the edit is not made" if before else "the change could not be recorded"
+        sys.stderr.write(f"takeback: {verb}: {told}\n")
+        return BLOCKED if before else 0
+    sys.stdout.write(reply.out)
+    sys.stderr.write(reply.err)
+    return reply.code
