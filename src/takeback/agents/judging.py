@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from takeback.adapters.clients.client import Check, Documents, Texts
+from takeback.adapters.clients.client import ANY, Check, Documents, Texts
 from takeback.adapters.clients.guarding import loosened
 from takeback.agents.declared import Home, Own, Plain, home_of
 from takeback.agents.edits import Edit
@@ -164,6 +164,8 @@ def _parts(declared: Documents, data: bytes | None, where: str) -> dict[str, Any
         return found
     found["config"] = value
     for one in declared.rules:
+        if one.what == "ordered":
+            found["config"] = _as_pairs(found["config"], one.at)
         there: Any = value
         for step in one.at:
             there = there.get(step) if isinstance(there, dict) else None
@@ -173,3 +175,12 @@ def _parts(declared: Documents, data: bytes | None, where: str) -> dict[str, Any
             groups = ((event, listed) for event, listed in there.items() if isinstance(listed, list))
             found["listeners"] |= {event: [{"options": group} for group in listed] for event, listed in groups}
     return found
+
+
+def _as_pairs(value: Any, at: tuple[str, ...]) -> Any:
+    """A value in which mappings at a place, whose order counts, are lists of pairs."""
+    if not isinstance(value, dict):
+        return value
+    if not at:
+        return [[key, item] for key, item in value.items()]
+    return {key: _as_pairs(item, at[1:]) if at[0] in {ANY, key} else item for key, item in value.items()}

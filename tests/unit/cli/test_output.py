@@ -164,12 +164,12 @@ def test_an_internal_fault_after_the_change_does_not_take_the_answer_back(worksp
 
 
 def test_an_interrupt_says_what_is_safe(monkeypatch, capsys):
-    from takeback import cli
+    from takeback.cli import program
 
     def interrupted(**_: object) -> int:
         return 130
 
-    monkeypatch.setattr(cli, "app", interrupted)
+    monkeypatch.setattr(program, "app", interrupted)
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 130

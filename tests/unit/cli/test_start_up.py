@@ -70,6 +70,7 @@ def test_help_loads_no_command_and_none_of_what_commands_need():
         "takeback.cli",
         "takeback.cli.commands",
         "takeback.cli.output",
+        "takeback.cli.program",
         "takeback.cli.pager",
         "takeback.errors",
         "takeback.present",

@@ -1,0 +1,208 @@
+"""The guard in front of an agent's edits: what it lets through, what it denies, what it leaves to a person."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from takeback.adapters.clients.init import init_clients
+from takeback.agents.answers import Reply, answer_before
+from takeback.agents.events import CLIENTS, read_event
+from tests.support.client_harnesses import HARNESSES, write_harness
+
+
+@pytest.fixture(params=CLIENTS)
+def client(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def harness(root: Path, client: str) -> Path:
+    root.mkdir(exist_ok=True)
+    write_harness(root, client)
+    init_clients(root, (client,))
+    return root
+
+
+def ask(root: Path, client: str, tool: str, given: dict[str, Any], name: str = "PreToolUse") -> Reply:
+    """The guard's answer to a tool call."""
+    raw = {"hook_event_name": name, "cwd": str(root), "session_id": "s1", "tool_name": tool, "tool_input": given}
+    return answer_before(read_event(json.dumps(raw).encode(), client, str(root)))
+
+
+def decision(reply: Reply) -> tuple[str, str]:
+    """What Claude Code is told: the decision and the reason."""
+    if not reply.out:
+        return "", ""
+    said = json.loads(reply.out)["hookSpecificOutput"]
+    return said["permissionDecision"], said["permissionDecisionReason"]
+
+
+BREAKING = {
+    "claude-code": (".claude/settings.json", '"opus"', "5", "model must be a text"),
+    "codex": (".codex/config.toml", '"never"', '"sometimes"', "approval_policy is 'sometimes'"),
+    "gemini": (".gemini/settings.json", '{ "name": "g" }', '"g"', "model must be a mapping"),
+    "opencode": ("opencode.jsonc", '"ask", "ls *"', '"maybe", "ls *"', "maybe"),
+}
+SPOKEN = {
+    "claude-code": ("Edit", "file_path", "old_string", "new_string"),
+    "gemini": ("replace", "file_path", "old_string", "new_string"),
+    "opencode": ("edit", "filePath", "oldString", "newString"),
+}
+EVENTS = {"gemini": "BeforeTool", "opencode": "tool.execute.before"}
+
+
+def call(root: Path, client: str, path: str, old: str, new: str) -> Reply:
+    """The guard's answer to an edit, in the words of each client."""
+    if client == "codex":
+        lines = [line for line in (root / path).read_text().splitlines() if old in line]
+        hunk = f"@@\n-{lines[0]}\n+{lines[0].replace(old, new)}"
+        patch = f"*** Begin Patch\n*** Update File: {path}\n{hunk}\n*** End Patch"
+        return ask(root, client, "apply_patch", {"command": patch})
+    tool, *names = SPOKEN[client]
+    given = dict(zip(names, (str(root / path), old, new), strict=True))
+    return ask(root, client, tool, given, EVENTS.get(client, "PreToolUse"))
+
+
+def test_an_edit_with_which_the_client_would_not_load_the_file_is_denied(client: str, tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", client)
+    path, old, new, reason = BREAKING[client]
+    reply = call(root, client, path, old, new)
+    if client == "claude-code":
+        decided, told = decision(reply)
+        assert decided == "deny"
+        assert reply.code == 0
+    else:
+        told = reply.err
+        assert reply.code == 2
+    assert reason in told
+    assert path in told
+    assert "Keep the file valid" in told
+
+
+def test_an_edit_of_instructions_passes_without_a_word(client: str, tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", client)
+    path = "CLAUDE.md" if client == "claude-code" else "GEMINI.md" if client == "gemini" else "AGENTS.md"
+    old = HARNESSES[client][path].splitlines()[-1]
+    assert call(root, client, path, old, "something else") == Reply()
+
+
+def test_the_smallest_breaking_content_is_told(tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", "claude-code")
+    _, told = decision(call(root, "claude-code", ".claude/settings.json", '"deny" : []', '"deny" : { "a": [1, 2] }'))
+    assert 'The smallest content that breaks it: {"permissions":{"deny":{}}}.' in told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (',\t"Read"', ',\t"Bash(rm:*)"', "allows more: Bash(rm:*)"),
+        ('"command" : "b"', '"command" : "true"', "without a hook it had"),
+        ('{ "matcher" : "Bash"', '{ "matcher" : "Never"', "without a hook it had"),
+    ],
+)
+def test_a_removed_guard_or_a_looser_permission_is_for_a_person(
+    old: str, new: str, told: str, tmp_path: Path
+) -> None:
+    root = harness(tmp_path / "p", "claude-code")
+    decided, reason = decision(call(root, "claude-code", ".claude/settings.json", old, new))
+    assert decided == "ask"
+    assert told in reason
+
+
+def test_where_a_client_cannot_ask_a_looser_permission_is_not_made(tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", "codex")
+    reply = call(root, "codex", ".codex/config.toml", '"never"', '"untrusted"')
+    assert reply == Reply()
+    reply = call(root, "codex", ".codex/config.toml", "model = 'gpt-5.5'", "sandbox_mode = 'danger-full-access'")
+    assert reply.code == 2
+    assert "a person can make it by hand" in reply.err
+
+
+def test_a_script_that_a_hook_runs_is_not_changed_without_a_person(tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", "claude-code")
+    script = root / ".claude/hooks/guard.sh"
+    assert ask(root, "claude-code", "Write", {"file_path": str(script), "content": "exit 2\n"}) == Reply()
+    settings = root / ".claude/settings.json"
+    settings.write_bytes(settings.read_bytes().replace(b'"command" : "a"', b'"command" : ".claude/hooks/guard.sh"'))
+    decided, reason = decision(ask(root, "claude-code", "Write", {"file_path": str(script), "content": "exit 2\n"}))
+    assert decided == "ask"
+    assert "which a hook runs, is changed" in reason
+
+
+def test_deleting_the_settings_removes_their_guards(tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", "codex")
+    patch = "*** Begin Patch\n*** Delete File: .codex/hooks.json\n*** End Patch\n"
+    reply = ask(root, "codex", "Bash", {"command": f"apply_patch <<'EOF'\n{patch}EOF"})
+    assert reply.code == 2
+    assert "without a hook it had" in reply.err
+
+
+def test_takebacks_own_files_are_nobodys_to_edit(tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", "claude-code")
+    given = {"file_path": str(root / ".takeback/manifest.toml"), "content": ""}
+    decided, reason = decision(ask(root, "claude-code", "Write", given))
+    assert decided == "deny"
+    assert "Takeback's own" in reason
+
+
+def test_a_file_that_is_broken_already_may_be_mended(tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", "claude-code")
+    settings = root / ".claude/settings.json"
+    settings.write_text("{")
+    assert ask(root, "claude-code", "Write", {"file_path": str(settings), "content": "{ }"}) == Reply()
+    assert ask(root, "claude-code", "Write", {"file_path": str(settings), "content": "{ ,"}) == Reply()
+
+
+def test_what_cannot_be_recorded_is_for_a_person(tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", "claude-code")
+    outside = tmp_path / "outside.md"
+    outside.write_text("x\n")
+    (root / "sub").mkdir()
+    (root / "sub/CLAUDE.md").symlink_to(outside)
+    given = {"file_path": str(root / "sub/CLAUDE.md"), "content": "y\n"}
+    decided, reason = decision(ask(root, "claude-code", "Write", given))
+    assert decided == "ask"
+    assert "leads out" in reason
+    (root / ".takeback/journal.db").unlink()
+    given = {"file_path": str(root / "CLAUDE.md"), "content": "y\n"}
+    decided, reason = decision(ask(root, "claude-code", "Write", given))
+    assert decided == "ask"
+    assert "journal" in reason
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Write", {"file_path": "src/main.py", "content": "{"}),
+        ("Write", {"file_path": "/nowhere/settings.json", "content": "{"}),
+        ("Edit", {"file_path": ".claude/settings.json", "old_string": "not there", "new_string": "{"}),
+        ("NotebookEdit", {"notebook_path": "a.ipynb", "new_source": "{"}),
+        ("Bash", {"command": "echo '{' > .claude/settings.json"}),
+        ("Read", {"file_path": ".claude/settings.json"}),
+    ],
+)
+def test_what_is_no_edit_of_a_harness_file_passes(tool: str, given: dict[str, Any], tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", "claude-code")
+    assert ask(root, "claude-code", tool, given) == Reply()
+
+
+def test_several_edits_are_judged_by_their_result(tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", "claude-code")
+    steps = [
+        {"old_string": '"opus"', "new_string": "5"},
+        {"old_string": '"model" : 5', "new_string": '"model" : "haiku"'},
+    ]
+    given = {"file_path": str(root / ".claude/settings.json"), "edits": steps}
+    assert ask(root, "claude-code", "MultiEdit", given) == Reply()
+    decided, _ = decision(ask(root, "claude-code", "MultiEdit", {**given, "edits": steps[:1]}))
+    assert decided == "deny"
+
+
+def test_an_edit_in_a_file_with_other_line_endings_is_worked_out(tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", "claude-code")
+    old = '"model" : "opus"\n\t, "permissions"'
+    decided, _ = decision(call(root, "claude-code", ".claude/settings.json", old, '"model" : 5\n\t, "permissions"'))
+    assert decided == "deny"
