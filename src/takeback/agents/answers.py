@@ -15,7 +15,7 @@ from takeback.canonical import compact
 
 BLOCK: Final = 2
 ASKS: Final = "claude-code"
-NOBODY_TO_ASK: Final = " This client cannot ask from here, so that the edit is not made; a person can make it by hand."
+NOBODY_TO_ASK: Final = " This client cannot ask from here: the edit is not made; a person can make it by hand."
 
 
 class Reply(NamedTuple):

@@ -7,6 +7,7 @@ and ends. A guard that is gone, or permissions that are looser, are recorded as 
 from __future__ import annotations
 
 import os
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -21,12 +22,16 @@ from takeback.agents.events import CHANGED, Event
 from takeback.harness.results import Adopted, Refused
 
 SHORT: Final = 8
+SETTLING: Final = 1.0
+"""So many seconds a client's notice of a change waits for the recorder of the tool that made it, which knows more."""
 BROUGHT_IN: Final = frozenset({".md", ".mdc", ".txt", ""})
 """Endings of files that an instruction file may bring in; whether one does is found out by looking."""
 
 
 def answer_after(event: Event) -> Reply:
     """Record what changed in the harnesses that an event may concern."""
+    if event.name in CHANGED:
+        time.sleep(SETTLING)
     told = [record(root, event) for root in _roots(event)]
     err = "".join(one.err for one in told)
     return Reply(err=err, code=max((one.code for one in told), default=0))

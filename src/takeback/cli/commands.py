@@ -70,6 +70,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "hook": Listed(
             "hook", "Answer a client's hook: guard harness files before an edit, record what changed after it."
         ),
+        "install": Listed("install", "Add Takeback's hooks, server and skill to a client's files, as one change."),
+        "uninstall": Listed("install", "Take back what takeback install added to a client's files."),
         "model": Listed("model", "Get a real model onto this machine, and serve it."),
     },
     "Trying it out": {

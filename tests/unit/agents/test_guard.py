@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.client_harnesses import HARNESSES, write_harness
 
 from takeback.adapters.clients.init import init_clients
 from takeback.agents.answers import Reply, answer_before
 from takeback.agents.events import CLIENTS, read_event
-from tests.support.client_harnesses import HARNESSES, write_harness
 
 
 @pytest.fixture(params=CLIENTS)

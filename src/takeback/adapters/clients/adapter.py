@@ -7,6 +7,7 @@ differs. A result that the client would not load is refused before it is written
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from takeback.adapters.clients.client import Effect, Scripts
@@ -213,17 +214,23 @@ class ClientAdapter(FilesAdapter):
                     where=self._where(""),
                 )
 
-    def _homes(self, before: State, after: State) -> dict[str, Bound | str | None]:
-        """Which file each thing that differs is in: its document, the prompt's name, or None for a plain file."""
+    def _homes(self, before: State, after: State, *, there: bool = False) -> dict[str, Bound | str | None]:
+        """Which file each thing that differs is in: its document, the prompt's name, or None for a plain file.
+
+        With `there`, what has no place any more, such as a text that nothing brings in, is left out, not refused.
+        """
         homes: dict[str, Bound | str | None] = {}
         for surface in sorted(STORED):
             one, two = before.part(surface), after.part(surface)
             if one is two:
                 continue
             for path in SURFACES[surface].differing(one, two):
-                found = self._home(surface, tuple(step for step in path if not is_part(step)))
-                if found is not None:
-                    homes[found[0]] = found[1]
+                steps = tuple(step for step in path if not is_part(step))
+                for place in _files_at(one, two, steps) if surface == "files" else (steps,):
+                    with suppress(CannotSplice) if there else nullcontext():
+                        found = self._home(surface, place)
+                        if found is not None:
+                            homes[found[0]] = found[1]
         return homes
 
     def _home(self, surface: str, path: Sequence[str]) -> tuple[str, Bound | str | None] | None:
@@ -280,7 +287,7 @@ class ClientAdapter(FilesAdapter):
 
     def touched(self, before: State, after: State) -> tuple[str, ...]:
         """The files in which two states differ."""
-        return tuple(self._homes(before, after))
+        return tuple(self._homes(before, after, there=True))
 
     def means(self, path: str, image: Image | None, state: State) -> bool:
         """Whether a file with this image would say what the state says."""
@@ -352,6 +359,13 @@ def _mapping(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(where, found=value, expected="settings: a mapping")
     return value
+
+
+def _files_at(one: PMap, two: PMap, steps: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The files at a place in either of two trees: one that differs may be a whole folder that is new, or gone."""
+    folder = "/".join(steps)
+    names = sorted(_names_below(one, folder, ()) | _names_below(two, folder, ()))
+    return [(*steps, *name.split("/")) if name else steps for name in names] or [steps]
 
 
 def _names_below(files: PMap, folder: str, endings: tuple[str, ...]) -> set[str]:

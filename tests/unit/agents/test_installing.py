@@ -1,0 +1,116 @@
+"""Installing is one change, which uninstalling takes back byte for byte."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from takeback.adapters.clients.init import init_clients
+from takeback.adapters.opening import open_workspace
+from takeback.agents.events import CLIENTS
+from takeback.cli import app
+from tests.support.client_harnesses import files_of, write_harness
+
+
+def run(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, list(words))
+    assert done.exit_code == code, (done.output, done.exception)
+    return done.output
+
+
+def folders(root: Path) -> list[str]:
+    return sorted(str(place) for place in root.rglob("*") if place.is_dir() and ".takeback" not in place.parts)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_uninstalling_gives_every_byte_back(client: str, tmp_path: Path) -> None:
+    write_harness(tmp_path, client)
+    before, there = files_of(tmp_path), folders(tmp_path)
+    run("install", client, "--dir", str(tmp_path))
+    assert files_of(tmp_path) != before
+    with closing(open_workspace(tmp_path, hold=False)) as harness:
+        (entry, _) = harness.log()
+        assert entry.kind == "apply"
+        assert entry.grade == "proved"
+        assert "mcp:takeback" in harness.state["tools"]
+        assert "skills/takeback" in harness.state["prompts"]
+    run("uninstall", client, "--dir", str(tmp_path))
+    assert files_of(tmp_path) == before
+    assert folders(tmp_path) == there
+
+
+def test_installing_twice_does_nothing_the_second_time_and_uninstalling_twice_is_an_error(tmp_path: Path) -> None:
+    write_harness(tmp_path, "claude-code")
+    run("install", "claude-code", "--dir", str(tmp_path))
+    there = files_of(tmp_path)
+    assert json.loads(run("install", "claude-code", "--dir", str(tmp_path), "--json"))["result"] == "nothing"
+    assert files_of(tmp_path) == there
+    run("uninstall", "claude-code", "--dir", str(tmp_path))
+    assert "nothing is installed" in str(CliRunner().invoke(app, ["uninstall", "claude-code", "-C", str(tmp_path)]).exception)
+
+
+def test_changes_made_since_stay(tmp_path: Path) -> None:
+    write_harness(tmp_path, "codex")
+    before = files_of(tmp_path)
+    run("install", "codex", "--dir", str(tmp_path))
+    run("set", "routing", "model", "gpt-6", "--dir", str(tmp_path))
+    run("uninstall", "codex", "--dir", str(tmp_path))
+    changed = before[".codex/config.toml"][0].replace(b"'gpt-5.5'", b"'gpt-6'")
+    after = files_of(tmp_path)
+    assert after[".codex/config.toml"][0].replace(b'"gpt-6"', b"'gpt-6'") == changed
+    assert {path: found for path, found in after.items() if path != ".codex/config.toml"} == {
+        path: found for path, found in before.items() if path != ".codex/config.toml"
+    }
+
+
+def test_a_second_client_of_a_directory_gets_its_own_names(tmp_path: Path) -> None:
+    write_harness(tmp_path, "claude-code")
+    write_harness(tmp_path, "codex")
+    init_clients(tmp_path, ("claude-code",))
+    before = files_of(tmp_path)
+    run("install", "codex", "--dir", str(tmp_path))
+    hooks = json.loads((tmp_path / ".codex/hooks.json").read_text())["hooks"]
+    assert set(hooks) == {"PreToolUse", "PostToolUse", "SessionStart", "Stop", "SessionEnd"}
+    assert "[mcp_servers.takeback]" in (tmp_path / ".codex/config.toml").read_text()
+    run("uninstall", "codex", "--dir", str(tmp_path))
+    assert files_of(tmp_path) == before
+
+
+def test_the_guard_of_claude_code_fails_closed(tmp_path: Path) -> None:
+    write_harness(tmp_path, "claude-code")
+    run("install", "claude-code", "--dir", str(tmp_path), "--command", "/opt/takeback")
+    settings = json.loads((tmp_path / ".claude/settings.json").read_text("utf-8-sig"))
+    guard = settings["hooks"]["PreToolUse"][-1]
+    assert guard["hooks"][0]["onFailure"] == "block"
+    assert guard["hooks"][0]["command"] == "/opt/takeback hook claude-code"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_plugin_of_opencode_throws_what_the_guard_says(tmp_path: Path) -> None:
+    root = tmp_path / "p"
+    root.mkdir()
+    write_harness(root, "opencode")
+    program = tmp_path / "takeback"
+    program.write_text('#!/bin/sh\ncat > "$0.got"\ncase "$(cat "$0.got")" in *bad*) echo no >&2; exit 2;; esac\n')
+    program.chmod(0o755)
+    run("install", "opencode", "--dir", str(root), "--command", str(program))
+    script = tmp_path / "try.mjs"
+    script.write_text(
+        f'const {{ Takeback }} = await import("file://{root}/.opencode/plugins/takeback.js")\n'
+        'const hooks = await Takeback({ directory: "/there" })\n'
+        'const before = hooks["tool.execute.before"]\n'
+        'await before({ tool: "edit", sessionID: "s" }, { args: { filePath: "good" } })\n'
+        'await before({ tool: "read", sessionID: "s" }, { args: { filePath: "bad" } })\n'
+        'try { await before({ tool: "edit", sessionID: "s" }, { args: { filePath: "bad" } }) }\n'
+        "catch (fault) { console.log(fault.message.trim()) }\n"
+    )
+    (root / ".opencode/plugins/package.json").write_text('{"type": "module"}')
+    done = subprocess.run(["node", str(script)], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "no\n"
+    assert json.loads((tmp_path / "takeback.got").read_text())["hook_event_name"] == "tool.execute.before"

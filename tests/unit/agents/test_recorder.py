@@ -1,0 +1,197 @@
+"""What changed becomes an entry of its own, with who did it; what cannot be recorded is said and breaks nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from takeback.adapters.clients.init import init_clients
+from takeback.adapters.opening import open_workspace
+from takeback.agents import recording
+from takeback.agents.answers import Reply
+from takeback.agents.events import read_event
+from takeback.agents.recording import answer_after
+from takeback.harness import Undone
+from tests.support.client_harnesses import files_of, write_harness
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(recording, "SETTLING", 0.0)
+    place = tmp_path / "p"
+    place.mkdir()
+    write_harness(place, "claude-code")
+    init_clients(place, ("claude-code",))
+    return place
+
+
+def tell(root: Path, name: str, tool: str = "", given: dict[str, Any] | None = None, **more: str) -> Reply:
+    """What the recorder answers to an event."""
+    raw: dict[str, Any] = {"hook_event_name": name, "cwd": str(root), "session_id": "12345678-90ab", "prompt_id": "p7"}
+    raw |= {"tool_name": tool, "tool_input": given or {}} if tool else {}
+    return answer_after(read_event(json.dumps(raw | more).encode(), "claude-code", str(root)))
+
+
+def entries(root: Path) -> list[tuple[str, str, dict[str, str]]]:
+    """Note, maker and origin of every adopted entry, oldest first."""
+    with closing(open_workspace(root, hold=False)) as harness:
+        found = [(entry, harness.ledger.store.get(entry.seq).payload) for entry in harness.log()]
+    return [
+        (entry.note, entry.by, dict(payload.get("origin", {})))
+        for entry, payload in reversed(found)
+        if entry.kind == "adopt"
+    ]
+
+
+def test_every_tool_call_is_an_entry_with_who_tool_and_prompt(root: Path) -> None:
+    (root / "CLAUDE.md").write_text("# New\n")
+    assert tell(root, "PostToolUse", "Edit", {"file_path": str(root / "CLAUDE.md")}) == Reply()
+    (root / ".claude/rules/db.md").write_text("Joins.\n")
+    assert tell(root, "PostToolUse", "Bash", {"command": "echo Joins. > .claude/rules/db.md"}) == Reply()
+    (first, by, origin), (second, _, _) = entries(root)
+    assert first == "Edit CLAUDE.md"
+    assert second == "Bash"
+    assert by == "claude-code 12345678"
+    assert origin == {
+        "client": "claude-code",
+        "session": "12345678-90ab",
+        "prompt": "p7",
+        "tool": "Edit",
+        "event": "PostToolUse",
+    }
+
+
+def test_the_second_of_four_goes_and_the_other_three_stay(root: Path) -> None:
+    before = files_of(root)
+    texts = {
+        "CLAUDE.md": "# One\n",
+        ".claude/rules/db.md": "Two.\n",
+        ".claude/commands/ship/it.md": "Three.\n",
+        ".claude/hooks/guard.sh": "#!/bin/sh\nexit 4\n",
+    }
+    for path, text in texts.items():
+        (root / path).write_text(text)
+        tell(root, "PostToolUse", "Write", {"file_path": str(root / path)})
+    assert len(entries(root)) == 4
+    with closing(open_workspace(root, hold=False)) as harness:
+        second = [entry for entry in harness.log() if entry.note.endswith("db.md")]
+        assert isinstance(harness.undo(second[0].id), Undone)
+    after = files_of(root)
+    assert after[".claude/rules/db.md"] == before[".claude/rules/db.md"]
+    assert [after[path][0].decode() for path in texts if "db.md" not in path] == [
+        text for path, text in texts.items() if "db.md" not in path
+    ]
+
+
+def test_a_file_that_is_nobodys_is_not_looked_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "open_workspace", lambda *_, **__: pytest.fail("opened"))
+    assert tell(root, "PostToolUse", "Write", {"file_path": str(root / "src/main.py")}) == Reply()
+
+
+def test_instructions_that_no_longer_bring_a_file_in_are_recorded_and_taken_back(root: Path) -> None:
+    before = files_of(root)
+    (root / "CLAUDE.md").write_text("# New\n")
+    tell(root, "PostToolUse", "Write", {"file_path": str(root / "CLAUDE.md")})
+    with closing(open_workspace(root, hold=False)) as harness:
+        assert "docs/money.md" not in harness.state["prompts"]
+        assert isinstance(harness.undo(), Undone)
+        assert harness.state["prompts"]["docs/money.md"] == before["docs/money.md"][0].decode()
+        assert not harness.status().drift
+    assert files_of(root) == before
+
+
+def test_a_file_that_instructions_bring_in_is_recorded(root: Path) -> None:
+    (root / "docs/money.md").write_text("Two currencies.\n")
+    tell(root, "PostToolUse", "Edit", {"file_path": str(root / "docs/money.md")})
+    assert [note for note, _, _ in entries(root)] == ["Edit docs/money.md"]
+
+
+@pytest.mark.parametrize("name", ["SessionStart", "SessionEnd", "Stop", "ConfigChange", "FileChanged"])
+def test_writes_that_bypass_tools_are_caught_by_other_events(name: str, root: Path) -> None:
+    (root / "CLAUDE.md").write_text("# New\n")
+    assert tell(root, name, file_path=str(root / "CLAUDE.md")) == Reply()
+    assert [note for note, _, _ in entries(root)] == [f"found at {name}"]
+    assert tell(root, name) == Reply()
+    assert len(entries(root)) == 1
+
+
+def test_a_guard_that_is_gone_is_noticed_and_recorded(root: Path) -> None:
+    settings = root / ".claude/settings.json"
+    settings.write_bytes(settings.read_bytes().replace(b'"command" : "a"', b'"command" : "true"'))
+    reply = tell(root, "PostToolUse", "Bash", {"command": "sed"})
+    assert "without a hook it had" in reply.err
+    assert reply.code == 0
+    ((note, _, origin),) = entries(root)
+    assert note.startswith("Bash; loosens: ")
+    assert "without a hook it had" in origin["loosens"]
+
+
+def test_a_file_that_no_longer_loads_is_told_to_the_model(root: Path) -> None:
+    (root / ".claude/settings.json").write_text("{")
+    reply = tell(root, "PostToolUse", "Bash", {"command": "echo"})
+    assert reply.code == 2
+    assert "takeback discard .claude/settings.json" in reply.err
+    assert tell(root, "ConfigChange", file_path=str(root / ".claude/settings.json")).code == 2
+    assert tell(root, "SessionEnd").code == 0
+    assert entries(root) == []
+
+
+def hook(root: Path, raw: Any, *words: str) -> subprocess.CompletedProcess[str]:
+    """One call of the program."""
+    given = raw if isinstance(raw, str) else json.dumps(raw)
+    command = [sys.executable, "-m", "takeback", "hook", *words]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(
+        command, input=given, cwd=root, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_a_failing_guard_blocks_and_a_failing_recorder_does_not(root: Path) -> None:
+    (root / ".takeback/manifest.toml").write_text("[workspace")
+    given = {"tool_name": "Write", "tool_input": {"file_path": str(root / "CLAUDE.md"), "content": "x"}}
+    done = hook(root, {"hook_event_name": "PreToolUse", **given})
+    assert done.returncode == 2
+    assert "the guard failed" in done.stderr
+    done = hook(root, {"hook_event_name": "PostToolUse", **given})
+    assert done.returncode == 0
+    assert "could not be recorded" in done.stderr
+    assert hook(root, "{").returncode == 2
+
+
+PROBE = """
+import json, sys
+sys.argv = ["takeback", "hook"]
+from takeback.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+sys.stderr.write(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_the_guard_imports_neither_state_nor_journal_nor_the_rest_of_the_program(root: Path) -> None:
+    settings = root / ".claude/settings.json"
+    given = {"file_path": str(settings), "old_string": '"opus"', "new_string": "5"}
+    raw = {"hook_event_name": "PreToolUse", "cwd": str(root), "tool_name": "Edit", "tool_input": given}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE],
+        input=json.dumps(raw),
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert '"deny"' in done.stdout
+    heavy = ("takeback.state", "takeback.harness", "takeback.journal", "typer", "pydantic", "sqlite3", "yaml")
+    loaded = json.loads(done.stderr.splitlines()[-1])
+    assert not [name for name in loaded for one in heavy if name == one or name.startswith(f"{one}.")]
