@@ -1,0 +1,111 @@
+"""What a hook costs the client that waits for it: whole processes, from start to answer, beside Python's own start.
+
+The sides take turns, each call in a process of its own; modules are compiled once, as they are where a package is
+installed. Beside the wall time, which depends on what else the machine does, stands the processor's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+from takeback.adapters.clients.init import init_clients
+
+ROUNDS: Final = 20
+SECONDS: Final = 60
+_SETTINGS: Final = {
+    "model": "opus",
+    "permissions": {"allow": [f"Bash(make {at}:*)" for at in range(40)], "deny": ["Read(./.env)"]},
+    "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}]},
+}
+_TEXT: Final = "".join(f"- Rule {at}: what is agreed on.\n" for at in range(200))
+
+
+class Cost(NamedTuple):
+    """One process: seconds on the wall, and of the processor."""
+
+    wall: float
+    cpu: float
+
+
+def measure(environment: Mapping[str, str], rounds: int = ROUNDS) -> dict[str, Any]:
+    """Time hooks of each kind, in turns; the figures at the top are those of the guard before an edit of settings."""
+    with TemporaryDirectory() as scratch:
+        root = _project(Path(scratch).resolve() / "project")
+        env = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        env["PYTHONPYCACHEPREFIX"] = str(Path(scratch) / "compiled")
+        calls = {
+            "before settings": _event(root, "PreToolUse", "Edit", ".claude/settings.json", '"opus"', '"haiku"'),
+            "before instructions": _event(root, "PreToolUse", "Edit", "CLAUDE.md", "Rule 7:", "Rule seven:"),
+            "before other files": _event(root, "PreToolUse", "Edit", "main.py", "a", "b"),
+            "after an edit": _event(root, "PostToolUse", "Edit", "CLAUDE.md", "Rule 7:", "Rule seven:"),
+        }
+        words = [sys.executable, "-m", "takeback", "hook", "claude-code"]
+        costs: dict[str, list[Cost]] = {name: [] for name in ("python", *calls)}
+        for at in range(rounds + 1):
+            found = {"python": _run([sys.executable, "-c", "pass"], "", root, env)}
+            for name, given in calls.items():
+                if name.startswith("after"):
+                    (root / "CLAUDE.md").write_text(f"{_TEXT}- Round {at}.\n", encoding="utf-8")
+                found[name] = _run(words, given, root, env)
+            for name, cost in found.items():
+                costs[name] += (
+                    [cost] if at else []
+                )  # the first round compiles, and fills the caches of the file system
+    rows = {name: _row(found) for name, found in costs.items()}
+    guard, own = rows["before settings"], rows.pop("python")
+    return {
+        **guard,
+        "python_ms": own["median_ms"],
+        "python_share": round(own["median_ms"] / guard["median_ms"], 3),
+        "python_cpu_share": round(own["cpu_ms"] / guard["cpu_ms"], 3),
+        "rounds": rounds,
+        "load": round(os.getloadavg()[0], 2),
+        "calls": rows,
+    }
+
+
+def _project(root: Path) -> Path:
+    (root / ".claude").mkdir(parents=True)
+    (root / ".claude/settings.json").write_text(json.dumps(_SETTINGS, indent=2), encoding="utf-8")
+    (root / "CLAUDE.md").write_text(_TEXT, encoding="utf-8")
+    (root / "main.py").write_text("a\n", encoding="utf-8")
+    init_clients(root, ("claude-code",))
+    return root
+
+
+def _event(root: Path, name: str, tool: str, path: str, old: str, new: str) -> str:
+    given = {"file_path": str(root / path), "old_string": old, "new_string": new}
+    about = {"hook_event_name": name, "cwd": str(root), "session_id": "bench", "prompt_id": "bench"}
+    return json.dumps({**about, "tool_name": tool, "tool_input": given})
+
+
+def _run(words: Sequence[str], given: str, root: Path, env: Mapping[str, str]) -> Cost:
+    before = os.times()
+    start = perf_counter()
+    done = subprocess.run(
+        words, input=given, cwd=root, env=env, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    wall = perf_counter() - start
+    after = os.times()
+    if done.returncode or done.stderr:
+        raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}: {done.stderr}")
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return Cost(wall, used)
+
+
+def _row(costs: Sequence[Cost]) -> dict[str, float]:
+    walls = sorted(cost.wall for cost in costs)
+    return {
+        "median_ms": round(median(walls) * 1000, 1),
+        "p95_ms": round(walls[min(len(walls) - 1, int(len(walls) * 0.95))] * 1000, 1),
+        "cpu_ms": round(median(cost.cpu for cost in costs) * 1000, 1),
+    }
