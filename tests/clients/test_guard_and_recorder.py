@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.clients.conftest import Place, make_place
+from tests.clients.models import anthropic_server
 
 from takeback.agents.installing import BY, additions, candidate_of, note_of
 from takeback.cli.demo_harness import FILES
 from takeback.harness import Applied, Undone
 from takeback.harness.log import EntryView
-from tests.clients.conftest import Place, make_place
-from tests.clients.models import anthropic_server
-
 
 AGREED = {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}
 APPROVING = {"hooks": [{"type": "command", "command": f"echo '{json.dumps(AGREED)}'"}]}
@@ -69,12 +68,16 @@ def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_
     text = settings.read_text()
     model = next(line for line in text.splitlines() if '"model"' in line)
     other = model.replace(json.loads("{" + model.strip().rstrip(",") + "}")["model"], "haiku")
+    rule = {"old_string": "Run `make check`", "new_string": "Always run `make check`"}
     answers = converse(
         place,
         ("Read", {"file_path": str(notes)}),
         ("Read", {"file_path": str(settings)}),
         ("Read", {"file_path": str(servers)}),
-        ("Edit", {"file_path": str(notes), "old_string": "Run `make check`", "new_string": "Always run `make check`"}),
+        (
+            "Edit",
+            {"file_path": str(notes), **rule},
+        ),
         ("Edit", {"file_path": str(settings), "old_string": model, "new_string": other}),
         ("Edit", {"file_path": str(servers), "old_string": '"carriers": ', "new_string": '"carriers" '}),
         ("Bash", {"command": "echo '- Be brief.' >> CLAUDE.md", "description": "add a rule"}),

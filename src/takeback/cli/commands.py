@@ -54,6 +54,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     "When something is wrong": {
         "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
         "recover": Listed("recover", "Finish the change that a killed process left under way."),
+        "bisect": Listed(
+            "bisect", "Find the entry that broke the agent, or the smallest set of them, by leaving entries out."
+        ),
         "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, for good."),
     },
     "Candidates": {

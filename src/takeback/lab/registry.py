@@ -12,6 +12,7 @@ from takeback.errors import InputError
 from takeback.lab.experiment import Experiment
 
 MODULES: Final = {
+    "bisect": "takeback.lab.experiments.bisect",
     "bytes": "takeback.lab.experiments.bytes",
     "contract-audit": "takeback.lab.experiments.contract_audit",
     "controlled": "takeback.lab.experiments.controlled",

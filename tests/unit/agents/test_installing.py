@@ -9,13 +9,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.support.client_harnesses import files_of, write_harness
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.opening import open_workspace
 from takeback.agents.events import CLIENTS
 from takeback.cli import app
-from tests.support.client_harnesses import files_of, write_harness
 
 
 def run(*words: str, code: int = 0) -> str:
@@ -52,7 +52,9 @@ def test_installing_twice_does_nothing_the_second_time_and_uninstalling_twice_is
     assert json.loads(run("install", "claude-code", "--dir", str(tmp_path), "--json"))["result"] == "nothing"
     assert files_of(tmp_path) == there
     run("uninstall", "claude-code", "--dir", str(tmp_path))
-    assert "nothing is installed" in str(CliRunner().invoke(app, ["uninstall", "claude-code", "-C", str(tmp_path)]).exception)
+    assert "nothing is installed" in str(
+        CliRunner().invoke(app, ["uninstall", "claude-code", "-C", str(tmp_path)]).exception
+    )
 
 
 def test_changes_made_since_stay(tmp_path: Path) -> None:

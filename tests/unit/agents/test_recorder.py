@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.client_harnesses import files_of, write_harness
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.opening import open_workspace
@@ -19,7 +20,6 @@ from takeback.agents.answers import Reply
 from takeback.agents.events import read_event
 from takeback.agents.recording import answer_after
 from takeback.harness import Undone
-from tests.support.client_harnesses import files_of, write_harness
 
 
 @pytest.fixture
@@ -34,7 +34,12 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tell(root: Path, name: str, tool: str = "", given: dict[str, Any] | None = None, **more: str) -> Reply:
     """What the recorder answers to an event."""
-    raw: dict[str, Any] = {"hook_event_name": name, "cwd": str(root), "session_id": "12345678-90ab", "prompt_id": "p7"}
+    raw: dict[str, Any] = {
+        "hook_event_name": name,
+        "cwd": str(root),
+        "session_id": "12345678-90ab",
+        "prompt_id": "p7",
+    }
     raw |= {"tool_name": tool, "tool_input": given or {}} if tool else {}
     return answer_after(read_event(json.dumps(raw | more).encode(), "claude-code", str(root)))
 

@@ -175,6 +175,7 @@ def test_an_unknown_experiment_is_refused_and_every_known_one_has_a_sample():
 
 def test_every_registered_experiment_has_tables_and_its_plots_say_on_what(tmp_path):
     tiny = {
+        "bisect": {"histories": 2},
         "bytes": {"files": 1},
         "soundness": {"cases": 5},
         "undo-laws": {"histories": 2},

@@ -1,0 +1,86 @@
+"""`takeback bisect`: which entries broke the agent."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import typer
+
+from takeback.adapters.manifest import find_root
+from takeback.agents.scratch import Rehearsal, demand_own_journal, scratch_of
+from takeback.cli.entries import names_in
+from takeback.cli.outcomes import conclude
+from takeback.cli.output import JsonFlag, emit, err, finish, out
+from takeback.cli.workspaces import DirOption, JournalOption, opened
+from takeback.harness import Harness, Refused
+from takeback.harness.bisecting import Found, Live, bisect
+from takeback.harness.requests import named_entry
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("bisect")(find)
+
+
+def find(
+    test: str = typer.Option(
+        ..., "--test", metavar="CMD", help="The command that tells: 0 works, 125 cannot tell, others broken."
+    ),
+    good: str | None = typer.Option(
+        None, "--good", metavar="ENTRY", help="An entry after which it still worked.", show_default="the beginning"
+    ),
+    seconds: float = typer.Option(300.0, "--seconds", min=0.1, help="How long one run of the command may take."),
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Find the entry that broke the agent, or the smallest set of them, by leaving entries out.
+
+    Histories without some entries are tried in a scratch copy, where the command runs; the harness itself is not
+    changed. A command that takes too long counts as broken.
+
+    Exit code 1 if nothing was found, because it works as it is or was broken before.
+
+    Example: `takeback bisect --test 'make check'`, `takeback bisect --good '#12' --test ./health.sh`
+    """
+    root = find_root(directory)
+    demand_own_journal(root, journal)
+    with opened(root, journal) as harness, ExitStack() as leaving:
+        with harness.held() as state:
+            if isinstance(state, Refused):
+                conclude(state, harness, as_json=as_json)
+            after = -1 if good is None else named_entry(harness.ledger, good).seq
+            entries = sorted(entry.seq for entry in harness.log() if entry.status == "live" and entry.seq > after)
+            place = leaving.enter_context(scratch_of(root))
+        rehearsal = Rehearsal(place, entries, test, seconds)
+
+        def broken(live: Live) -> bool | None:
+            answer = rehearsal.broken(live)
+            told = {True: "broken", False: "works", None: "cannot tell"}[answer]
+            err.print(f"with {len(live)} of {len(entries)} entries: {told}")
+            return answer
+
+        found = bisect(entries, broken)
+        _tell(found, harness, as_json=as_json)
+    finish(yes=bool(found.entries))
+
+
+def _tell(found: Found, harness: Harness, *, as_json: bool) -> None:
+    named = names_in(harness)
+    undo = ["takeback", "undo", *(f"#{entry}" for entry in found.entries)] if found.entries else []
+    if as_json:
+        entries = [
+            {"seq": entry, "id": harness.journal.get(entry).id, "what": named(entry)} for entry in found.entries
+        ]
+        emit({"entries": entries, "tests": found.tests, "reason": found.reason, "undo": undo})
+        return
+    if not found.entries:
+        out.print(f"nothing found after {found.tests} tests: {found.reason}")
+        return
+    several = "" if len(found.entries) == 1 else "; it takes all of these, so that taking back one is enough"
+    out.print(f"found after {found.tests} tests{several}:", style="bold")
+    for entry in found.entries:
+        out.print(f"  #{entry}  {named(entry)}")
+    words = " ".join(f"'{word}'" if word.startswith("#") else word for word in undo)
+    out.print(f"to take it back: {words}")
