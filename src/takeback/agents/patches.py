@@ -79,7 +79,8 @@ def _with_hunks(text: str, body: list[str]) -> str | None:
 
 def _hunks(body: list[str]) -> Iterator[tuple[str, list[str]]]:
     """The hunks of one file's part, each with the line that it comes after, if it names one."""
-    context, hunk = "", []
+    context = ""
+    hunk: list[str] = []
     for line in body:
         if line.startswith("@@"):
             if hunk:

@@ -105,6 +105,4 @@ class Rehearsal:
         harness.discard()
         back = harness.undo(done.entry.id)
         if not isinstance(back, Undone):
-            raise InputError(
-                "the test", found=f"a scratch copy that cannot be brought back ({back})", expected="a test"
-            )
+            raise HarnessError(f"the scratch copy cannot be brought back after a test: {back}")

@@ -52,9 +52,8 @@ def test_installing_twice_does_nothing_the_second_time_and_uninstalling_twice_is
     assert json.loads(run("install", "claude-code", "--dir", str(tmp_path), "--json"))["result"] == "nothing"
     assert files_of(tmp_path) == there
     run("uninstall", "claude-code", "--dir", str(tmp_path))
-    assert "nothing is installed" in str(
-        CliRunner().invoke(app, ["uninstall", "claude-code", "-C", str(tmp_path)]).exception
-    )
+    again = CliRunner().invoke(app, ["uninstall", "claude-code", "--dir", str(tmp_path)])
+    assert "nothing is installed" in str(again.exception)
 
 
 def test_changes_made_since_stay(tmp_path: Path) -> None:

@@ -34,12 +34,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tell(root: Path, name: str, tool: str = "", given: dict[str, Any] | None = None, **more: str) -> Reply:
     """What the recorder answers to an event."""
-    raw: dict[str, Any] = {
-        "hook_event_name": name,
-        "cwd": str(root),
-        "session_id": "12345678-90ab",
-        "prompt_id": "p7",
-    }
+    raw: dict[str, Any] = {"hook_event_name": name, "cwd": str(root), "prompt_id": "p7"}
+    raw["session_id"] = "12345678-90ab"
     raw |= {"tool_name": tool, "tool_input": given or {}} if tool else {}
     return answer_after(read_event(json.dumps(raw | more).encode(), "claude-code", str(root)))
 
