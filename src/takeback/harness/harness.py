@@ -113,7 +113,7 @@ class Harness:
 
         Yields a refusal instead of the state where nothing can be changed now.
         """
-        with self._engine.entered() as look:
+        with entered(self._engine) as look:
             yield not_now(look) if look.drift or look.broken else self.state
 
     def apply(
@@ -187,7 +187,7 @@ class Harness:
         return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade, strict=strict)
 
     def undo(
-        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
+        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
     ) -> UndoOutcome:
         """Take entries back; taking back an undo brings back what it took, taking back a discard what was there.
 
@@ -197,7 +197,7 @@ class Harness:
         if discarded is not None:
             return self._again(lambda: put_back(self._engine, discarded))
         request = partial(undo_request, names=names_of(entries))
-        return self._toggle("undo", request, token, cascade=cascade, strict=strict)
+        return self._toggle("undo", request, token, cascade=cascade, strict=strict, by=by)
 
     def redo(
         self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
@@ -294,12 +294,19 @@ class Harness:
         return _demand_nothing_kept(plan) if strict else plan
 
     def _toggle(
-        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
+        self,
+        kind: str,
+        ask: Callable[[Ledger], Request],
+        token: str | None,
+        *,
+        cascade: bool,
+        strict: bool,
+        by: str = "",
     ) -> UndoOutcome:
-        return self._again(lambda: self._toggled(kind, ask, token, cascade=cascade, strict=strict))
+        return self._again(lambda: self._toggled(kind, ask, token, by, cascade=cascade, strict=strict))
 
     def _toggled(
-        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
+        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, by: str, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
         with entered(self._engine) as look:
             if look.drift or look.broken:
@@ -316,7 +323,7 @@ class Harness:
             if isinstance(changes, Refused):
                 return changes
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
-            about = {"asked": list(request.asked), **taking_effect(self._engine, writes)}
+            about = {"asked": list(request.asked), **_made_by(by), **taking_effect(self._engine, writes)}
             draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about)
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 
