@@ -17,12 +17,10 @@ import httpx2  # noqa: E402
 from tests.support.mcp_story import (  # noqa: E402
     BAD,
     CLAUDE_MD,
-    Person,
     call,
     change,
     command,
     environment,
-    fault,
     http_server,
     over_http,
     over_stdio,
@@ -62,7 +60,7 @@ async def story(client, root):
     assert again["entry"] == first["entry"]
     second = await change(client, "edit prompt CLAUDE.md --old 'two spaces' --new 'four spaces'")
     await change(client, "set config permissions.deny+ 'Bash(curl:*)'")
-    await change(client, "add tool mcp:docs --json '{\"command\": \"docs\"}'")
+    await change(client, 'add tool mcp:docs --json \'{"command": "docs"}\'')
     await change(client, "edit prompt CLAUDE.md --old 'no emoji' --new 'no emoji at all'")
     plan = await call(client, "plan_undo", entries=[second["entry"]])
     assert plan["off"] == [second["number"]]
@@ -90,186 +88,6 @@ async def test_the_whole_story_over_http(root, mode):
     with http_server(root) as served:
         async with over_http(served, mode=mode) as client:
             await story(client, root)
-
-
-async def test_tools_have_output_schemas_and_honest_annotations(root):
-    async with over_stdio(root) as client:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        reading = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
-        assert reading == {"harness_state", "propose_change", "plan_undo", "history", "status"}
-        assert set(tools) - reading == {"apply_change", "undo"}
-        assert [name for name, tool in tools.items() if tool.annotations.destructive_hint] == ["undo"]
-        assert all(tool.annotations.idempotent_hint and not tool.annotations.open_world_hint for tool in tools.values())
-        assert all(tool.output_schema["properties"] for tool in tools.values())
-        assert list(tools["apply_change"].input_schema["properties"]) == ["token"]
-        assert list(tools["undo"].input_schema["properties"]) == ["token"]
-
-
-async def test_resources_and_the_prompt(root):
-    async with over_stdio(root) as client:
-        done = await change(client, "set config env.API_TOKEN tok-screaming-secret-2", note="rotate")
-        history = json.loads((await client.read_resource("takeback://history")).contents[0].text)
-        assert history["entries"][0]["id"] == done["entry"]
-        for name in (done["entry"], str(done["number"])):
-            text = (await client.read_resource(f"takeback://entry/{name}")).contents[0].text
-            entry = json.loads(text)
-            assert entry["changes"][0]["address"] == 'config["env.API_TOKEN"]'
-            assert "screaming" not in text
-        prompt = (await client.get_prompt("change_harness", {"goal": "be calm"})).messages[0].content.text
-        assert "be calm" in prompt
-        assert "propose_change" in prompt
-
-
-async def test_state_is_filtered_and_secrets_are_masked(root):
-    async with over_stdio(root) as client:
-        whole = await call(client, "harness_state")
-        text = json.dumps(whole)
-        assert "screaming" not in text
-        assert "sk-ant" not in text
-        assert "no emoji" in text
-        config = await call(client, "harness_state", surfaces=["config"], match="env.*")
-        found = {item["address"]: item["value"] for item in config["items"]}
-        assert found == {'config["env.API_TOKEN"]': "[masked by takeback]", 'config["env.EDITOR"]': "vi"}
-        part = await call(client, "harness_state", limit=1, offset=1)
-        assert part["items"] == whole["items"][1:2]
-        assert part["left_out"] == len(whole["items"]) - 2
-        assert "surfaces" in await fault(client, "harness_state", surfaces=["nope"])
-
-
-@pytest.mark.parametrize("blank", ["[masked by takeback]", "x [masked by takeback] y", "[REDACTED]", "****"])
-async def test_a_placeholder_sent_back_as_a_value_is_refused(root, blank):
-    async with over_stdio(root) as client:
-        operations = [{"op_type": "set_config", "target": "env.API_TOKEN", "value": blank}]
-        assert "not shown" in await fault(client, "propose_change", mutation=operations)
-        assert "not shown" in await fault(client, "propose_change", lines=[f"set config env.A '{blank}'"])
-        assert settings(root)["env"]["API_TOKEN"] == "tok-screaming-secret-1"
-
-
-async def test_a_change_that_no_recovery_takes_back_gets_no_token_but_a_command_to_force_it(root):
-    async with over_stdio(root) as client:
-        said = await fault(client, "propose_change", mutation=[{"op_type": "run_shell", "target": "x"}])
-        assert "op_type" in said
-        assert "neither" in await fault(client, "propose_change")
-
-
-LOOSENS = "set config permissions.allow+ 'Bash(*)'"
-
-
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-@pytest.mark.parametrize(
-    ("person", "outcome"),
-    [
-        (Person, "applied"),
-        (lambda: Person(approve=False), "declined"),
-        (lambda: Person("decline"), "declined"),
-        (lambda: Person("cancel"), "declined"),
-    ],
-)
-async def test_a_person_is_asked_before_permissions_are_loosened(root, mode, person, outcome):
-    person = person()
-    async with over_stdio(root, mode=mode, person=person) as client:
-        proposed = await call(client, "propose_change", lines=[LOOSENS])
-        assert proposed["person"] == ['config["permissions.allow"] allows more: Bash(*)']
-        assert person.questions == []
-        done = await call(client, "apply_change", token=proposed["token"])
-        assert done["outcome"] == outcome
-        assert len(person.questions) == 1
-        assert "Bash(*)" in person.questions[0]
-        assert ("Bash(*)" in settings(root)["permissions"]["allow"]) is (outcome == "applied")
-        if outcome == "declined":
-            assert done["command"].startswith("takeback set config permissions.allow+ 'Bash(*)'")
-
-
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-@pytest.mark.parametrize(
-    "line",
-    [
-        LOOSENS,
-        "remove config permissions.deny 'Bash(rm:*)'",
-        "set config permissions.defaultMode bypassPermissions",
-        "set config disableAllHooks true",
-        "remove listener PreToolUse",
-    ],
-)
-async def test_without_elicitation_it_is_refused_with_the_command_a_person_can_run(root, mode, line):
-    before = (root / ".claude/settings.json").read_bytes()
-    async with over_stdio(root, mode=mode) as client:
-        proposed = await call(client, "propose_change", lines=[line])
-        done = await call(client, "apply_change", token=proposed["token"])
-    assert done["outcome"] == "declined"
-    assert "cannot ask" in done["message"]
-    assert (root / ".claude/settings.json").read_bytes() == before
-    by_hand = f'"{sys.executable}" -m {done["command"]}'
-    subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=60)
-    assert (root / ".claude/settings.json").read_bytes() != before
-
-
-async def test_the_command_for_a_person_runs_nothing_that_a_model_wrote(root, tmp_path):
-    trap = tmp_path / "trap"
-    async with over_stdio(root) as client:
-        proposed = await call(client, "propose_change", lines=[f"set config permissions.allow+ $(touch${{IFS}}{trap})"])
-        assert settings(root)["permissions"]["allow"] == ["Read"]
-    by_hand = f'"{sys.executable}" -m {proposed["command"]}'
-    subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=60)
-    assert not trap.exists()
-    assert settings(root)["permissions"]["allow"][1].startswith("$(touch")
-
-
-@pytest.mark.parametrize(("approve", "outcome"), [(True, "undone"), (False, "declined")])
-async def test_the_undo_of_anothers_entry_is_asked_about(root, approve, outcome):
-    async with over_stdio(root, name="first") as client:
-        made = await change(client, "set config cleanupPeriodDays 9")
-    person = Person(approve=approve)
-    async with over_stdio(root, name="second", person=person) as client:
-        plan = await call(client, "plan_undo", entries=[made["entry"][:12]])
-        assert "first (declared)" in plan["person"][0]
-        done = await call(client, "undo", token=plan["token"])
-    assert done["outcome"] == outcome
-    assert len(person.questions) == 1
-    assert ("cleanupPeriodDays" in settings(root)) is not approve
-
-
-async def test_the_undo_of_a_persons_entry_is_refused_without_elicitation(root):
-    subprocess.run(
-        command(root, "set", "config", "cleanupPeriodDays", "9"), check=True, env=environment(), capture_output=True
-    )
-    async with over_stdio(root) as client:
-        plan = await call(client, "plan_undo", entries=["HEAD"])
-        done = await call(client, "undo", token=plan["token"])
-    assert done["outcome"] == "declined"
-    assert done["command"].startswith("takeback undo HEAD --dir ")
-    assert settings(root)["cleanupPeriodDays"] == 9
-
-
-async def test_an_undo_that_loosens_is_asked_about(root):
-    person = Person()
-    async with over_stdio(root, person=person) as client:
-        made = await change(client, "set config permissions.deny+ 'Bash(curl:*)'")
-        assert person.questions == []
-        plan = await call(client, "plan_undo", entries=[made["entry"]])
-        assert (await call(client, "undo", token=plan["token"]))["outcome"] == "undone"
-    assert "denies less" in person.questions[0]
-
-
-async def test_a_plan_is_stale_once_things_have_changed(root):
-    async with over_stdio(root) as client:
-        made = await change(client, "set config cleanupPeriodDays 9")
-        plan = await call(client, "plan_undo", entries=[made["entry"]])
-        await change(client, "set config cleanupPeriodDays 11")
-        assert (await call(client, "undo", token=plan["token"]))["outcome"] == "stale"
-        assert settings(root)["cleanupPeriodDays"] == 11
-
-
-async def test_what_was_changed_behind_its_back_is_told_and_stops_a_change(root):
-    (root / "CLAUDE.md").write_text(CLAUDE_MD + "- by hand\n")
-    async with over_stdio(root) as client:
-        status = await call(client, "status")
-        assert not status["clean"]
-        assert status["drift"] == ['prompts["CLAUDE.md"]']
-        assert status["command"].startswith("takeback adopt ")
-        proposed = await call(client, "propose_change", lines=["set config cleanupPeriodDays 9"])
-        assert proposed["outcome"] == "refused"
-        assert proposed["command"].startswith("takeback adopt ")
 
 
 async def test_two_clients_at_once_lose_nothing(root):
@@ -312,6 +130,21 @@ main()
 """
 
 
+LOOSENS = "set config permissions.allow+ 'Bash(*)'"
+
+
+@pytest.mark.parametrize(("approve", "outcome"), [(True, "applied"), (False, "declined")])
+async def test_a_person_is_asked_over_stdio_and_over_http(root, approve, outcome):
+    one, two = Person(approve=approve), Person(approve=approve)
+    async with over_stdio(root, person=one) as client:
+        assert (await change(client, LOOSENS))["outcome"] == outcome
+    with http_server(root) as served:
+        async with over_http(served, mode="legacy", person=two) as client:
+            assert (await change(client, LOOSENS.replace("*", "ls")))["outcome"] == outcome
+    assert len(one.questions) == len(two.questions) == 1
+    assert len(settings(root)["permissions"]["allow"]) == (3 if approve else 1)
+
+
 @pytest.mark.parametrize("boundary", ["change.announced", "file.renamed", "change.written"])
 async def test_a_server_killed_in_the_middle_leaves_nothing_half_done(root, boundary):
     from mcp import Client, StdioServerParameters
@@ -334,6 +167,25 @@ async def test_a_server_killed_in_the_middle_leaves_nothing_half_done(root, boun
         assert after == before
     else:
         assert all(after[path] != before[path] for path in before)
+
+
+SLOW = KILLED.replace("os.kill(os.getpid(), signal.SIGKILL)", "__import__('time').sleep(2)")
+
+
+async def test_a_client_that_goes_away_in_the_middle_of_a_change_leaves_it_whole(root):
+    from mcp import Client, StdioServerParameters
+
+    line = ["-c", SLOW, "change.announced", "serve", "--dir", str(root)]
+    async with Client(StdioServerParameters(command=sys.executable, args=line, env=environment())) as client:
+        proposed = await call(client, "propose_change", lines=["set config cleanupPeriodDays 9"])
+        with anyio.move_on_after(0.5) as scope:
+            await call(client, "apply_change", token=proposed["token"])
+        assert scope.cancelled_caught
+    async with over_stdio(root) as client:
+        assert (await call(client, "status"))["clean"]
+        entry = (await call(client, "history"))["entries"][0]
+    assert (entry["status"] == "live") is ("cleanupPeriodDays" in settings(root))
+    assert entry["status"] in {"live", "aborted"}
 
 
 CLIENT = """
@@ -415,8 +267,18 @@ def test_a_token_file_that_others_can_read_or_that_has_no_token_is_refused(root,
     assert word in done.stderr
 
 
+HELP = """
+import sys
+from takeback.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+assert not {"mcp", "uvicorn", "takeback.agents"} & set(sys.modules)
+"""
+
+
 def test_help_does_not_import_the_sdk():
-    code = "import sys\nfrom takeback.cli import main\ntry: main()\nexcept SystemExit: pass\nassert 'mcp' not in sys.modules"
-    done = subprocess.run([sys.executable, "-c", code, "--help"], env=environment(), capture_output=True, check=False)
+    done = subprocess.run([sys.executable, "-c", HELP, "--help"], env=environment(), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert b"serve" in done.stdout

@@ -9,7 +9,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,12 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ElicitResult, Implementation
 
+from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
+from takeback.agents.desk import Desk
+from takeback.agents.server import build
+from takeback.synthesize.method import Method, method_of
+from takeback.synthesize.spec import parse_spec
 
 SOURCE = Path(__file__).parents[2] / "src"
 GUARD = {"matcher": "Bash", "hooks": [{"type": "command", "command": "guard"}]}
@@ -78,6 +83,19 @@ async def over_stdio(root: Path, *words: str, mode: str = "auto", name: str = "t
         yield client
 
 
+@asynccontextmanager
+async def in_process(
+    root: Path, *, mode: str = "auto", name: str = "tester", person: Any = None, method: Method | None = None
+):
+    """A client of a server in this process; everything but the transport is the same."""
+    with open_workspace(root, hold=False) as harness:
+        finds = method or method_of(parse_spec("portfolio"), None)
+        server = build(Desk(harness, str(root), finds), session="here")
+        info = Implementation(name=name, version="1")
+        async with Client(server, mode=mode, client_info=info, elicitation_callback=person) as client:
+            yield client
+
+
 class Served(NamedTuple):
     url: str
     token: str
@@ -118,9 +136,6 @@ async def over_http(served: Served, *, mode: str = "auto", name: str = "tester",
         transport = streamable_http_client(served.url, http_client=http)
         async with Client(transport, mode=mode, client_info=info, elicitation_callback=person) as client:
             yield client
-
-
-Clients = AsyncIterator[Client]
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:

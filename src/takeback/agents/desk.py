@@ -267,13 +267,7 @@ def _why_not(found: Judgement) -> str:
 
 
 def _changes(changes: Sequence[SlotChange | Write]) -> list[Change]:
-    found = []
-    for change in changes:
-        plain = change_json(change)
-        name = plain["address"].rpartition("[")[2].strip('"]')
-        contents = {key: masked(plain[key], name) for key in ("before", "after")}
-        found.append(Change.model_validate({**plain, **contents}))
-    return found
+    return [Change.model_validate(masked(change_json(change))) for change in changes]
 
 
 def _made(outcome: str, entry: Record, message: str) -> Done:

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 PLACEHOLDER: Final = "[masked by takeback]"
 _NAMES: Final = re.compile(
-    r"(?i)(secret|passw(or)?d|passphrase|api[-_]?key|apikey|access[-_]?key|private[-_]?key|credential|authorization"
-    r"|bearer|cookie|(?<![a-z])(auth|pat|pwd)(?![a-z])|tokens?$|token[-_]|_key$)"
+    r"(?i)(secret|passw(or)?d|passphrase|api[-_]?key|apikey|(access|private|signing|encryption|account)[-_]?key|credential|authorization"
+    r"|bearer|cookie|(?<![a-z])(auth|pat|pwd)(?![a-z])|tokens?$|token[-_])"
 )
 _COUNTS: Final = re.compile(r"(?i)(max|limit|count|budget|num)[a-z_-]*tokens?|tokens?[-_]?(limit|count|budget|max)")
 _REFERENCE: Final = re.compile(r"\$\{[^}]*\}|\$[A-Za-z_][A-Za-z0-9_]*|\{(env|file):[^}]*\}|\$env:[A-Za-z_]\w*")
@@ -37,17 +37,44 @@ _ASSIGNED: Final = re.compile(
 )
 _BLANKS: Final = re.compile(r"(?i)[\[(<{«]*(redacted|masked|hidden|secret removed|forgotten)[\])>}»]*|[*•x…]{3,}")
 """Whole values that stand for something left out, here or elsewhere."""
+_PLACES: Final = frozenset({"op_type", "target", "address", "part", "witness_key"})
+"""Fields of operations and changes that say where something is."""
 
 
 def masked(value: Any, name: str = "") -> Any:
-    """A JSON value without its secrets; `name` is what it stands under."""
+    """A JSON value without its secrets; `name` is the setting it stands at, if it is one.
+
+    Operations and changes are JSON too: what they say of a setting is hidden as the setting is.
+    """
+    return _masked(value, hidden=_named(name))
+
+
+def _masked(value: Any, *, hidden: bool) -> Any:
     if isinstance(value, Mapping):
-        return {key: masked(item, str(key)) for key, item in value.items()}
+        told = _named(_about(value))
+        return {
+            key: _masked(item, hidden=hidden or _named(str(key)) or (told and key not in _PLACES))
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [masked(item, name) for item in value]
+        return [_masked(item, hidden=hidden) for item in value]
     if isinstance(value, str):
-        return PLACEHOLDER if _named(name) and value and not _REFERENCE.fullmatch(value) else masked_text(value)
+        return PLACEHOLDER if hidden and value and not _REFERENCE.fullmatch(value) else masked_text(value)
     return value
+
+
+def setting_in(address: str) -> str:
+    """The setting that an address is about; empty where it is about something else."""
+    surface, _, key = address.partition('["')
+    return key.rpartition('"]')[0] if surface == "config" else ""
+
+
+def _about(value: Mapping[str, Any]) -> str:
+    """The setting that an operation, or a change of one address, is about."""
+    kind, target, address = value.get("op_type"), value.get("target"), value.get("address")
+    if isinstance(kind, str) and isinstance(target, str):
+        return target if "config" in kind else ""
+    return setting_in(address) if isinstance(address, str) else ""
 
 
 def masked_text(text: str) -> str:
@@ -69,6 +96,6 @@ def placeholder_in(value: Any) -> str | None:
 
 
 def _named(name: str) -> bool:
-    last = name.rpartition(".")[2]
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", last)
-    return bool(_NAMES.search(spaced)) and not _COUNTS.search(spaced)
+    """Whether a setting's name, or that of something around it, says that it is a secret."""
+    spaced = [re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", step) for step in name.split(".")]
+    return any(_NAMES.search(step) and not _COUNTS.search(step) for step in spaced)

@@ -46,7 +46,10 @@ def state_of(desk: Desk, surfaces: Sequence[str], match: str, limit: int, offset
             if not match or fnmatchcase(address, match) or fnmatchcase(key, match):
                 found.append((address, key, state[name, key]))
     end = offset + min(limit, MOST)
-    items = [Item(address=masked_text(at), value=masked(value, key)) for at, key, value in found[offset:end]]
+    items = [
+        Item(address=masked_text(at), value=masked(value, key if at.startswith("config[") else ""))
+        for at, key, value in found[offset:end]
+    ]
     return StateAnswer(items=items, left_out=max(0, len(found) - end), head=head)
 
 
@@ -73,7 +76,7 @@ def entry_of(desk: Desk, name: str, who: str) -> dict[str, Any]:
         told = {
             "candidate": masked(payload.get("candidate")),
             "evidence": masked(payload.get("evidence")),
-            "changes": [_change(change_json(change)) for change in changes],
+            "changes": [masked(change_json(change)) for change in changes],
         }
     return {**seen.model_dump(), **told}
 
@@ -109,11 +112,6 @@ def _entry(seen: EntryView, who: str, named: Callable[[int], str]) -> Entry:
         yours=seen.by == who,
         what=masked_text(summary(seen, named)),
     )
-
-
-def _change(plain: dict[str, Any]) -> dict[str, Any]:
-    name = plain["address"].rpartition("[")[2].strip('"]')
-    return {**plain, **{key: masked(plain[key], name) for key in ("before", "after")}}
 
 
 def _names(harness: Harness) -> Callable[[int], str]:
