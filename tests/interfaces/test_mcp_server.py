@@ -17,6 +17,7 @@ import httpx2  # noqa: E402
 from tests.support.mcp_story import (  # noqa: E402
     BAD,
     CLAUDE_MD,
+    Person,
     call,
     change,
     command,

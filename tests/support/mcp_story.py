@@ -21,8 +21,8 @@ from mcp.types import ElicitResult, Implementation
 
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.agents.desk import Desk
-from takeback.agents.server import build
+from takeback.agents.server.desk import Desk
+from takeback.agents.server.tools import build
 from takeback.synthesize.method import Method, method_of
 from takeback.synthesize.spec import parse_spec
 

@@ -1,1 +1,1 @@
-"""Agents take part: the MCP server through which an agent changes its own harness so that it can be taken back."""
+"""Agents take part: what stands between an agent that changes its own harness and the harness."""

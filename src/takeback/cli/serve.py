@@ -51,9 +51,9 @@ def serve(
         raise InputError("options", found="--port or --token-file", expected="--http beside it")
     if http and session:
         raise InputError("options", found="--session beside --http", expected="no --session: clients have their own")
-    from takeback.agents.desk import Desk  # noqa: PLC0415 - the SDK is imported for this command only
-    from takeback.agents.makers import ANYONE  # noqa: PLC0415
-    from takeback.agents.transport import (  # noqa: PLC0415
+    from takeback.agents.server.desk import Desk  # noqa: PLC0415 - the SDK is imported for this command only
+    from takeback.agents.server.makers import ANYONE  # noqa: PLC0415
+    from takeback.agents.server.transport import (  # noqa: PLC0415
         LOOPBACK,
         listening,
         made_token,

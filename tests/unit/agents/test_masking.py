@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from takeback.agents.masking import PLACEHOLDER, masked, masked_text, placeholder_in
+from takeback.agents.server.masking import PLACEHOLDER, masked, masked_text, placeholder_in
 
 SECRET = "Zq7-screaming-value-9"
 

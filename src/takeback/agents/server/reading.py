@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any, Final
 
-from takeback.agents.answers import Entry, History, Item, StateAnswer, StatusAnswer
-from takeback.agents.desk import Desk
-from takeback.agents.masking import masked, masked_text
-from takeback.agents.persons import command
+from takeback.agents.server.answers import Entry, History, Item, StateAnswer, StatusAnswer
+from takeback.agents.server.desk import Desk
+from takeback.agents.server.masking import masked, masked_text
+from takeback.agents.server.persons import command
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.log import EntryView, change_json, changes_of, fate_of, view

@@ -21,9 +21,9 @@ from mcp.server.auth.settings import AuthSettings
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
 
-from takeback.agents.desk import Desk
-from takeback.agents.makers import ANYONE
-from takeback.agents.server import build
+from takeback.agents.server.desk import Desk
+from takeback.agents.server.makers import ANYONE
+from takeback.agents.server.tools import build
 from takeback.errors import InputError
 
 LOOPBACK: Final = "127.0.0.1"

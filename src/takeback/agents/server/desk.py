@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from takeback.adapters.clients.guarding import loosened
-from takeback.agents.answers import Change, Done, Planned, Proposed, VerdictAnswer
-from takeback.agents.masking import masked, masked_text
-from takeback.agents.persons import Question, apply_command, command, others_entries, undo_command
-from takeback.agents.proposals import Judgement, Sent, judge
+from takeback.agents.server.answers import Change, Done, Planned, Proposed, VerdictAnswer
+from takeback.agents.server.masking import masked, masked_text
+from takeback.agents.server.persons import Question, apply_command, command, others_entries, undo_command
+from takeback.agents.server.proposals import Judgement, Sent, judge
 from takeback.harness import Applied, Harness, Preview, Refused, Stale, Undone, Why
 from takeback.harness.log import change_json
 from takeback.journal import Record

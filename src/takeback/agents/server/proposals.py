@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from takeback.agents.masking import placeholder_in
+from takeback.agents.server.masking import placeholder_in
 from takeback.errors import InputError
 from takeback.language import Candidate, NoInverse, Program, widest_level
 from takeback.language.oneline import read_line

@@ -18,14 +18,14 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from takeback import __version__
-from takeback.agents.answers import Done, History, Planned, Proposed, StateAnswer, StatusAnswer
-from takeback.agents.desk import Desk
-from takeback.agents.guidance import INSTRUCTIONS, how_to_change
-from takeback.agents.makers import maker
-from takeback.agents.masking import masked_text
-from takeback.agents.persons import Question
-from takeback.agents.proposals import Sent
-from takeback.agents.reading import entry_of, history_of, state_of, status_of
+from takeback.agents.server.answers import Done, History, Planned, Proposed, StateAnswer, StatusAnswer
+from takeback.agents.server.desk import Desk
+from takeback.agents.server.guidance import INSTRUCTIONS, how_to_change
+from takeback.agents.server.makers import maker
+from takeback.agents.server.masking import masked_text
+from takeback.agents.server.persons import Question
+from takeback.agents.server.proposals import Sent
+from takeback.agents.server.reading import entry_of, history_of, state_of, status_of
 from takeback.canonical import compact
 from takeback.errors import TakebackError
 
