@@ -128,16 +128,16 @@ class Harness:
             evidence = candidate.verdict
             candidate = candidate.candidate
         change = candidate
-        if evidence is not None:
-            foreign = evidence.candidate_digest != candidate.digest()
-            why = objection(evidence, candidate) if foreign or evidence.admitted else None
-            if why is not None:
-                return Refused(Why.EVIDENCE, why, evidence)
+        if evidence is not None and evidence.candidate_digest != candidate.digest():
+            return Refused(Why.EVIDENCE, objection(evidence, candidate) or "", evidence)
         unstored = {op.kind.surface for op in candidate.mutation} - self.adapter.surfaces
         if unstored:
             names = ", ".join(sorted(unstored))
             return Refused(Why.UNSTORED, f"this harness ({self.adapter.name}) does not store {names}")
         verdict = self._verifier(candidate) if evidence is None else evidence
+        why = objection(verdict, candidate) if verdict.admitted else None
+        if why is not None:
+            return Refused(Why.EVIDENCE, why, verdict)
         if not verdict.admitted and not force:
             return Refused(Why.VERDICT, "the candidate is not admitted", verdict)
         about = {"note": note, **_made_by(by)}
