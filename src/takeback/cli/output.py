@@ -7,7 +7,6 @@ A device that cannot take the answer is an `OutputError`, unless the answer was 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TextIO
 
 import typer
 
+from takeback.canonical import pretty
 from takeback.cli.pager import Pager
 from takeback.errors import OutputError, TakebackError
 from takeback.present.visible import visible
@@ -201,7 +201,7 @@ class _Ending:
 
 def emit(payload: dict[str, Any]) -> None:
     """Print one JSON object on stdout: ASCII, whatever it holds."""
-    text = json.dumps(payload, ensure_ascii=True, indent=2)
+    text = pretty(payload, ascii_only=True)
     _Ending.emitted = True
     out.write(text + "\n")
 

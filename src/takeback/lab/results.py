@@ -8,7 +8,6 @@ recorded as that, with its reason and without data: never as zero.
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from takeback.canonical import pretty
 from takeback.errors import InputError
 from takeback.lab.lock import Lock, digest_of, read_json, write_lock, write_whole
 from takeback.lab.manifest import (
@@ -116,7 +116,7 @@ def _same_run(folder: Path, result: Result, files: Mapping[str, bytes]) -> bool:
 
 
 def _pretty(value: object) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode("utf-8")
+    return (pretty(value, sort_keys=True) + "\n").encode()
 
 
 def _check_name(folder: Path, name: str) -> None:

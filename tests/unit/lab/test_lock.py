@@ -85,7 +85,7 @@ def test_a_lock_survives_its_file_and_an_altered_one_is_refused(lock, tmp_path):
     with pytest.raises(InputError, match="which is what its parts give"):
         read_lock(path)
     path.write_text("{")
-    with pytest.raises(InputError, match="no JSON"):
+    with pytest.raises(InputError, match="malformed JSON"):
         read_lock(path)
     with pytest.raises(InputError, match="no such file"):
         read_lock(tmp_path / "none.json")

@@ -7,7 +7,6 @@ indentation, its line ending, its blanks behind commas and colons.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn
@@ -23,7 +22,7 @@ from takeback.adapters.formats.document import (
     line_and_column,
     newline_of,
 )
-from takeback.canonical import parse
+from takeback.canonical import compact, parse, pretty
 from takeback.errors import InputError, LimitError
 from takeback.state.values import MAX_DEPTH
 
@@ -141,9 +140,8 @@ class JsonDocument(Document):
     def text(self, value: Any, indent: bytes | None) -> bytes:
         """A value as this document would write it; over several lines where its own line has an indentation."""
         if indent is None or not isinstance(value, dict | list) or not value:
-            separators = (", ", ": ") if self._spaced() else (",", ":")
-            return json.dumps(value, ensure_ascii=False, separators=separators, allow_nan=False).encode()
-        written = json.dumps(value, ensure_ascii=False, indent=self._unit().decode(), allow_nan=False).encode()
+            return (pretty(value, indent=None) if self._spaced() else compact(value)).encode()
+        written = pretty(value, indent=self._unit().decode()).encode()
         return written.replace(b"\n", newline_of(self.data) + indent)
 
 

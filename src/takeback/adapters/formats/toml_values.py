@@ -6,12 +6,11 @@ JSON: `fallback = { "$json" = "null" }`. Types survive: `1`, `1.0` and `true` ar
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from typing import Any, Final
 
-from takeback.canonical import parse
+from takeback.canonical import parse, pretty
 from takeback.errors import InputError
 
 ESCAPE: Final = "$json"
@@ -28,7 +27,7 @@ def to_toml(plain: Any) -> Any:
     if isinstance(plain, list):
         return [to_toml(item) for item in plain]
     if plain is None or isinstance(plain, dict):
-        return {ESCAPE: json.dumps(plain, ensure_ascii=True, allow_nan=False)}
+        return {ESCAPE: pretty(plain, indent=None, ascii_only=True)}
     return plain
 
 
