@@ -17,6 +17,8 @@ from takeback.errors import InputError, UnsafePathError
 MANIFEST: Final = "takeback.toml"
 PRIVATE: Final = ".takeback"
 VERSION: Final = 1
+_EXPECTED: Final = {"extra_forbidden": "no such key", "string_type": "a text", "missing": "a value for it"}
+"""What was expected where pydantic found a mistake of some type."""
 
 
 class Workspace(BaseModel):
@@ -50,7 +52,7 @@ def read_manifest(data: bytes, where: str) -> Manifest:
         first = fault.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         found = f"{first['input']!r}" if first["type"] != "missing" else "nothing"
-        expected = "no such key" if first["type"] == "extra_forbidden" else _expected(place, first["msg"])
+        expected = _EXPECTED.get(first["type"], f"{place} ({first['msg']})")
         raise InputError(f"{where}: {place}", found=found, expected=expected) from None
     if manifest.workspace.version != VERSION:
         raise InputError(f"{where}: workspace.version", found=manifest.workspace.version, expected=f"{VERSION}")
@@ -64,10 +66,6 @@ def write_manifest(manifest: Manifest) -> bytes:
     for name, part in (("workspace", manifest.workspace.model_dump()), ("surfaces", manifest.surfaces)):
         lines += [f"[{name}]", *(f"{key_text(key)} = {value_text(value)}" for key, value in part.items()), ""]
     return "\n".join(lines).encode()
-
-
-def _expected(place: str, message: str) -> str:
-    return "a text" if message.startswith("Input should be a valid string") else f"{place} ({message})"
 
 
 def check_places(surfaces: dict[str, str], where: str) -> None:

@@ -29,6 +29,8 @@ JsonFlag = typer.Option(False, "--json", help="Print one JSON object on stdout."
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 WIDE: Final = frozenset("WF")
 INTERRUPTED: Final = 130
+HELP_INSTEAD: Final = "NoArgsIsHelpError"
+"""What click raises, and what typer's own copy of click raises, for a command that was given nothing."""
 RESUME: Final = "a change that was under way is finished or undone by the next command that opens the workspace"
 
 
@@ -251,7 +253,7 @@ def _explained(fault: Exception, *, as_json: bool) -> int:
         message = f"what was done stays done, but could not be shown in full: {message}"
     elif as_json and message and not _Ending.emitted:
         emit({"error": message})
-    if message.startswith("Usage:"):
+    if type(fault).__name__ == HELP_INSTEAD:
         err.print(message)
     elif message:
         err.print(f"takeback: {message}")

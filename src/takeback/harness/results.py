@@ -19,7 +19,7 @@ class Applied:
     entry: Record
     verdict: Verdict
     forced: bool
-    """Whether a person had it made although it was not admitted; the entry says so for ever."""
+    """Whether a person had it made although it was not admitted; the entry says so permanently."""
     ties: Mapping[int, str]
     """Earlier entries that can now be taken back only together with this one, and why."""
 
@@ -144,7 +144,7 @@ class Status:
     drift: tuple[SlotChange, ...]
     leftovers: tuple[str, ...]
     problems: tuple[str, ...] = ()
-    """Real things that could not be had, such as sockets."""
+    """Real things that are unavailable, such as sockets."""
     aborted: int = 0
     """Changes that were announced and given up; nothing of them is left."""
     broken: tuple[Broken, ...] = ()

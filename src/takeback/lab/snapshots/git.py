@@ -1,4 +1,4 @@
-"""Peer: git revert (pygit2). A file for each entry, and for each chain a file that lists its ids, one a line."""
+"""Peer: git revert (pygit2). A file for each entry, and for each chain a file that lists its ids, one per line."""
 
 from __future__ import annotations
 

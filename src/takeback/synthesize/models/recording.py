@@ -1,4 +1,4 @@
-"""Replies kept as JSON lines, one a request: record with any model, replay without one.
+"""Replies kept as JSON lines, one per request: record with any model, replay without one.
 
 A line is `{"digest", "request", "reply"}`. A last line torn by a kill is dropped when the file is opened to
 record again; damage anywhere else is an error that names the line. Replaying a request that is not there
