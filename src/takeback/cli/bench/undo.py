@@ -44,4 +44,6 @@ def undo(
     for name in ("sqlite", "postgresql"):
         if durable[name] is not None:
             rates = durable[name]
-            out.print(f"  {name}: {rates['applies_per_second']} applies, {rates['undos_per_second']} undos per second")
+            out.print(
+                f"  {name}: {rates['applies_per_second']} applies, {rates['undos_per_second']} undos per second"
+            )
