@@ -149,7 +149,7 @@ def helpers(history: History, off: Entries, on: Entries, settled: Settled) -> tu
 def _many(history: History, off: Entries, on: Entries, settled: Settled) -> tuple[Entries, Entries] | None:
     """A set of helping entries of any size, none of which can be left out; None if no set was found.
 
-    All causes are toggled at once, then those that are still causes, and so on: only live ones, only undone ones, any.
+    All causes are toggled together, then those that are still causes, and so on: live ones, undone ones, any.
     """
     found: list[tuple[Entries, Entries]] = []
     for choice in (_live_among, _undone_among, _any_among):
