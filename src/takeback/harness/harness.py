@@ -216,6 +216,8 @@ class Harness:
             about = {"note": note, **_made_by(by), **({"ambiguous": list(several)} if several else {})}
             draft = with_images(change_draft("adopt", writes, about), self._adopted_images(look.actual))
             entry = self.ledger.record(draft, writes)
+            if self._engine.live is not None:
+                self._engine.live.write(look.actual, self.state)
             self._engine.note()
             return Adopted(entry, look.drift, several)
 
