@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Why,
     )
     from takeback.harness.adapter import Adapter
+    from takeback.harness.log import EntryView
     from takeback.harness.results import Discarded
     from takeback.journal import Record
     from takeback.language import Candidate, NoInverse, candidate_schema, gate, read_candidate
@@ -48,6 +49,7 @@ __all__ = [
     "Candidate",
     "Counterexample",
     "Discarded",
+    "EntryView",
     "Gone",
     "Grade",
     "Harness",
@@ -100,6 +102,7 @@ _HOMES = {
     ),
     "takeback.adapters": ("init_workspace", "open_memory", "open_workspace"),
     "takeback.harness.adapter": ("Adapter",),
+    "takeback.harness.log": ("EntryView",),
     "takeback.harness.results": ("Discarded",),
     "takeback.journal": ("Record",),
     "takeback.language": ("Candidate", "NoInverse", "candidate_schema", "gate", "read_candidate"),

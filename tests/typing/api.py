@@ -15,6 +15,7 @@ from takeback import (
     Candidate,
     Counterexample,
     Discarded,
+    EntryView,
     Gone,
     Grade,
     Harness,
@@ -40,7 +41,6 @@ from takeback import (
     read_candidate,
     verify,
 )
-from takeback.harness.log import EntryView
 
 
 def opening() -> None:

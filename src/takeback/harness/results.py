@@ -152,8 +152,19 @@ class Status:
 
     @property
     def clean(self) -> bool:
-        """Whether there is nothing to see to."""
+        """Whether nothing needs attention."""
         return not (self.pending or self.drift or self.leftovers or self.problems or self.broken)
+
+    def __repr__(self) -> str:
+        found = {
+            "pending": int(self.pending is not None),
+            "drift": len(self.drift),
+            "leftovers": len(self.leftovers),
+            "problems": len(self.problems),
+            "broken": len(self.broken),
+        }
+        wrong = ", ".join(f"{name} {count}" for name, count in found.items() if count)
+        return f"Status({self.entries} live, {self.undone} undone, {wrong or 'clean'})"
 
 
 UndoOutcome = Undone | Discarded | Blocked | Gone | Stale | Refused
