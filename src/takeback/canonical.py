@@ -51,6 +51,14 @@ def pretty(value: Any, *, indent: int | str | None = 2, sort_keys: bool = False,
     return json.dumps(value, ensure_ascii=ascii_only, indent=indent, sort_keys=sort_keys, allow_nan=False)
 
 
+def comparable(value: Any, *, ordered: bool = False) -> str:
+    """Return a text that two plain values share only if they are the same by type and content; never to be stored.
+
+    Numbers that JSON does not have (JSON5 does) are allowed; with `ordered` the order of keys counts.
+    """
+    return json.dumps(value, sort_keys=not ordered)
+
+
 def decode(text: str | bytes, where: str = "stored text") -> Any:
     """Return the value of a text that `encode` wrote; faster than `parse`, and as strict as that needs."""
     try:

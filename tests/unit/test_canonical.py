@@ -11,7 +11,18 @@ from hypothesis import given
 from tests.support.strategies import json_values
 
 import takeback
-from takeback.canonical import check_text, compact, decode, digest, encode, first_value_end, parse, pretty, sha256
+from takeback.canonical import (
+    check_text,
+    compact,
+    comparable,
+    decode,
+    digest,
+    encode,
+    first_value_end,
+    parse,
+    pretty,
+    sha256,
+)
 from takeback.errors import InputError, LimitError
 
 SOURCE = Path(takeback.__file__).parent
@@ -120,3 +131,9 @@ def test_where_the_first_value_of_a_text_ends():
     assert first_value_end('{"a": 1} and more') == 8
     assert first_value_end("prose") is None
     assert first_value_end("[" * 100_000) is None
+
+
+def test_plain_values_are_compared_by_type_and_content():
+    assert comparable({"b": 1, "a": 2}) == comparable({"a": 2, "b": 1})
+    assert comparable({"b": 1, "a": 2}, ordered=True) != comparable({"a": 2, "b": 1}, ordered=True)
+    assert len({comparable(one) for one in (1, 1.0, True, "1", float("inf"), None)}) == 6

@@ -42,6 +42,10 @@ class EntryView:
     on: tuple[int, ...]
     ambiguous: tuple[str, ...] = ()
     """Addresses of what was adopted of which the versions allow several readings."""
+    effect: tuple[str, ...] = ()
+    """When the client notices it, where that is known."""
+    layout: tuple[str, ...] = ()
+    """Files that changed in nothing that the state says: comments, formatting, permission bits."""
 
     def __repr__(self) -> str:
         more = f" and {len(self.addresses) - 1} more" if len(self.addresses) > 1 else ""
@@ -64,6 +68,8 @@ class EntryView:
             "off": list(self.off),
             "on": list(self.on),
             "ambiguous": list(self.ambiguous),
+            "effect": list(self.effect),
+            "layout": list(self.layout),
         }
 
 
@@ -101,6 +107,8 @@ def view(harness: Harness, record: Record, fate: str) -> EntryView:
         off=tuple(payload.get("off", ())),
         on=() if record.kind in CHANGES else tuple(payload.get("on", ())),
         ambiguous=tuple(payload.get("ambiguous", ())),
+        effect=tuple(payload.get("effect", ())),
+        layout=tuple(payload.get("layout", ())),
     )
 
 
