@@ -33,7 +33,7 @@ class Surroundings:
     home: Path
     cache: Path
     """Where weights are kept."""
-    recording: Path = Path()
+    recordings: tuple[Path, ...] = ()
     """What plain `replay` means."""
     threads: int = 1
     slots: int = 1
