@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import typer
 
+from takeback.canonical import pretty
 from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.entries import names_in
 from takeback.cli.outcomes import SEVERAL
@@ -60,4 +60,4 @@ def show(
             show_changes(changes, lambda: state_before(harness, record), stat=stat)
             if candidate is not None:
                 out.print("candidate:")
-                out.print(json.dumps(candidate, ensure_ascii=False, indent=2))
+                out.print(pretty(candidate))

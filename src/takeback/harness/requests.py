@@ -94,10 +94,10 @@ def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
 
 
 def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
-    """Bring entries back; without names, those of the last undo that is still in force."""
+    """Bring entries back; without names, what is left of the last undo of which anything is still in force."""
     if not names:
         for record in ledger.entries():
-            in_force = record.kind == "undo" and set(_numbers(record, "off")) <= ledger.history.undone
+            in_force = record.kind == "undo" and not ledger.history.undone.isdisjoint(_numbers(record, "off"))
             if in_force and not was_aborted(ledger, record):
                 return _request(*opposite(ledger, record), (record.id,))
         raise InputError("redo", found="no undo in force", expected="something that was taken back")

@@ -258,3 +258,13 @@ def test_restore_goes_to_a_point_in_time():
     for text, words in (("2001-01-01", "at or after the beginning"), ("2001-99-01", "ISO 8601")):
         with pytest.raises(InputError, match=words):
             harness.restore(text)
+
+
+def test_what_another_harness_did_after_an_adoption_is_not_drift(tmp_path):
+    journal = str(tmp_path / "journal.db")
+    one, two = open_memory(journal=journal), open_memory(journal=journal)
+    one.adapter.edit(State.read({"config": {"by": "hand"}}))
+    assert one.adopt() is not None
+    two.apply(candidate(config("a", 1)))
+    assert one.status().clean
+    assert one.state.write() == {"config": {"a": 1, "by": "hand"}}

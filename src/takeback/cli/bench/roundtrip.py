@@ -1,4 +1,4 @@
-"""`takeback bench roundtrip`: round trips a second against deep copies and sorted JSON."""
+"""`takeback bench roundtrip`: round trips per second against deep copies and sorted JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def roundtrip(as_json: bool = JsonFlag) -> None:
         emit(result)
         return
     out.print(
-        f"{result['per_second']:,} round trips a second, reference {result['reference_per_second']:,}: "
+        f"{result['per_second']:,} round trips per second, reference {result['reference_per_second']:,}: "
         f"{result['ratio']} times as fast"
     )
     for name, time in result["by_family_us"].items():

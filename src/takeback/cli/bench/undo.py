@@ -16,7 +16,7 @@ def undo(
     postgres: str | None = typer.Option(None, "--postgres", metavar="URL", help="A PostgreSQL to measure on."),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Measure one undo against an effect-scoped snapshot in the same run, growth, and commits a second.
+    """Measure one undo against an effect-scoped snapshot in the same run, growth, and commits per second.
 
     Example: `takeback bench undo --json`
     """
@@ -44,4 +44,6 @@ def undo(
     for name in ("sqlite", "postgresql"):
         if durable[name] is not None:
             rates = durable[name]
-            out.print(f"  {name}: {rates['applies_per_second']} applies, {rates['undos_per_second']} undos a second")
+            out.print(
+                f"  {name}: {rates['applies_per_second']} applies, {rates['undos_per_second']} undos per second"
+            )
