@@ -140,7 +140,7 @@ def test_the_manifest_names_the_adapter_and_an_unknown_one_is_named(tmp_path):
     assert open_workspace(root).adapter.name == "toy"
     text = (root / "takeback.toml").read_text()
     (root / "takeback.toml").write_text(text.replace('"toy"', '"lost"'))
-    with pytest.raises(InputError, match="found the adapter 'lost', expected one of memory, toy, workspace"):
+    with pytest.raises(InputError, match="found the adapter 'lost', expected one of clients, memory, toy, workspace"):
         open_workspace(root)
 
 
