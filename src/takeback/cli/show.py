@@ -53,7 +53,7 @@ def show(
                 out.print(f"evidence: {seen.grade}{', FORCED although not admitted' if seen.forced else ''}")
             out.print(seen.note or what)
             if whole is not None:
-                out.print(json.dumps(whole, ensure_ascii=False, indent=2))
+                out.print(pretty(whole))
                 return
             for address in seen.ambiguous:
                 out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
