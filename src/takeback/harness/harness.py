@@ -146,7 +146,8 @@ class Harness:
     def _apply(
         self, candidate: Candidate, verdict: Verdict, said: dict[str, Any], *, allow_ties: bool
     ) -> Applied | Refused:
-        with self._engine.entered() as look:
+        with self._engine.locked():
+            look = self._engine.look()
             if look.drift or look.broken:
                 return _not_now(look, verdict)
             recorded = run_recorded(candidate.mutation, self.state)
@@ -170,14 +171,25 @@ class Harness:
         self, request: Callable[[Ledger], Request], *, cascade: bool = False, strict: bool = False
     ) -> PlanOutcome:
         """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
-        with self._engine.entered() as look:
+        return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
+
+    def _plan(
+        self,
+        ask: Callable[[Ledger, tuple[str, ...]], Request],
+        names: tuple[str, ...],
+        cascade: bool,
+        strict: bool,
+    ) -> PlanOutcome:
+        engine = self._engine
+        with engine.locked():
+            look = engine.look()
             if look.drift or look.broken:
                 return _not_now(look)
-            return self._planned(request(self.ledger), cascade=cascade, strict=strict)
+            return self._planned(ask(engine.ledger, names), cascade, strict)
 
     def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade, strict=strict)
+        return self._plan(undo_request, names_of(entries), cascade, strict)
 
     def undo(
         self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
@@ -206,7 +218,8 @@ class Harness:
 
     def adopt(self, note: str = "", *, by: str = "") -> Adopted | Refused | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
-        with self._engine.entered() as look:
+        with self._engine.locked():
+            look = self._engine.look()
             if look.broken:
                 return _not_now(look)
             if not look.drift:
@@ -240,7 +253,8 @@ class Harness:
 
         Where nothing is gone this is an undo.
         """
-        with self._engine.entered():
+        with self._engine.locked():
+            self._engine.look()
             outcome = self.undo(*entries)
             names = names_of(entries)
             if not isinstance(outcome, Gone) or not outcome.left:
@@ -256,7 +270,8 @@ class Harness:
 
     def forget(self, *entries: EntryLike) -> Record:
         """Delete the contents that entries captured, permanently. They stay in the log; some undos end with it."""
-        with self._engine.entered():
+        with self._engine.locked():
+            self._engine.look()
             request = [self._change(name) for name in names_of(entries)]
             self.ledger.checkpoint()
             record = self.journal.forget({entry.seq: tuple(entry.attachments) for entry in request})
@@ -272,7 +287,8 @@ class Harness:
 
     def status(self) -> Status:
         """How things stand; changes nothing but what recovery must finish."""
-        with self._engine.entered(reading=True) as look:
+        with self._engine.locked():
+            look = self._engine.look(reading=True)
             live, undone, aborted = self.ledger.tally()
             held = () if self._engine.resources is None else self._engine.resources.problems()
             left = () if self._engine.leftovers is None else self._engine.leftovers.leftovers()
@@ -289,13 +305,15 @@ class Harness:
                 look.broken,
             )
 
-    def _planned(self, request: Request, *, cascade: bool, strict: bool) -> PlanOutcome:
-        outcome = plan_toggle(self.ledger.history, self.state, request.off, request.on)
+    def _planned(self, request: Request, cascade: bool, strict: bool) -> PlanOutcome:
+        ledger = self._engine.ledger
+        outcome = plan_toggle(ledger.history, ledger.state, request.off, request.on)
         if isinstance(outcome, Blocked) and cascade and outcome.together is not None:
             outcome = outcome.together
         if not isinstance(outcome, Plan):
             return outcome
-        plan = outcome._replace(unadmitted=unadmitted(self.ledger, (*outcome.off, *outcome.on)))
+        alone = unadmitted(ledger, outcome)
+        plan = outcome._replace(unadmitted=alone) if alone else outcome
         return _demand_nothing_kept(plan) if strict else plan
 
     def _toggle(
@@ -306,11 +324,12 @@ class Harness:
     def _toggled(
         self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
-        with self._engine.entered() as look:
+        with self._engine.locked():
+            look = self._engine.look()
             if look.drift or look.broken:
                 return _not_now(look)
             request = ask(self.ledger)
-            plan = self._planned(request, cascade=cascade, strict=strict)
+            plan = self._planned(request, cascade, strict)
             if not isinstance(plan, Plan):
                 return plan
             if token is not None and token != plan.token:

@@ -8,18 +8,16 @@ from takeback.journal import Record
 
 EntryLike = str | Record | Applied | Adopted | Undone | Discarded | EntryView
 
+_NAMED = (Record, EntryView)
+
 
 def name_of(entry: EntryLike) -> str:
     """The name of an entry."""
-    match entry:
-        case str():
-            return entry
-        case Record() | EntryView():
-            return entry.id
-        case Applied() | Adopted() | Undone() | Discarded():
-            return entry.entry.id
+    if isinstance(entry, str):
+        return entry
+    return entry.id if isinstance(entry, _NAMED) else entry.entry.id
 
 
 def names_of(entries: tuple[EntryLike, ...]) -> tuple[str, ...]:
     """The names of entries."""
-    return tuple(map(name_of, entries))
+    return (name_of(entries[0]),) if len(entries) == 1 else tuple(map(name_of, entries))

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from takeback.errors import InputError
 from takeback.harness.ledger import CHANGES, Ledger
-from takeback.journal import ENTRY_KINDS, Record, resolve
+from takeback.journal import ENTRY_KINDS, ROOT, Record, resolve
 
 TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
@@ -23,17 +23,20 @@ OVERLONG = re.compile(r"#\d{19,}")
 TOGGLES = frozenset({"undo", "redo", "restore"})
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """Entries to take back and to bring back; `asked` is how they were named."""
 
-    off: frozenset[int]
-    on: frozenset[int]
+    off: AbstractSet[int]
+    on: AbstractSet[int]
     asked: tuple[str, ...]
 
 
 def named_entry(ledger: Ledger, name: str) -> Record:
     """The entry a person means."""
+    if len(name) == len(ROOT):
+        found = ledger.store.find(name)
+        if found and found[0].kind in ENTRY_KINDS:
+            return found[0]
     if name == "HEAD":
         head = next(ledger.entries(), None)
         if head is None:
@@ -51,13 +54,16 @@ def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
     """Take entries back."""
     off: set[int] = set()
     on: set[int] = set()
+    undone = ledger.history.undone
     for name in names:
-        record = _made(ledger, name)
-        if record.kind in CHANGES:
-            if record.seq in ledger.history.undone:
-                raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
+        record = named_entry(ledger, name)
+        if record.kind in CHANGES and record.seq not in undone:
             off.add(record.seq)
-        elif record.kind in TOGGLES:
+            continue
+        _demand_made(ledger, record, name)
+        if record.kind in CHANGES:
+            raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
+        if record.kind in TOGGLES:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
             on |= more_on
@@ -77,7 +83,8 @@ def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
     off: set[int] = set()
     on: set[int] = set()
     for name in names:
-        record = _made(ledger, name)
+        record = named_entry(ledger, name)
+        _demand_made(ledger, record, name)
         if record.kind in TOGGLES:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
@@ -136,16 +143,14 @@ def opposite(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
     return off, on
 
 
-def _made(ledger: Ledger, name: str) -> Record:
-    """The entry a person means, which must not have been given up."""
-    record = named_entry(ledger, name)
+def _demand_made(ledger: Ledger, record: Record, name: str) -> None:
+    """Refuse an entry that was given up."""
     if was_aborted(ledger, record):
         raise InputError(
             "entry",
             found=f"{name}, which was given up while it was made: nothing of it is left",
             expected="an entry that was made",
         )
-    return record
 
 
 def was_aborted(ledger: Ledger, record: Record) -> bool:
@@ -155,10 +160,10 @@ def was_aborted(ledger: Ledger, record: Record) -> bool:
 
 
 def _request(off: set[int], on: set[int], names: Sequence[str]) -> Request:
-    both = off & on
-    if both:
+    if on and not off.isdisjoint(on):
+        both = off & on
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
-    return Request(frozenset(off), frozenset(on), tuple(names))
+    return tuple.__new__(Request, (off, on, tuple(names)))
 
 
 def _numbers(record: Record, name: str) -> list[int]:

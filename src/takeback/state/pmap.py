@@ -56,9 +56,11 @@ class PMap(Mapping[str, Any]):
 
     def drop(self, key: str) -> PMap:
         """Return this map without `key`; the map itself if it is not there."""
-        if key not in self:
+        over = self._over
+        there = over[key] if key in over else self._base.get(key, ABSENT)
+        if there is ABSENT:
             return self
-        over = self._over.copy()
+        over = over.copy()
         if key in self._base:
             over[key] = ABSENT
         else:

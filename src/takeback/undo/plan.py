@@ -7,7 +7,7 @@ and is said. Nothing is changed here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import chain
 from typing import Any
 
@@ -25,28 +25,27 @@ _tuple: Any = tuple.__new__
 """Makes a named tuple without the cost of its constructor."""
 
 
-def plan_undo(history: History, state: State, entries: Iterable[int]) -> Outcome:
+def plan_undo(history: History, state: State, entries: Collection[int]) -> Outcome:
     """Take live entries back."""
     return plan_toggle(history, state, entries, ())
 
 
-def plan_redo(history: History, state: State, entries: Iterable[int]) -> Outcome:
+def plan_redo(history: History, state: State, entries: Collection[int]) -> Outcome:
     """Bring undone entries back."""
     return plan_toggle(history, state, (), entries)
 
 
-def plan_toggle(history: History, state: State, off: Iterable[int], on: Iterable[int]) -> Outcome:
+def plan_toggle(history: History, state: State, off: Collection[int], on: Collection[int]) -> Outcome:
     """Take some entries back and bring others back, at once."""
-    off, on = frozenset(off), frozenset(on)
     try:
         if len(off) == 1 and not on:
             (entry,) = off
             simple = _independent(history, state, entry)
             if simple is not None:
                 return simple
-        return _outcome(history, state, off, on)
+        return _outcome(history, state, frozenset(off), frozenset(on))
     except ContentGone:
-        return _what_is_left(history, state, off, on)
+        return _what_is_left(history, state, frozenset(off), frozenset(on))
 
 
 def _outcome(history: History, state: State, off: Entries, on: Entries) -> Outcome:
@@ -73,56 +72,53 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
     Says what the general way says; versions are read by position for speed: (entry, position, write).
     """
     index, undone = history.index, history.undone
+    if entry in undone:
+        return None
     parts = state.parts.copy()
     changes: list[SlotChange] = []
     kept: list[Kept] = []
-    for slot in dict.fromkeys(write[0] for write in index.writes(entry)):
-        node = index.node(slot)
+    for node in index.written(entry):
         surface, versions = node.surface, node.versions
-        if surface.exclusive or is_part(slot[-1]) or (surface.nested and not index.alone(node)):
+        if node.part or (surface.nested and not index.alone(node)):
             return None
-        newest, after = _two_last(versions, entry, undone)
-        if newest is None:
-            return None
-        if newest[0] != entry:
-            if surface.strict or (surface.nested and len(slot) > 2):  # noqa: PLR2004 - others may depend on the entry
-                return None
-            kept.append(Kept(slot, newest[0]))
-            continue
-        before = newest[2][2]
-        after = history.base_content(slot) if after is None else after[2][2]
+        last = versions[-1]
+        if last[0] != entry:
+            last = next(version for version in reversed(versions) if version[0] not in undone)
+            if last[0] != entry:
+                if surface.strict or surface.exclusive or (surface.nested and node.deep):
+                    return None  # others may depend on the entry
+                kept.append(Kept(node.slot, last[0]))
+                continue
+        before = last[2][2]
+        after = versions[0][2][1] if len(versions) == 1 else _without(versions, entry, undone)
         if before is GONE or after is GONE:
             return None
         if index.source is not None:
-            _demand_same(slot, surface.get_slot(state.part(slot[0]), node.path), before)
+            _demand_same(node.slot, surface.get_slot(state.part(surface.name), node.path), before)
         if before is after or (before is not ABSENT and after is not ABSENT and surface.alike(before, after)):
+            if before is ABSENT and surface.nested and node.deep:
+                return None  # what it wrote and removed again may have left containers
             continue
-        changes.append(_tuple(SlotChange, (slot, before, after)))
-        part = surface.put_slot(parts[slot[0]], node.path, after)
-        if after is ABSENT and surface.nested and len(slot) > 2:  # noqa: PLR2004 - something is above it
+        if surface.exclusive and surface.claim(after) is not None:
+            return None  # others may hold what it claims
+        changes.append(_tuple(SlotChange, (node.slot, before, after)))
+        part = surface.put_slot(parts[surface.name], node.path, after)
+        if after is ABSENT and surface.nested and node.deep:
             pruned = _pruned(history, node, part, changes)
             if pruned is None:
                 return None
             part = pruned
-        parts[slot[0]] = part
+        parts[surface.name] = part
     plan: Plan = _tuple(Plan, ((entry,), (), tuple(changes), State.of(parts), state, tuple(kept), ()))
     return plan
 
 
-def _two_last(versions: list[Version], entry: int, undone: set[int]) -> tuple[Version | None, Version | None]:
-    """The last live write to a slot, and the last one by another entry before this entry's last."""
-    newest: Version | None = None
+def _without(versions: list[Version], entry: int, undone: set[int]) -> Any:
+    """What a slot that nothing lies above or below would hold now if an entry had not written it."""
     for version in reversed(versions):
-        number = version[0]
-        if number in undone:
-            continue
-        if newest is None:
-            newest = version
-            if number != entry:
-                return newest, None
-        elif number != entry:
-            return newest, version
-    return newest, None
+        if version[0] != entry and version[0] not in undone:
+            return version[2][2]
+    return versions[0][2][1]
 
 
 def _pruned(history: History, node: Node, part: Any, changes: list[SlotChange]) -> Any | None:
