@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from takeback.errors import InputError
 from takeback.harness.ledger import CHANGES, Ledger
 from takeback.journal import ENTRY_KINDS, ROOT, Record, resolve
+from takeback.state.quick import named
 
 TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
@@ -163,7 +164,7 @@ def _request(off: set[int], on: set[int], names: Sequence[str]) -> Request:
     if on and not off.isdisjoint(on):
         both = off & on
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
-    return tuple.__new__(Request, (off, on, tuple(names)))
+    return named(Request, (off, on, tuple(names)))
 
 
 def _numbers(record: Record, name: str) -> list[int]:

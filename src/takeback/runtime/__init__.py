@@ -4,11 +4,24 @@ from takeback.runtime.interpreter import (
     Receipt,
     Witness,
     Write,
+    advance,
     capture,
     effects,
     forward,
     recover,
+    retreat,
     witness_to_json,
 )
 
-__all__ = ["Receipt", "Witness", "Write", "capture", "effects", "forward", "recover", "witness_to_json"]
+__all__ = [
+    "Receipt",
+    "Witness",
+    "Write",
+    "advance",
+    "capture",
+    "effects",
+    "forward",
+    "recover",
+    "retreat",
+    "witness_to_json",
+]

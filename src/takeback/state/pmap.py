@@ -127,6 +127,8 @@ class PMap(Mapping[str, Any]):
         mine, theirs = self._over, other._over
         base, base_too = self._base, other._base
         if base is base_too:
+            if not mine and not theirs:
+                return []
             keys = mine if not theirs else theirs if not mine else mine | theirs
         else:
             keys = {**base, **mine, **base_too, **theirs}

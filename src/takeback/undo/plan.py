@@ -15,14 +15,12 @@ from takeback.errors import JournalCorruptError
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.parts import is_part
 from takeback.state.pmap import EMPTY
+from takeback.state.quick import named
 from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title
 from takeback.undo.history import END, ContentGone, History, View, grounded_on
 from takeback.undo.index import GONE, Node, Version
 from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
 from takeback.undo.settle import Entries, helpers, settle
-
-_tuple: Any = tuple.__new__
-"""Makes a named tuple without the cost of its constructor."""
 
 
 def plan_undo(history: History, state: State, entries: Collection[int]) -> Outcome:
@@ -101,7 +99,7 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
             continue
         if surface.exclusive and surface.claim(after) is not None:
             return None  # others may hold what it claims
-        changes.append(_tuple(SlotChange, (node.slot, before, after)))
+        changes.append(named(SlotChange, (node.slot, before, after)))
         part = surface.put_slot(parts[surface.name], node.path, after)
         if after is ABSENT and surface.nested and node.deep:
             pruned = _pruned(history, node, part, changes)
@@ -109,8 +107,7 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
                 return None
             part = pruned
         parts[surface.name] = part
-    plan: Plan = _tuple(Plan, ((entry,), (), tuple(changes), State.of(parts), state, tuple(kept), ()))
-    return plan
+    return named(Plan, ((entry,), (), tuple(changes), State.of(parts), state, tuple(kept), ()))
 
 
 def _without(versions: list[Version], entry: int, undone: set[int]) -> Any:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from takeback.errors import FaultKind, RecoveryFailed
+from takeback.errors import FaultKind, OperationFailed, RecoveryFailed
 from takeback.language import Candidate
-from takeback.runtime import Receipt, capture, forward, recover
+from takeback.runtime import advance, capture, forward, retreat
 from takeback.state import ABSENT, SURFACES, Address, Change, State
 
 
@@ -78,14 +78,16 @@ def round_trip(candidate: Candidate, state: State) -> Trip:
 class Trial:
     """A candidate ready to be run on many states: what does not depend on the state is worked out once."""
 
-    __slots__ = ("_changed", "_covered", "_touched", "candidate")
+    __slots__ = ("_changed", "_omitted", "_touched", "candidate")
 
     def __init__(self, candidate: Candidate) -> None:
         self.candidate = candidate
-        self._changed = tuple(dict.fromkeys(op.kind.surface for op in candidate.mutation))
-        self._touched = tuple(dict.fromkeys((*self._changed, *(op.kind.surface for op in candidate.recovery))))
+        changed = dict.fromkeys(op.kind.surface for op in candidate.mutation)
+        touched = dict.fromkeys((*changed, *(op.kind.surface for op in candidate.recovery)))
+        self._changed = tuple((name, SURFACES[name].diff) for name in changed)
+        self._touched = tuple((name, SURFACES[name].diff) for name in touched)
         written = (address for op in candidate.mutation for address in (op.address, *op.also))
-        self._covered = all(map(candidate.contract.covers, written))
+        self._omitted = tuple(address for address in written if not candidate.contract.covers(address))
 
     def run(self, state: State) -> Trip:
         """Run one round trip; any fault fails the trip, with its reason."""
@@ -95,39 +97,35 @@ class Trial:
             return Trip(failure=f"fault: {type(fault).__name__}: {fault}", fault=FaultKind.EXCEPTION)
 
     def _run(self, state: State) -> Trip:
-        candidate = self.candidate
+        candidate, before = self.candidate, state.parts
         witness = capture(candidate.witness, state)
-        changed, receipt = forward(candidate.mutation, state)
-        uncovered = () if self._covered else self._uncovered(receipt)
-        if changed is not state:
-            covers = candidate.contract.covers
-            for change in self._diff(state, changed, self._changed):
-                if not covers(change.address):
-                    uncovered = (*uncovered, change.address)
+        parts = before.copy()
+        covers = candidate.contract.covers
+        uncovered, why_not = self._omitted, ""
         try:
-            recovered = recover(candidate.recovery, changed, witness)
+            advance(candidate.mutation, parts)
+        except OperationFailed:
+            parts, receipt = before.copy(), forward(candidate.mutation, state)[1]
+            uncovered = tuple(write.address for write in receipt.writes if not covers(write.address))
+            why_not = receipt.reason
+        else:
+            for name, diff in self._changed:
+                for change in diff(before[name], parts[name]):
+                    if not covers(change[0]):
+                        uncovered += (change[0],)
+        try:
+            retreat(candidate.recovery, parts, witness)
         except RecoveryFailed as fault:
             omitted = tuple(sorted(set(uncovered)))
-            return Trip((), omitted, fault.message, receipt.reason, fault.kind, fault.position)
-        left = self._diff(state, recovered, self._touched)
-        if not left and not uncovered and receipt.failed_at is None:
+            return Trip((), omitted, fault.message, why_not, fault.kind, fault.position)
+        left: list[Change] = []
+        for name, diff in self._touched:
+            if parts[name] is not before[name]:
+                left += diff(before[name], parts[name])
+        if not left and not uncovered and not why_not:
             return PASSED
         residuals = tuple(_residual(change, candidate) for change in left)
-        return Trip(residuals, tuple(sorted(set(uncovered))), "", receipt.reason)
-
-    def _uncovered(self, receipt: Receipt) -> tuple[Address, ...]:
-        covers = self.candidate.contract.covers
-        return tuple(write.address for write in receipt.writes if not covers(write.address))
-
-    def _diff(self, before: State, after: State, names: tuple[str, ...]) -> list[Change]:
-        """Return what differs on the surfaces that operations name; no operation reaches another one."""
-        mine, theirs = before.parts, after.parts
-        found: list[Change] = []
-        for name in names:
-            one, two = mine[name], theirs[name]
-            if one is not two:
-                found += SURFACES[name].diff(one, two)
-        return found
+        return Trip(residuals, tuple(sorted(set(uncovered))), "", why_not)
 
 
 def _residual(change: Change, candidate: Candidate) -> Residual:
