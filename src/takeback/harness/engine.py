@@ -43,6 +43,12 @@ class Look(NamedTuple):
     """Why a change that a killed process left could not be finished; only told to those who just look."""
 
 
+def _locking(journal: Store) -> Callable[[], AbstractContextManager[None]]:
+    """What gives the lock of a journal, the same one again where it may be entered any number of times."""
+    lock = journal.lock(LOCK_SECONDS)
+    return (lambda: lock) if getattr(lock, "reentrant", False) else partial(journal.lock, LOCK_SECONDS)
+
+
 class Engine:
     """Journal and adapter of one harness."""
 
@@ -50,8 +56,8 @@ class Engine:
         self.adapter = adapter
         self.journal = journal
         self.ledger = Ledger(journal)
-        self.locked: Callable[[], AbstractContextManager[None]] = partial(journal.lock, LOCK_SECONDS)
-        """Keeps every other process and thread out while what it gives is entered."""
+        self.locked = _locking(journal)
+        """Gives what keeps every other process and thread out while it is entered."""
         self._calm = Look((), (), self.ledger.state)
         self.files = adapter if isinstance(adapter, FileAdapter) else None
         self.live = adapter if isinstance(adapter, LiveAdapter) else None
@@ -125,7 +131,7 @@ class Engine:
         found = self.adapter.read(known)
         if not unfinished and self.leftovers is not None and self.leftovers.leftovers():
             self.leftovers.sweep()
-        if found.state is known and not (found.broken or found.strange or unfinished):
+        if found.state is known and not found.broken and not found.strange and not unfinished:
             if self._calm.actual is not known:
                 self._calm = Look((), (), known)
             return self._calm

@@ -307,13 +307,13 @@ class Harness:
 
     def _planned(self, request: Request, cascade: bool, strict: bool) -> PlanOutcome:
         ledger = self._engine.ledger
-        outcome = plan_toggle(ledger.history, ledger.state, request.off, request.on)
-        if isinstance(outcome, Blocked) and cascade and outcome.together is not None:
-            outcome = outcome.together
-        if not isinstance(outcome, Plan):
-            return outcome
-        alone = unadmitted(ledger, outcome)
-        plan = outcome._replace(unadmitted=alone) if alone else outcome
+        plan = plan_toggle(ledger.history, ledger.state, request.off, request.on)
+        if cascade and isinstance(plan, Blocked) and plan.together is not None:
+            plan = plan.together
+        if not isinstance(plan, Plan):
+            return plan
+        if plan.on or not ledger.admitted.issuperset(plan.off):
+            plan = plan._replace(unadmitted=unadmitted(ledger, plan))
         return _demand_nothing_kept(plan) if strict else plan
 
     def _toggle(

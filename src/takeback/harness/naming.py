@@ -15,7 +15,7 @@ def name_of(entry: EntryLike) -> str:
     """The name of an entry."""
     if isinstance(entry, str):
         return entry
-    return entry.id if isinstance(entry, _NAMED) else entry.entry.id
+    return entry.id if isinstance(entry, _NAMED) else entry.entry.digest
 
 
 def names_of(entries: tuple[EntryLike, ...]) -> tuple[str, ...]:

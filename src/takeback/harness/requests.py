@@ -21,6 +21,7 @@ TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
 OVERLONG = re.compile(r"#\d{19,}")
 """A number that no journal can reach."""
+WHOLE_ID = len(ROOT)
 TOGGLES = frozenset({"undo", "redo", "restore"})
 
 
@@ -34,7 +35,7 @@ class Request(NamedTuple):
 
 def named_entry(ledger: Ledger, name: str) -> Record:
     """The entry a person means."""
-    if len(name) == len(ROOT):
+    if len(name) == WHOLE_ID:
         found = ledger.store.find(name)
         if found and found[0].kind in ENTRY_KINDS:
             return found[0]
@@ -51,7 +52,7 @@ def named_entry(ledger: Ledger, name: str) -> Record:
     return record
 
 
-def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
+def undo_request(ledger: Ledger, names: tuple[str, ...]) -> Request:
     """Take entries back."""
     off: set[int] = set()
     on: set[int] = set()
@@ -70,7 +71,7 @@ def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
             on |= more_on
         else:
             raise InputError("entry", found=f"{name}, the beginning of the journal", expected="a change")
-    return _request(off, on, names)
+    return _request(off, on, names) if on else named(Request, (off, on, names))
 
 
 def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
@@ -164,7 +165,7 @@ def _request(off: set[int], on: set[int], names: Sequence[str]) -> Request:
     if on and not off.isdisjoint(on):
         both = off & on
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
-    return named(Request, (off, on, tuple(names)))
+    return Request(off, on, tuple(names))
 
 
 def _numbers(record: Record, name: str) -> list[int]:

@@ -41,10 +41,7 @@ def admitted_candidate(record: Record) -> Candidate | None:
 
 def unadmitted(ledger: Ledger, plan: Plan) -> tuple[int, ...]:
     """Entries among those of a plan that have no admitted recovery."""
-    entries = plan.off + plan.on
-    if ledger.admitted.issuperset(entries):
-        return ()
-    return tuple(number for number in entries if not was_admitted(ledger.store.get(number)))
+    return tuple(number for number in plan.off + plan.on if not was_admitted(ledger.store.get(number)))
 
 
 def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:

@@ -19,8 +19,10 @@ from takeback.journal.store import FIND_LIMIT, now, subtree_range
 
 
 class MemoryLock:
-    """Keeps other threads out while it is entered; may be entered any number of times."""
+    """Keeps other threads out while it is entered."""
 
+    reentrant = True
+    """It may be entered any number of times, also while it is held."""
     __slots__ = ("_acquire", "_release", "timeout")
 
     def __init__(self, mutex: threading.RLock, timeout: float) -> None:
@@ -52,7 +54,6 @@ class MemoryStore:
         self._touching: dict[str, list[int]] = {}
         self._keys: list[str] = []
         self._mutex = threading.RLock()
-        self._lock = MemoryLock(self._mutex, 0.0)
 
     def append(self, drafts: Sequence[Draft], *, expect: str | None = None) -> tuple[Record, ...]:
         """Record all drafts, or none."""
@@ -143,9 +144,7 @@ class MemoryStore:
 
     def lock(self, timeout: float = 30.0) -> MemoryLock:
         """Keep other threads out until the block ends."""
-        if self._lock.timeout != timeout:
-            self._lock = MemoryLock(self._mutex, timeout)
-        return self._lock
+        return MemoryLock(self._mutex, timeout)
 
     def check(self) -> ChainReport:
         """Examine everything stored."""

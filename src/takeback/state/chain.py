@@ -34,6 +34,7 @@ class Link(NamedTuple):
     record: Any
 
 
+_new = object.__new__
 Chunks = tuple[tuple[Link, ...], ...]
 Difference = tuple[str, Link | None, Link | None]
 
@@ -73,7 +74,7 @@ class Chain:
 
     @classmethod
     def _of(cls, chunks: Chunks, size: int, reach: tuple[int, int] | None, index: PMap | None) -> Chain:
-        chain = cls.__new__(cls)
+        chain = _new(cls)
         chain._chunks, chain._size, chain._reach, chain._index = chunks, size, reach, index
         return chain
 
@@ -165,8 +166,12 @@ class Chain:
         """Return this chain without `name`; the chain itself if it is not there."""
         if self._index is None:
             rest = self._others(name)
-            left = len(rest)
-            return self if left == self._size else Chain._of((rest,) if rest else (), left, self.reach, None)
+            if len(rest) == self._size:
+                return self
+            chain = _new(Chain)
+            chain._chunks, chain._size = (rest,) if rest else (), len(rest)
+            chain._reach, chain._index = self._reach or self.reach, None
+            return chain
         link = self.find(name)
         if link is None:
             return self
@@ -184,11 +189,9 @@ class Chain:
     def _others(self, name: str) -> tuple[Link, ...]:
         """The links of a short chain without one of them."""
         links = self._chunks[0] if self._chunks else ()
-        at = 0
-        for link in links:
+        for at, link in enumerate(links):
             if link[1] == name:
                 return links[:at] + links[at + 1 :]
-            at += 1
         return links
 
     def _reached(self, place: Place) -> tuple[int, int]:

@@ -32,11 +32,13 @@ _new = object.__new__
 class PMap(Mapping[str, Any]):
     """Immutable mapping from text to values; equality is type-strict (see `takeback.state.values.same`)."""
 
-    __slots__ = ("_base", "_limit", "_over")
+    __slots__ = ("_base", "_limit", "_origin", "_over")
 
     def __init__(self, entries: Mapping[str, Any] | None = None) -> None:
         self._base: dict[str, Any] = dict(entries) if entries else {}
         self._over: dict[str, Any] = {}
+        self._origin: PMap | None = None
+        """The map of this base without an overlay, which a map that is changed back becomes again; None: itself."""
         self._limit = _SMALL + 2 * isqrt(len(self._base))
 
     def put(self, key: str, value: Any) -> PMap:
@@ -44,6 +46,8 @@ class PMap(Mapping[str, Any]):
         over = self._over.copy()
         if self._base.get(key, ABSENT) is value:
             over.pop(key, None)
+            if not over:
+                return self if self._origin is None else self._origin
         else:
             over[key] = value
             if len(over) > self._limit:
@@ -51,6 +55,7 @@ class PMap(Mapping[str, Any]):
         new = _new(PMap)
         new._base = self._base
         new._over = over
+        new._origin = self if self._origin is None else self._origin
         new._limit = self._limit
         return new
 
@@ -65,11 +70,14 @@ class PMap(Mapping[str, Any]):
             over[key] = ABSENT
         else:
             del over[key]
+            if not over and self._origin is not None:
+                return self._origin
         if len(over) > self._limit:
             return PMap(dict(_merged(self._base, over)))
         new = _new(PMap)
         new._base = self._base
         new._over = over
+        new._origin = self if self._origin is None else self._origin
         new._limit = self._limit
         return new
 

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Protocol
 
-from takeback.state import SURFACES
+from takeback.state import ABSENT, SURFACES
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
 from takeback.state.surface import Surface
+from takeback.undo.outcome import SlotChange
 
 When = tuple[int, int]
 """A time in a history: an entry, and the position of a write in it."""
@@ -79,7 +80,19 @@ class Source(Protocol):
 class Node:
     """One slot's place in the index: its versions, and what lies above and below."""
 
-    __slots__ = ("above", "below", "children", "deep", "loaded", "part", "path", "slot", "surface", "versions")
+    __slots__ = (
+        "above",
+        "below",
+        "children",
+        "contained",
+        "deep",
+        "loaded",
+        "part",
+        "path",
+        "slot",
+        "surface",
+        "versions",
+    )
 
     def __init__(self, slot: Slot, above: Node | None = None) -> None:
         self.slot = slot
@@ -88,6 +101,8 @@ class Node:
         """Whether slots can lie above it."""
         self.part = bool(slot) and is_part(slot[-1])
         self.surface: Surface = SURFACES[slot[0]] if slot else _NONE
+        self.contained = self.deep and self.surface.nested
+        """Whether containers can lie above it."""
         self.versions: list[Version] = []
         self.children: dict[str, Node] = {}
         self.above = above
@@ -96,6 +111,8 @@ class Node:
 
 
 _NONE: Any = None
+Written = tuple[Node, SlotChange | None]
+"""A slot that an entry wrote, and the way back to what it found there (see `way_back`)."""
 
 
 class Index:
@@ -104,7 +121,7 @@ class Index:
     def __init__(self, source: Source | None = None) -> None:
         self._root = Node(())
         self._entries: dict[int, tuple[Write, ...]] = {}
-        self._written: dict[int, tuple[Node, ...]] = {}
+        self._written: dict[int, tuple[Written, ...]] = {}
         self._claims: dict[tuple[str, str], list[Version]] = {}
         self.source = source
 
@@ -112,7 +129,7 @@ class Index:
         """Take in an entry that is newer than all others."""
         self._entries[entry] = writes
         nodes = [self._node(write.slot) for write in writes]
-        self._written[entry] = tuple(dict.fromkeys(nodes))
+        self._written[entry] = _written(nodes, writes)
         for position, (write, node) in enumerate(zip(writes, nodes, strict=True)):
             version = Version(entry, position, write)
             if self.source is None or node.loaded or node.below:
@@ -160,14 +177,14 @@ class Index:
             self._load(self.source, node)
         return node
 
-    def written(self, entry: int) -> tuple[Node, ...]:
+    def written(self, entry: int) -> tuple[Written, ...]:
         """The nodes of the slots that an entry wrote, each once, their versions complete."""
         found = self._written.get(entry)
         if found is None:
-            found = tuple(map(self._node, dict.fromkeys(write.slot for write in self.writes(entry))))
-            self._written[entry] = found
+            writes = self.writes(entry)
+            found = self._written[entry] = _written([self._node(write.slot) for write in writes], writes)
         if self.source is not None:
-            for node in found:
+            for node, _ in found:
                 if not node.loaded:
                     self._load(self.source, node)
         return found
@@ -244,6 +261,29 @@ class Index:
         for child in _nodes(node):
             child.loaded = child.below = True
         node.below = True
+
+
+def _written(nodes: list[Node], writes: tuple[Write, ...]) -> tuple[Written, ...]:
+    first: dict[Node, Any] = {}
+    last: dict[Node, Any] = {}
+    for node, write in zip(nodes, writes, strict=True):
+        first.setdefault(node, write.before)
+        last[node] = write.after
+    return tuple((node, way_back(node, last[node], before)) for node, before in first.items())
+
+
+def way_back(node: Node, before: Any, after: Any) -> SlotChange | None:
+    """The change of a slot from one content to another; None where more than the contents has to be looked at.
+
+    Where they are the same, it is from one content to that very content.
+    """
+    if node.part or before is GONE or after is GONE:
+        return None
+    if before is after or (before is not ABSENT and after is not ABSENT and node.surface.alike(before, after)):
+        left = before is ABSENT and node.contained  # what was written and removed again may have left containers
+        return None if left else SlotChange(node.slot, before, before)
+    claims = node.surface.exclusive and node.surface.claim(after) is not None  # which others may hold
+    return None if claims else SlotChange(node.slot, before, after)
 
 
 def claim_of(write: Write) -> str | None:

@@ -18,7 +18,7 @@ from takeback.state.pmap import EMPTY
 from takeback.state.quick import named
 from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title
 from takeback.undo.history import END, ContentGone, History, View, grounded_on
-from takeback.undo.index import GONE, Node, Version
+from takeback.undo.index import Node, way_back
 from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
 from takeback.undo.settle import Entries, helpers, settle
 
@@ -69,53 +69,57 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
 
     Says what the general way says; versions are read by position for speed: (entry, position, write).
     """
-    index, undone = history.index, history.undone
-    if entry in undone:
+    index = history.index
+    if entry in history.undone:
         return None
     parts = state.parts.copy()
     changes: list[SlotChange] = []
-    kept: list[Kept] = []
-    for node in index.written(entry):
+    kept: tuple[Kept, ...] = ()
+    for node, back in index.written(entry):
         surface, versions = node.surface, node.versions
-        if node.part or (surface.nested and not index.alone(node)):
+        if surface.nested and not index.alone(node):
             return None
-        last = versions[-1]
-        if last[0] != entry:
-            last = next(version for version in reversed(versions) if version[0] not in undone)
-            if last[0] != entry:
-                if surface.strict or surface.exclusive or (surface.nested and node.deep):
+        if versions[0][0] != entry or versions[-1][0] != entry or index.source is not None:
+            later = _rewritten(history, node, entry)
+            if later is not None:
+                if node.contained or surface.strict or surface.exclusive:
                     return None  # others may depend on the entry
-                kept.append(Kept(node.slot, last[0]))
+                kept += (Kept(node.slot, later),)
                 continue
-        before = last[2][2]
-        after = versions[0][2][1] if len(versions) == 1 else _without(versions, entry, undone)
-        if before is GONE or after is GONE:
+            back = _way_back(history, state, node, entry)  # noqa: PLW2901
+        if back is None:
             return None
-        if index.source is not None:
-            _demand_same(node.slot, surface.get_slot(state.part(surface.name), node.path), before)
-        if before is after or (before is not ABSENT and after is not ABSENT and surface.alike(before, after)):
-            if before is ABSENT and surface.nested and node.deep:
-                return None  # what it wrote and removed again may have left containers
+        after = back[2]
+        if back[1] is after:
             continue
-        if surface.exclusive and surface.claim(after) is not None:
-            return None  # others may hold what it claims
-        changes.append(named(SlotChange, (node.slot, before, after)))
+        changes.append(back)
         part = surface.put_slot(parts[surface.name], node.path, after)
-        if after is ABSENT and surface.nested and node.deep:
-            pruned = _pruned(history, node, part, changes)
-            if pruned is None:
+        if after is ABSENT and node.contained:
+            part = _pruned(history, node, part, changes)
+            if part is None:
                 return None
-            part = pruned
         parts[surface.name] = part
-    return named(Plan, ((entry,), (), tuple(changes), State.of(parts), state, tuple(kept), ()))
+    return named(Plan, ((entry,), (), tuple(changes), State.of(parts), state, kept, ()))
 
 
-def _without(versions: list[Version], entry: int, undone: set[int]) -> Any:
-    """What a slot that nothing lies above or below would hold now if an entry had not written it."""
+def _rewritten(history: History, node: Node, entry: int) -> int | None:
+    """The later entry whose write to a slot is in force; None where that is this entry's."""
+    last = next(version[0] for version in reversed(node.versions) if version[0] not in history.undone)
+    return None if last == entry else last
+
+
+def _way_back(history: History, state: State, node: Node, entry: int) -> SlotChange | None:
+    """What taking a live entry back does to a slot that nothing lies above or below, and no later one wrote."""
+    versions = node.versions
+    before = next(version[2][2] for version in reversed(versions) if version[0] == entry)
+    after = versions[0][2][1]
     for version in reversed(versions):
-        if version[0] != entry and version[0] not in undone:
-            return version[2][2]
-    return versions[0][2][1]
+        if version[0] != entry and version[0] not in history.undone:
+            after = version[2][2]
+            break
+    if history.index.source is not None:
+        _demand_same(node.slot, get_slot(state, node.slot), before)
+    return way_back(node, before, after)
 
 
 def _pruned(history: History, node: Node, part: Any, changes: list[SlotChange]) -> Any | None:
