@@ -82,3 +82,25 @@ def test_an_item_is_found_by_value_and_type_in_a_long_list(monkeypatch: pytest.M
         values = ("a", *values[1:9], "b")
         assert found.whole() == values
         found = Items.of((*values, "b"))
+
+
+def test_texts_edited_apart_are_equal_exactly_where_their_characters_are() -> None:
+    rng = random.Random(4)
+    equal = 0
+    for _ in range(300):
+        start = Text.of("".join(f"{rng.choice('ab')}{at % 3}\n" for at in range(6)))
+        one, two = start, start
+        for _ in range(rng.randrange(4)):
+            lines = [link for link in start.links() if rng.random() < 0.4]
+            for link in lines:
+                one, two = (
+                    text.drop(link.id)
+                    if rng.random() < 0.3
+                    else text.put(link._replace(record=rng.choice(lines).record))
+                    for text in (one, two)
+                )
+        for text in (one, two):
+            assert (text == start) == (text.whole() == start.whole())
+        assert (one == two) == (one.whole() == two.whole())
+        equal += one == two
+    assert 10 < equal < 290
