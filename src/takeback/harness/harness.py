@@ -15,13 +15,14 @@ from takeback.errors import ChangedMeanwhile, HarnessError, InputError
 from takeback.harness.adapter import Adapter, Unsayable
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
-from takeback.harness.engine import LOCK_SECONDS, Engine, Look
+from takeback.harness.engine import LOCK_SECONDS, Engine
 from takeback.harness.images import FileChange, KeptImage, with_images
 from takeback.harness.ledger import CHANGES, Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.readings import several_readings
 from takeback.harness.recorded import exact, last_known
+from takeback.harness.refusals import demand_nothing_kept, not_now
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
@@ -46,6 +47,7 @@ from takeback.undo.recording import run_recorded, writes_between
 from takeback.verify import Admitted, Verdict, objection, verify
 
 Verifier = Callable[[Candidate], Verdict]
+Ask = Callable[[Ledger, tuple[str, ...]], Request]
 Result = TypeVar("Result")
 ATTEMPTS = 5
 """How often a change is tried anew because someone else wrote to its files while it was being made."""
@@ -149,7 +151,7 @@ class Harness:
         with self._engine.locked():
             look = self._engine.look()
             if look.drift or look.broken:
-                return _not_now(look, verdict)
+                return not_now(look, verdict)
             recorded = run_recorded(candidate.mutation, self.state)
             if not recorded.receipt.succeeded:
                 return Refused(Why.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", verdict)
@@ -173,18 +175,12 @@ class Harness:
         """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
         return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
 
-    def _plan(
-        self,
-        ask: Callable[[Ledger, tuple[str, ...]], Request],
-        names: tuple[str, ...],
-        cascade: bool,
-        strict: bool,
-    ) -> PlanOutcome:
+    def _plan(self, ask: Ask, names: tuple[str, ...], cascade: bool, strict: bool) -> PlanOutcome:
         engine = self._engine
         with engine.locked():
             look = engine.look()
             if look.drift or look.broken:
-                return _not_now(look)
+                return not_now(look)
             return self._planned(ask(engine.ledger, names), cascade, strict)
 
     def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
@@ -221,7 +217,7 @@ class Harness:
         with self._engine.locked():
             look = self._engine.look()
             if look.broken:
-                return _not_now(look)
+                return not_now(look)
             if not look.drift:
                 return None
             writes = self.ledger.history.grounded(writes_between(self.state, look.actual))
@@ -314,7 +310,7 @@ class Harness:
             return plan
         if plan.on or not ledger.admitted.issuperset(plan.off):
             plan = plan._replace(unadmitted=unadmitted(ledger, plan))
-        return _demand_nothing_kept(plan) if strict else plan
+        return demand_nothing_kept(plan) if strict else plan
 
     def _toggle(
         self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
@@ -327,7 +323,7 @@ class Harness:
         with self._engine.locked():
             look = self._engine.look()
             if look.drift or look.broken:
-                return _not_now(look)
+                return not_now(look)
             request = ask(self.ledger)
             plan = self._planned(request, cascade, strict)
             if not isinstance(plan, Plan):
@@ -390,19 +386,3 @@ class Harness:
 def _made_by(who: str) -> dict[str, Any]:
     """Who made an entry, where that was said."""
     return {"by": who} if who else {}
-
-
-def _demand_nothing_kept(plan: Plan) -> Plan | Refused:
-    if not plan.kept:
-        return plan
-    later = ", ".join(f"#{entry}" for entry in sorted({kept.entry for kept in plan.kept}))
-    return Refused(Why.KEPT, f"what {later} wrote later would be kept; nothing was changed", plan=plan)
-
-
-def _not_now(look: Look, verdict: Verdict | None = None) -> Refused:
-    """Why nothing can be changed while files are broken or were changed by someone else."""
-    if look.broken:
-        message = f"{look.broken[0]}; mend it, or put it back with 'takeback discard {look.broken[0].path}'"
-        return Refused(Why.BROKEN, message, verdict, look.drift, broken=look.broken)
-    message = f"{len(look.drift)} thing(s) were changed behind Takeback's back; adopt that first, or put it back"
-    return Refused(Why.DRIFT, message, verdict, look.drift)
