@@ -114,7 +114,8 @@ def _on_chain(length: int) -> Callable[[], object]:
     record = nominal_state().part("middleware").links[0].record
     chain = Chain.of((f"mw_{at}", record.put("id", f"mw_{at}")) for at in range(length))
     state = nominal_state().replace("middleware", chain)
-    op = {**MUTATIONS["middleware"][0], "index": length // 2}
+    op = {name: item for name, item in MUTATIONS["middleware"][0].items() if name != "index"}
+    op["after"] = f"mw_{length // 2}"
     return call(Trial(invert(read_program([op], Stage.FORWARD, "bench"))).run, state)
 
 

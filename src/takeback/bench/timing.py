@@ -53,6 +53,7 @@ def rounds_us(
     for _ in range(rounds):
         for name, side in sides.items():
             count = calls[name]
+            side()
             start = clock()
             for _ in range(count):
                 side()
@@ -72,8 +73,13 @@ def call(function: Callable[..., object], *args: object) -> Callable[[], object]
 
 
 def _calibrate(side: Callable[[], object], seconds: float) -> int:
+    """How many calls take about so many seconds; at least two, so that no round is one cold call."""
+    side()
+    each = min(_timed(side) for _ in range(3))
+    return max(2, min(100_000, int(seconds / max(each, 1e-7))))
+
+
+def _timed(side: Callable[[], object]) -> float:
     start = perf_counter()
     side()
-    side()
-    each = max((perf_counter() - start) / 2, 1e-7)
-    return max(1, min(100_000, int(seconds / each)))
+    return perf_counter() - start
