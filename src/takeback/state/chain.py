@@ -35,6 +35,8 @@ class Link(NamedTuple):
 
 
 _new = object.__new__
+_TOP: Final = chr(0x10FFFF) * 256
+"""Behind every id."""
 Chunks = tuple[tuple[Link, ...], ...]
 Difference = tuple[str, Link | None, Link | None]
 
@@ -320,18 +322,13 @@ class Chain:
         return f"Chain({[(link.id, link.record) for link in self]!r})"
 
 
-def _first(chunk: tuple[Link, ...]) -> Place:
-    return chunk[0].place
-
-
-def _place_of(link: Link) -> Place:
-    return link[0]
-
-
 def _locate(chunks: Chunks, place: Place) -> tuple[int, int]:
-    """Where a place is, or would go: which chunk, and where in it."""
-    at = max(0, bisect_right(chunks, place, key=_first) - 1) if len(chunks) > 1 else 0
-    return at, bisect_left(chunks[at], place, key=_place_of)
+    """Where a place is, or would go: which chunk, and where in it.
+
+    Links are compared as tuples: no two have one place, so that what follows the place never matters.
+    """
+    at = max(0, bisect_left(chunks, ((place, _TOP),)) - 1) if len(chunks) > 1 else 0
+    return at, bisect_left(chunks[at], (place,))
 
 
 def _nth(chunks: Chunks, position: int) -> Link:
