@@ -1,6 +1,7 @@
 """Running programs: capture, forward, recover; receipts, traces, effects."""
 
 from takeback.runtime.interpreter import (
+    Parts,
     Receipt,
     Witness,
     Write,
@@ -14,6 +15,7 @@ from takeback.runtime.interpreter import (
 )
 
 __all__ = [
+    "Parts",
     "Receipt",
     "Witness",
     "Write",

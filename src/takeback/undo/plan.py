@@ -99,7 +99,7 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
             if part is None:
                 return None
         parts[surface.name] = part
-    return named(Plan, ((entry,), (), tuple(changes), State.of(parts), state, kept, ()))
+    return named(Plan, ((entry,), (), tuple(changes), State.of(parts), state, kept, (), ()))
 
 
 def _rewritten(history: History, node: Node, entry: int) -> int | None:
@@ -183,10 +183,11 @@ def _kept(history: History, view: View) -> tuple[Kept, ...]:
             slot = write.slot
             nested = SURFACES[slot[0]].nested
             last = history.last(slot, view)
-            over = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
-            later = max((one for one in (last, over) if one is not None), default=None, key=lambda one: one[:2])
+            cover = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
+            later = max((one for one in (last, cover) if one is not None), default=None, key=lambda one: one[:2])
             if later is not None and later.entry > entry and later.entry not in view.on:
-                found[slot] = Kept(slot, later.entry)
+                over = later.write.slot
+                found[slot] = Kept(slot, later.entry, None if over == slot else over)
     return tuple(found.values())
 
 

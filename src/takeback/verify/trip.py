@@ -7,12 +7,13 @@ surface, meaning the same inside the contract and being equal in canonical form 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from takeback.errors import FaultKind, OperationFailed, RecoveryFailed
 from takeback.language import Candidate
-from takeback.runtime import advance, capture, forward, retreat
+from takeback.runtime import Parts, advance, capture, forward, retreat
 from takeback.state import ABSENT, SURFACES, Address, Change, State
 
 
@@ -68,6 +69,8 @@ class Trip:
 
 
 PASSED = Trip()
+Diffs = tuple[tuple[str, Callable[[Any, Any], Iterator[Change]]], ...]
+"""Surfaces by name, each with its diff."""
 
 
 def round_trip(candidate: Candidate, state: State) -> Trip:
@@ -105,27 +108,31 @@ class Trial:
         try:
             advance(candidate.mutation, parts)
         except OperationFailed:
-            parts, receipt = before.copy(), forward(candidate.mutation, state)[1]
+            unchanged, receipt = forward(candidate.mutation, state)
+            parts, why_not = unchanged.parts.copy(), receipt.reason
             uncovered = tuple(write.address for write in receipt.writes if not covers(write.address))
-            why_not = receipt.reason
         else:
-            for name, diff in self._changed:
-                for change in diff(before[name], parts[name]):
-                    if not covers(change[0]):
-                        uncovered += (change[0],)
+            for change in self._diff(before, parts, self._changed):
+                if not covers(change[0]):
+                    uncovered += (change[0],)
         try:
             retreat(candidate.recovery, parts, witness)
         except RecoveryFailed as fault:
             omitted = tuple(sorted(set(uncovered)))
             return Trip((), omitted, fault.message, why_not, fault.kind, fault.position)
-        left: list[Change] = []
-        for name, diff in self._touched:
-            if parts[name] is not before[name]:
-                left += diff(before[name], parts[name])
+        left = self._diff(before, parts, self._touched)
         if not left and not uncovered and not why_not:
             return PASSED
         residuals = tuple(_residual(change, candidate) for change in left)
         return Trip(residuals, tuple(sorted(set(uncovered))), "", why_not)
+
+    def _diff(self, before: Parts, after: Parts, surfaces: Diffs) -> list[Change]:
+        """Return what differs on the surfaces that operations name; no operation reaches another one."""
+        found: list[Change] = []
+        for name, diff in surfaces:
+            if before[name] is not after[name]:
+                found += diff(before[name], after[name])
+        return found
 
 
 def _residual(change: Change, candidate: Candidate) -> Residual:

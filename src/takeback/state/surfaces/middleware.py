@@ -144,6 +144,7 @@ class Middleware(Surface):
             "middleware",
             add,
             value=Takes.MUST,
+            verb="add",
             spot=Takes.MAY,
             spots=SPOTS,
             reads=_READS,
@@ -156,6 +157,7 @@ class Middleware(Surface):
             Level.L2,
             "middleware",
             move,
+            verb="move",
             spot=Takes.MUST,
             spots=SPOTS,
             reads=(*_READS, "the element is there"),
@@ -167,10 +169,11 @@ class Middleware(Surface):
             "middleware",
             replace,
             value=Takes.MUST,
+            verb="replace",
             reads=("the element is there",),
             schema=_VALUE_SCHEMA,
         ),
-        Kind("remove_middleware", Stage.FORWARD, Level.L2, "middleware", remove),
+        Kind("remove_middleware", Stage.FORWARD, Level.L2, "middleware", remove, verb="remove"),
     )
 
     def read(self, raw: Any, where: str) -> Chain:
@@ -206,7 +209,7 @@ class Middleware(Surface):
         found = []
         changed = before.differences(after)
         for name, one, two in changed:
-            if one is None or two is None or not equivalent_records(one.record, two.record):
+            if one is None or two is None or not self.equivalent(one, two):
                 address = named(Address, (self.name, name))
                 found.append(named(Change, (address, ABSENT if one is None else one, ABSENT if two is None else two)))
         for name in sorted(before.moved(after, changed)) if changed else ():
