@@ -145,10 +145,11 @@ class Engine:
                 unfinished = str(fault)
         known = ledger.state
         found = self.adapter.read(known)
-        if not unfinished and self.leftovers is not None and self.leftovers.leftovers():
+        if self.leftovers is not None and not unfinished and self.leftovers.leftovers():
             self.leftovers.sweep()
-        if found.state is known and not found.broken and not found.strange and not unfinished:
-            if self._calm.actual is not known:
+        state, broken, strange = found
+        if state is known and not broken and not strange and not unfinished:
+            if self._calm[2] is not known:
                 self._calm = Look((), (), known)
             return self._calm
         writes = () if found.state is known else writes_between(known, found.state)

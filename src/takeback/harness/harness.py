@@ -49,7 +49,7 @@ from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
-Ask = Callable[[Ledger, tuple[str, ...]], Request]
+Ask = Callable[[Ledger, Sequence[EntryLike]], Request]
 Result = TypeVar("Result")
 ATTEMPTS = 5
 """How often a change is tried anew because someone else wrote to its files while it was being made."""
@@ -183,17 +183,17 @@ class Harness:
         """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
         return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
 
-    def _plan(self, ask: Ask, names: tuple[str, ...], cascade: bool, strict: bool) -> PlanOutcome:
+    def _plan(self, ask: Ask, entries: tuple[EntryLike, ...], cascade: bool, strict: bool) -> PlanOutcome:
         engine = self._engine
         with engine.locked():
-            look = looked(engine)
+            look = engine.look() if engine.writers is None else looked(engine)
             if look.drift or look.broken:
                 return not_now(look)
-            return self._planned(ask(engine.ledger, names), cascade, strict)
+            return self._planned(ask(engine.ledger, entries), cascade, strict)
 
     def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self._plan(undo_request, names_of(entries), cascade, strict)
+        return self._plan(undo_request, entries, cascade, strict)
 
     def undo(
         self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
@@ -205,7 +205,7 @@ class Harness:
         discarded = self._discarded(names_of(entries))
         if discarded is not None:
             return self._again(lambda: put_back(self._engine, discarded))
-        request = partial(undo_request, names=names_of(entries))
+        request = partial(undo_request, entries=entries)
         return self._toggle("undo", request, token, cascade=cascade, strict=strict)
 
     def redo(
@@ -332,7 +332,7 @@ class Harness:
             if isinstance(changes, Refused):
                 return changes
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
-            about = {"asked": list(request.asked), **taking_effect(self._engine, writes)}
+            about = {"asked": list(names_of(request.asked)), **taking_effect(self._engine, writes)}
             draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about)
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 

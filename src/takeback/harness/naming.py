@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from takeback.harness.log import EntryView
 from takeback.harness.results import Adopted, Applied, Discarded, Undone
 from takeback.journal import Record
@@ -18,6 +20,6 @@ def name_of(entry: EntryLike) -> str:
     return entry.id if isinstance(entry, _NAMED) else entry.entry.digest
 
 
-def names_of(entries: tuple[EntryLike, ...]) -> tuple[str, ...]:
+def names_of(entries: Sequence[EntryLike]) -> tuple[str, ...]:
     """The names of entries."""
-    return (name_of(entries[0]),) if len(entries) == 1 else tuple(map(name_of, entries))
+    return tuple(map(name_of, entries))

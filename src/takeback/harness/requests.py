@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from takeback.errors import InputError
 from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.log import EntryView
+from takeback.harness.naming import EntryLike, name_of
 from takeback.journal import ENTRY_KINDS, ROOT, Record, resolve
 from takeback.state.quick import named
 
@@ -21,6 +23,7 @@ TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
 OVERLONG = re.compile(r"#\d{19,}")
 """A number that no journal can reach."""
+_BY_NAME = (str, EntryView)
 WHOLE_ID = len(ROOT)
 TOGGLES = frozenset({"undo", "redo", "restore"})
 
@@ -30,7 +33,7 @@ class Request(NamedTuple):
 
     off: AbstractSet[int]
     on: AbstractSet[int]
-    asked: tuple[str, ...]
+    asked: Sequence[EntryLike]
 
 
 def named_entry(ledger: Ledger, name: str) -> Record:
@@ -52,16 +55,27 @@ def named_entry(ledger: Ledger, name: str) -> Record:
     return record
 
 
-def undo_request(ledger: Ledger, names: tuple[str, ...]) -> Request:
+def meant_entry(ledger: Ledger, entry: EntryLike) -> Record:
+    """The entry a caller means, who may have its record at hand, or what holds that."""
+    if not isinstance(entry, _BY_NAME):
+        record = entry if isinstance(entry, Record) else entry.entry
+        held = ledger.store.get(record.seq)
+        if held is record or held == record:
+            return record
+    return named_entry(ledger, name_of(entry))
+
+
+def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> Request:
     """Take entries back."""
     off: set[int] = set()
     on: set[int] = set()
-    undone = ledger.history.undone
-    for name in names:
-        record = named_entry(ledger, name)
-        if record.kind in CHANGES and record.seq not in undone:
-            off.add(record.seq)
+    for entry in entries:
+        record = meant_entry(ledger, entry)
+        number = record.seq
+        if record.kind in CHANGES and number not in ledger.history.undone:
+            off.add(number)
             continue
+        name = name_of(entry)
         _demand_made(ledger, record, name)
         if record.kind in CHANGES:
             raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
@@ -71,7 +85,7 @@ def undo_request(ledger: Ledger, names: tuple[str, ...]) -> Request:
             on |= more_on
         else:
             raise InputError("entry", found=f"{name}, the beginning of the journal", expected="a change")
-    return _request(off, on, names) if on else named(Request, (off, on, names))
+    return _request(off, on, entries) if on else named(Request, (off, on, entries))
 
 
 def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
@@ -161,11 +175,11 @@ def was_aborted(ledger: Ledger, record: Record) -> bool:
     return following is not None and following.kind == "abort"
 
 
-def _request(off: set[int], on: set[int], names: Sequence[str]) -> Request:
+def _request(off: set[int], on: set[int], asked: Sequence[EntryLike]) -> Request:
     if on and not off.isdisjoint(on):
         both = off & on
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
-    return Request(off, on, tuple(names))
+    return Request(off, on, asked)
 
 
 def _numbers(record: Record, name: str) -> list[int]:

@@ -69,9 +69,10 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
 
     Says what the general way says; versions are read by position for speed: (entry, position, write).
     """
-    index = history.index
     if entry in history.undone:
         return None
+    index = history.index
+    loaded = index.source is None
     parts = state.parts.copy()
     changes: list[SlotChange] = []
     kept: tuple[Kept, ...] = ()
@@ -79,7 +80,7 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
         surface, versions = node.surface, node.versions
         if surface.nested and not index.alone(node):
             return None
-        if versions[0][0] != entry or versions[-1][0] != entry or index.source is not None:
+        if not loaded or versions[0][0] != entry or versions[-1][0] != entry:
             later = _rewritten(history, node, entry)
             if later is not None:
                 if node.contained or surface.strict or surface.exclusive:
