@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 
+from takeback.canonical import pretty
 from takeback.cli.differences import show_difference
 from takeback.cli.output import out
 from takeback.present.contents import sheet_of
@@ -95,4 +95,4 @@ def _indented(state: State) -> str:
     plain = state.write()
     if not plain:
         return "    {}   (the empty state)"
-    return "\n".join("    " + line for line in json.dumps(plain, ensure_ascii=False, indent=2).splitlines())
+    return "\n".join("    " + line for line in pretty(plain).splitlines())

@@ -137,7 +137,7 @@ class Resources(Protocol):
         """Hold exactly what a state says."""
 
     def problems(self) -> tuple[str, ...]:
-        """What could not be had."""
+        """What is unavailable."""
 
 
 @runtime_checkable

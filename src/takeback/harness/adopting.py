@@ -48,6 +48,8 @@ def adopt(engine: Engine, look: Look, about: dict[str, Any]) -> Adopted | None:
     about |= {"ambiguous": list(several)} if several else {}
     about |= {LAYOUT: [image.path for image in layout]} if layout else {}
     entry = ledger.record(with_images(change_draft("adopt", writes, about), [*images, *layout]), writes)
+    if engine.live is not None:
+        engine.live.write(look.actual, ledger.state)
     engine.note()
     return Adopted(entry, look.drift, several, tuple(image.path for image in layout))
 

@@ -1,8 +1,7 @@
 """Running programs on one state: capture, forward, recover.
 
 A forward program is atomic: if one operation fails, the state is as before and the receipt says so. Recovery
-takes the state and the witness; handles that a receipt names are closed by the live harness, which holds them. Each
-operation is handed its own surface's value and nothing else.
+takes the state and the witness. Each operation is handed its own surface's value and nothing else.
 """
 
 from __future__ import annotations

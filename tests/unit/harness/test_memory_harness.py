@@ -269,3 +269,13 @@ def test_what_another_harness_applied_is_not_taken_for_the_entry_with_its_number
         with pytest.raises(UnknownEntryError):
             ask(theirs)
     assert one.state.write() == {"config": {"a": 1}}
+
+
+def test_what_another_harness_did_after_an_adoption_is_not_drift(tmp_path):
+    journal = str(tmp_path / "journal.db")
+    one, two = open_memory(journal=journal), open_memory(journal=journal)
+    one.adapter.edit(State.read({"config": {"by": "hand"}}))
+    assert one.adopt() is not None
+    two.apply(candidate(config("a", 1)))
+    assert one.status().clean
+    assert one.state.write() == {"config": {"a": 1, "by": "hand"}}

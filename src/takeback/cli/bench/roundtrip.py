@@ -1,4 +1,4 @@
-"""`takeback bench roundtrip`: round trips a second against deep copies and sorted JSON."""
+"""`takeback bench roundtrip`: round trips per second against deep copies and sorted JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second opinion from z3 on flat keyed surfaces, with no code shared with the proof.
+"""A second opinion from z3 on flat keyed surfaces, with no code shared with the proof (JSON text apart).
 
 A surface is an array from keys to "absent" or "present with a value" of an uninterpreted sort. Programs are
 run symbolically on arrays; the question is whether some initial array is not restored. Contract coverage of
@@ -7,10 +7,11 @@ these surfaces does not depend on the state and is checked on the text of the ca
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
 import z3
+
+from takeback.canonical import encode
 
 _SURFACE: Final = {"config": "config", "prompt": "prompts", "routing": "routing", "tool": "tools"}
 SURFACES: Final = tuple(_SURFACE.values())
@@ -38,7 +39,7 @@ def holds(candidate: dict[str, Any]) -> bool:
     contract = set(candidate["contract"])
     for op in candidate["mutation"]:
         surface = surface_of(op)
-        if surface not in contract and f"{surface}[{json.dumps(op['target'])}]" not in contract:
+        if surface not in contract and f"{surface}[{encode(op['target'])}]" not in contract:
             return False
     before = {name: z3.Array(name, z3.StringSort(), _Slot) for name in SURFACES}
     after = _recovered(candidate, before)
@@ -63,7 +64,7 @@ def _text(op: dict[str, Any]) -> str:
     value = op["value"]
     if surface_of(op) == "tools":
         value = {"id": value.get("id", op["target"])}
-    return f"{surface_of(op)}:{type(value).__name__}:{json.dumps(value, sort_keys=True)}"
+    return f"{surface_of(op)}:{type(value).__name__}:{encode(value)}"
 
 
 def _recovered(candidate: dict[str, Any], before: dict[str, Any]) -> dict[str, Any] | None:
