@@ -13,7 +13,7 @@ from takeback.lab.random_changes import EVERY, random_base, random_op
 from takeback.lab.undo_laws import check_undo_laws
 from takeback.language import read_program
 from takeback.state import ABSENT, KINDS, Stage
-from takeback.undo import Blocked, History, Index, plan_undo, relied_on
+from takeback.undo import Blocked, History, Index, plan, plan_undo, relied_on
 from takeback.undo.recording import run_recorded
 
 
@@ -84,6 +84,24 @@ def test_an_index_fetched_from_the_journal_plans_what_one_in_memory_plans():
                 state = one.state
     assert blocked > 5
     assert seen == {kind.name for kind in KINDS.values() if kind.stage is Stage.FORWARD}
+
+
+def test_the_short_way_of_an_undo_says_what_the_general_way_says_on_random_histories(monkeypatch):
+    compared = []
+    short = plan._independent
+
+    def both(history, state, entry):
+        found = short(history, state, entry)
+        if found is not None:
+            general = plan._outcome(history, state, frozenset({entry}), frozenset())
+            assert (found.token, sorted(found.kept)) == (general.token, sorted(general.kept))
+            assert found.state == general.state
+            compared.append(entry)
+        return found
+
+    monkeypatch.setattr(plan, "_independent", both)
+    assert check_undo_laws(60, seed=3).violations == 0
+    assert len(compared) > 50
 
 
 @pytest.mark.slow

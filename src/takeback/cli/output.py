@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TextIO
 
@@ -201,6 +201,11 @@ class _Ending:
 
     settled: int | None = None
     emitted = False
+
+
+def spread_text(times: Mapping[str, float]) -> str:
+    """A median and its quartiles, as a person reads them."""
+    return f"{times['median']} ({times['lower']}–{times['upper']})"
 
 
 def emit(payload: dict[str, Any]) -> None:

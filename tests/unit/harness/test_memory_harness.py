@@ -260,6 +260,17 @@ def test_restore_goes_to_a_point_in_time():
             harness.restore(text)
 
 
+def test_what_another_harness_applied_is_not_taken_for_the_entry_with_its_number():
+    one, two = open_memory(), open_memory()
+    mine, theirs = one.apply(candidate(config("a", 1))), two.apply(candidate(config("b", 2)))
+    assert mine.entry.seq == theirs.entry.seq
+    assert one.plan_undo(mine).changes
+    for ask in (one.plan_undo, one.undo):
+        with pytest.raises(UnknownEntryError):
+            ask(theirs)
+    assert one.state.write() == {"config": {"a": 1}}
+
+
 def test_what_another_harness_did_after_an_adoption_is_not_drift(tmp_path):
     journal = str(tmp_path / "journal.db")
     one, two = open_memory(journal=journal), open_memory(journal=journal)
