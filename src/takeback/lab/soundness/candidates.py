@@ -38,7 +38,7 @@ def candidate(rng: random.Random, *, keyed: bool) -> Plain:
     program = read_program(mutation(rng, keyed=keyed), Stage.FORWARD, "soundness")
     plain = invert(program).to_json()
     for _ in range(rng.choice((0, 1, 1, 2))):
-        rng.choice(_BREAKS)(plain, rng)
+        rng.choice(BREAKS)(plain, rng)
     return plain
 
 
@@ -89,7 +89,7 @@ def _allocate(rng: random.Random) -> Plain:
 
 
 _KEYED: tuple[Callable[[random.Random], Plain], ...] = (_set_flat, _set_prompt, _set_routing, _register_tool)
-_ALL: tuple[Callable[[random.Random], Plain], ...] = (
+MAKERS: tuple[Callable[[random.Random], Plain], ...] = (
     _set_config,
     _set_config,
     _set_prompt,
@@ -103,7 +103,7 @@ _ALL: tuple[Callable[[random.Random], Plain], ...] = (
     _allocate,
     _allocate,
 )
-_THEMES = (_ALL, _ALL, _ALL, (_write_file,), (_set_config, _add_middleware), (_allocate,))
+_THEMES = (MAKERS, MAKERS, MAKERS, (_write_file,), (_set_config, _add_middleware), (_allocate,))
 
 
 def _drop(plain: Plain, rng: random.Random) -> None:
@@ -272,7 +272,7 @@ _REMOVALS = {
     "files": "delete_file",
     "resources": "release_socket",
 }
-_BREAKS = (
+BREAKS = (
     _drop,
     _swap,
     _reorder,
