@@ -170,7 +170,7 @@ class _Search:
         return None
 
     def going_through(self) -> State | None:
-        """Return a state that breaks the candidate although its mutation goes through, if one is among the classes."""
+        """Return a state on which the mutation goes through and recovery does not, if one is among the classes."""
         for _, choice in self.classes.variations():
             state = self.classes.state(choice)
             trip = self.slices.whole.trial.run(state)

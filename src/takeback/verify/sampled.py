@@ -111,14 +111,16 @@ def _on_states(
     trial = Trial(candidate)
     trips: dict[str, list[Trip]] = {"dev": [], "iid": [], "ood": []}
     broken: tuple[str, State] | None = None
+    wanted = edits_back(candidate)
+    """Whether a failing state is still looked for on which the mutation goes through."""
     for name, states in made.splits():
         for state in states:
             if monotonic() > deadline:
                 raise TimeoutError
             trip = trial.run(state)
             trips[name].append(trip)
-            if broken is None and not trip.passed:
-                broken = name, state
+            if not trip.passed and (broken is None or (wanted and not trip.forward_failure)):
+                broken, wanted = (name, state), wanted and bool(trip.forward_failure)
     counts = {name: (sum(trip.passed for trip in done), len(done)) for name, done in trips.items()}
     decision = rule.decide(counts, threshold)
     example = None if broken is None else counterexample(candidate, broken[1], broken[0], deadline)

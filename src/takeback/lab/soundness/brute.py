@@ -13,7 +13,8 @@ from takeback.canonical import encode
 from takeback.errors import InputError, RecoveryFailed
 from takeback.language import Candidate
 from takeback.runtime import capture, effects, forward, recover
-from takeback.state import SURFACES, State
+from takeback.state import SURFACES, State, Surface
+from takeback.state.chain import Chain
 
 Plain = dict[str, Any]
 
@@ -64,9 +65,14 @@ def is_smallest(candidate: Candidate, plain: Plain, *, through: bool) -> bool:
 def _same(one: State, two: State) -> bool:
     for name, surface in SURFACES.items():
         mine, theirs = one.part(name), two.part(name)
-        if mine is not theirs and encode(surface.write(mine)) != encode(surface.write(theirs)):
+        if mine is not theirs and _plain(surface, mine) != _plain(surface, theirs):
             return False
     return True
+
+
+def _plain(surface: Surface, part: Any) -> tuple[str, Any]:
+    """The JSON of a surface's value; of a chain also its ids, because a foreign record keeps the id it had."""
+    return encode(surface.write(part)), part.ids() if isinstance(part, Chain) else None
 
 
 def _less(candidate: Candidate, plain: Plain) -> Iterator[Plain]:
@@ -106,5 +112,5 @@ def _cut(part: Any, keys: list[str]) -> Iterator[Any]:
 
 
 def _pieces_less(item: Any) -> Iterator[Any]:
-    if isinstance(item, str | list):
-        yield from (item[:at] + item[at + 1 :] for at in range(len(item)))
+    for at in range(len(item)) if isinstance(item, str | list) else ():
+        yield item[:at] + item[at + 1 :]

@@ -256,7 +256,7 @@ def _beneath(plain: Plain, _: random.Random) -> None:
     """Write files at the top, and capture and restore below them: nothing is there where they can be written."""
     for program in ("mutation", "witness", "recovery"):
         for op in plain[program]:
-            if KINDS[op["op_type"]].surface == "files":
+            if KINDS[op["op_type"]].surface == "files" and op["op_type"] != "move_file":
                 top = op["target"].partition("/")[0]
                 op["target"] = top if program == "mutation" else _BELOW[top]
                 plain["contract"] = sorted({*plain["contract"], "files"})

@@ -43,12 +43,6 @@ def _edit_of(kind: str, targets: tuple[str, ...]) -> Maker:
     return make
 
 
-def _letters(rng: random.Random) -> Plain:
-    """Edit one prompt by single letters: hard to find a text on which several go through."""
-    value = {"old": rng.choice("rioabst"), "new": rng.choice(("", "1", "2"))}
-    return {"op_type": "edit_prompt", "target": "p", "value": value}
-
-
 def _append(rng: random.Random) -> Plain:
     return {"op_type": "append_config", "target": rng.choice(LISTS), "value": rng.choice(ITEMS)}
 
@@ -122,7 +116,7 @@ _THEMES: Final[tuple[tuple[Maker, ...], ...]] = (
     _ANY,
     (*_ANY, *MAKERS),
     (_EDIT_ONE,),
-    (_letters, _letters, _letters, _letters, _removal),
+    (_EDIT_ONE, _EDIT_ONE, _removal),
     (_EDIT_FILE, _EDIT_FILE, _move_file),
     _LIST,
     (*_LIST, _removal),
@@ -170,6 +164,21 @@ def _beside(plain: Plain, rng: random.Random) -> None:
     plain["contract"] = sorted({*plain["contract"], KINDS[op["op_type"]].surface})
 
 
+def _crowd(plain: Plain, rng: random.Random) -> None:
+    """Edit one prompt so that few texts let all edits through, and change something else that nothing brings back.
+
+    Three letters must each be there once; or what is taken out twice must come together again after the first time.
+    """
+    needles = rng.choice((rng.sample("rioabst", 3), [rng.choice(("ab", "ba", "a\n"))] * 2))
+    plain["mutation"] = [
+        {"op_type": "edit_prompt", "target": "r", "value": {"old": one, "new": ""}} for one in needles
+    ]
+    plain["witness"] = [{"op_type": "capture_prompt", "target": "r", "witness_key": "crowd"}]
+    plain["recovery"] = [{"op_type": "restore_prompt", "target": "r", "witness_key": "crowd"}]
+    plain["contract"] = ["prompts"]
+    _beside(plain, rng)
+
+
 def _write_first(plain: Plain, rng: random.Random) -> None:
     """Write the whole value before it is edited, so that its text is known."""
     for op in plain["mutation"]:
@@ -182,4 +191,4 @@ def _write_first(plain: Plain, rng: random.Random) -> None:
             return
 
 
-_ALL_BREAKS: Final = (*BREAKS, *(_edit_back,) * 5, _edit_too, *(_beside,) * 3, *(_write_first,) * 2)
+_ALL_BREAKS: Final = (*BREAKS, *(_edit_back,) * 5, _edit_too, *(_beside,) * 3, *(_crowd,) * 3, *(_write_first,) * 2)

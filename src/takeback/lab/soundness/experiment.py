@@ -1,9 +1,9 @@
 """The soundness experiment: proof against brute force and against z3, on random candidates.
 
 A disagreement is a candidate that was proved and fails on some random state, or refuted by a state on which it
-passes, or whose counterexample is not minimal, or that was admitted without an answer. `undecided` counts proofs that
-gave no answer, `undecided_not_admitted` those of them that were turned away, `undecided_broken` those that brute force
-breaks.
+passes, or whose counterexample is not minimal, or that was admitted without an answer. `undecided` counts proofs
+that gave no answer, `undecided_not_admitted` those of them that were turned away, `undecided_broken` those that brute
+force breaks.
 """
 
 from __future__ import annotations

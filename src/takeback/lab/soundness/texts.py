@@ -1,7 +1,8 @@
-"""Small texts and lists for brute force: all of them up to three pieces, made of what a candidate looks for and puts in.
+"""Small texts and lists for brute force: all up to three pieces, made of what a candidate looks for and puts in.
 
 Pieces are the needles of edits, their halves, line ends and a character nobody names; the items that operations name,
-and one nobody does. Where there are too many, some are drawn. Each stands in a random state.
+and one nobody does. Where there are too many, some are drawn, and some with every needle in them once. Each stands in
+a random state.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from takeback.language import Candidate
 from takeback.state import PMap, State, tree
 from takeback.state.editing import Edit
 from takeback.state.file import File
-from takeback.state.operation import Anchor
+from takeback.state.operation import Anchor, Operation
 
 LONGEST: Final = 3
 MOST: Final = 60
 """States for each candidate that edits; all small texts where there are no more of them."""
 _BESIDE: Final = ("\n", "\r\n", "x")
 _OTHER: Final = "z"
+_ORDERS: Final = 4
 Slot = tuple[str, Any]
 
 
@@ -58,9 +60,16 @@ def _tried(slot: Slot, candidate: Candidate, rng: random.Random) -> list[Any]:
         values: tuple[Any, ...] = _lists(tuple({encode(_plain(item)): item for item in items}.values()))
     else:
         values = _texts(tuple(sorted({piece for op in ops if isinstance(op.value, Edit) for piece in op.value})))
-    return (
-        list(values) if len(values) <= MOST else [values[at] for at in sorted(rng.sample(range(len(values)), MOST))]
-    )
+    if len(values) > MOST:
+        values = tuple(values[at] for at in sorted(rng.sample(range(len(values)), MOST)))
+    return [*_each_once(ops, rng), *values]
+
+
+def _each_once(ops: list[Operation], rng: random.Random) -> list[str]:
+    """Texts with all that edits replace, each once, in some orders: on those most of the edits go through."""
+    wanted = list(dict.fromkeys(op.value.old for op in ops if isinstance(op.value, Edit)))
+    orders = (rng.sample(wanted, len(wanted)) for _ in range(_ORDERS)) if len(wanted) > 1 else ()
+    return list(dict.fromkeys("".join(order) for order in orders))
 
 
 def _plain(item: Any) -> Any:
