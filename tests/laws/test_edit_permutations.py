@@ -1,7 +1,7 @@
 """Every order of undoing and redoing five edits of one text, against a record of places and versions kept here.
 
 The edits collide: one line is written twice, lines come and go beside each other, a line that one edit added another
-writes again, and the last line has no end. Orders are walked as a tree, so that no beginning is walked twice: one step
+writes again, and the last line has no end. Orders are walked as a tree, so that no beginning is walked twice: a step
 down undoes, the step back up redoes, and the text is compared after each.
 """
 
