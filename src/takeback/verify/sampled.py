@@ -178,8 +178,8 @@ def counterexample(candidate: Candidate, state: State, split: str, deadline: flo
         return not trip.passed and not (through and trip.forward_failure)
 
     small = smallest(state, fails, deadline=deadline)
-    while (less := smallest(shrunk(small, candidate, fails, deadline=deadline), fails, deadline=deadline)) != small:
-        small = less
+    while (less := shrunk(small, candidate, fails, deadline=deadline)) is not small:
+        small = smallest(less, fails, deadline=deadline)
     return Counterexample(small, trial.run(small), split, minimal=monotonic() <= deadline, through=through)
 
 
