@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -39,27 +40,37 @@ class Mutant:
     number: int
     line: int
     function: str
+    statement: str
     before: str
     after: str
 
     @property
     def key(self) -> str:
         """What names it as long as the code around it stays as it is."""
-        return f"{self.module} {self.function}: `{self.before}` → `{self.after}`"
+        inside = "" if self.statement == self.before else f" in `{self.statement}`"
+        return f"{self.module} {self.function}: `{self.before}` → `{self.after}`{inside}"
 
     def planted(self, source: str) -> str:
         """Return the source of its module with the change in it."""
         tree = ast.parse(source)
-        node, _ = list(_spots(tree))[self.number]
+        node = list(_spots(tree))[self.number].node
         _put(tree, node, _changed(node))
         return ast.unparse(ast.fix_missing_locations(tree))
 
 
 def mutants_of(module: str, source: str) -> Iterator[Mutant]:
     """Yield every mutant of a module, in the order of its source."""
-    for number, (node, function) in enumerate(_spots(ast.parse(source))):
+    for number, (node, function, statement) in enumerate(_spots(ast.parse(source))):
         before, after = _short(ast.unparse(node)), _short(ast.unparse(_changed(node)))
-        yield Mutant(module, number, node.lineno, function, before, after)
+        yield Mutant(module, number, node.lineno, function, _short(ast.unparse(statement)), before, after)
+
+
+class _Spot(NamedTuple):
+    """What can be changed, the function it is in, and the statement."""
+
+    node: ast.expr | ast.stmt
+    function: str
+    statement: ast.AST
 
 
 def _short(text: str) -> str:
@@ -67,17 +78,18 @@ def _short(text: str) -> str:
     return line if len(line) <= 70 else line[:67] + "..."
 
 
-def _spots(tree: ast.AST, function: str = "") -> Iterator[tuple[ast.expr | ast.stmt, str]]:
-    """Every expression and statement that can be changed, with the function it is in."""
+def _spots(tree: ast.AST, function: str = "", statement: ast.AST | None = None) -> Iterator[_Spot]:
+    """Every expression and statement that can be changed."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             if node.name not in _PRINTING:
                 yield from _spots(ast.Module(node.body, []), f"{function}.{node.name}".lstrip("."))
         elif function and not isinstance(node, ast.arguments):
+            within = node if isinstance(node, ast.stmt | ast.comprehension) or statement is None else statement
             if isinstance(node, ast.expr | ast.stmt) and _changed(node) is not None:
-                yield node, function
+                yield _Spot(node, function, within)
             if not isinstance(node, ast.Raise):
-                yield from _spots(node, function)
+                yield from _spots(node, function, within)
 
 
 def _changed(node: ast.expr | ast.stmt) -> ast.expr | ast.stmt | None:

@@ -6,7 +6,6 @@ from tests.mutants.running import Target
 
 _VERIFY = (
     "tests/unit/verify",
-    "tests/quality/test_minimal_counterexamples.py",
     "tests/unit/lab/test_soundness.py",
     "--deselect=tests/unit/verify/test_proof.py::test_the_oracle_of_every_pair_of_operations_is_proved",
 )

@@ -60,7 +60,10 @@ def test_a_mutant_differs_from_its_module_and_names_the_function_it_is_in():
     planted = [mutant.planted(SOURCE) for mutant in mutants]
     assert len({good, *planted}) == len(mutants) + 1
     assert {mutant.function for mutant in mutants} == {"Some.act"}
-    assert mutants[0].key == "m.py Some.act: `one < 3 and (not two)` → `one < 3 or not two`"
+    assert mutants[0].key == (
+        "m.py Some.act: `one < 3 and (not two)` → `one < 3 or not two` in `if one < 3 and (not two): self.note(one)`"
+    )
+    assert len({mutant.key for mutant in mutants}) == len(mutants)
 
 
 def test_a_sample_is_the_same_for_the_same_seed_and_part_of_all():

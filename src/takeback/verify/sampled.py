@@ -111,8 +111,7 @@ def _on_states(
     trial = Trial(candidate)
     trips: dict[str, list[Trip]] = {"dev": [], "iid": [], "ood": []}
     broken: tuple[str, State] | None = None
-    wanted = edits_back(candidate)
-    """Whether a failing state is still looked for on which the mutation goes through."""
+    wanted = edits_back(candidate)  # a failing state on which the mutation goes through tells more
     for name, states in made.splits():
         for state in states:
             if monotonic() > deadline:
