@@ -148,3 +148,22 @@ def test_many_edits_with_the_oracles_recovery_are_proved_whatever_text_they_meet
     edits = [edit(letter, letter * 2) for letter in "abcdefgh"]
     candidate = invert(read_program([*edits, edit("ab", ""), edit("ab", "")], Stage.FORWARD, "test"))
     assert prove(candidate).grade is Grade.PROVED
+
+
+def test_a_move_that_needs_two_places_to_be_as_it_wants_is_not_taken_for_one_that_always_fails():
+    moved = op("move_file", "u/t.txt", value="u/v")
+    witness = [op("capture_file", "u/v", witness_key="v"), op("capture_file", "z/y.txt", witness_key="y")]
+    recovery = [op("restore_file", "z/y.txt", witness_key="y"), op("restore_file", "u/v", witness_key="v")]
+    candidate = read(moved, edit("b", "i", "z", "edit_file"), witness=witness, recovery=recovery, contract=["files"])
+    assert prove(candidate).grade is Grade.REFUTED
+
+
+def test_a_move_of_what_could_be_a_directory_to_where_something_could_be_is_not_taken_for_one_that_always_fails():
+    paths = ("u/v", "z/y", "w/k")
+    witness = [op("capture_file", path, witness_key=path) for path in paths]
+    recovery = [op("restore_file", path, witness_key=path) for path in paths]
+    mutation = op("move_file", "u", value="z"), edit("b", "i", "w", "edit_file")
+    candidate = read(*mutation, witness=witness, recovery=recovery, contract=["files"])
+    breaking = {name: {"content": text, "mode": "0644"} for name, text in {"u": "x", "w": "b"}.items()}
+    assert not round_trip(candidate, State.read({"files": breaking})).passed
+    assert prove(candidate).grade is Grade.REFUTED
