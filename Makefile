@@ -25,7 +25,7 @@ demo: .venv/.core
 	$(BIN)/takeback demo
 
 test: setup
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not model"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not model and not clients"
 
 check: setup
 	$(BIN)/ruff check src tests examples
@@ -36,6 +36,7 @@ bench: setup
 	$(BIN)/takeback bench roundtrip
 	$(BIN)/takeback bench proof
 	$(BIN)/takeback bench undo
+	$(BIN)/takeback bench edits
 
 mutants: setup
 	nice -n 10 $(BIN)/python -m tests.mutants $(MUTANTS)

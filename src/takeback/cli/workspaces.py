@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from takeback.adapters import open_workspace
+from takeback.adapters.manifest import find_root
 from takeback.cli.output import err
 from takeback.harness import Harness
 
@@ -19,23 +20,24 @@ JournalOption = typer.Option(
     None, "--journal", envvar="TAKEBACK_JOURNAL", metavar="PATH|URL", help="Use this journal, not the manifest's."
 )
 EntryArgument = typer.Argument(
-    ..., metavar="ENTRY", help="An entry: the beginning of its id, #NUMBER, or HEAD.", show_default=False
+    ..., metavar="ENTRY", help="An entry: the beginning of its id, #NUMBER, HEAD~N or @{TIME}.", show_default=False
 )
 EntriesArgument = typer.Argument(
-    None, metavar="ENTRY", help="Entries: beginnings of their ids, #NUMBERs, or HEAD.", show_default=False
+    None, metavar="ENTRY", help="Entries: beginnings of ids, #NUMBERs, HEAD~N or @{TIME}.", show_default=False
 )
 NoteOption = typer.Option("", "--note", "-m", metavar="TEXT", help="Say why, for the log.")
 ByOption = typer.Option(
     "", "--by", envvar="TAKEBACK_BY", metavar="WHO", help="Say who makes the change, for the log."
 )
 StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
+PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
 NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, also on a terminal.")
 
 
 @contextmanager
 def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Iterator[Harness]:
     """The workspace, opened; what recovery had to finish is told."""
-    harness = open_workspace(directory, journal=journal, hold=hold)
+    harness = open_workspace(find_root(directory), journal=journal, hold=hold)
     try:
         told = harness.recovered
         if told.fault:

@@ -105,7 +105,7 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
                 return None
             part = pruned
         parts[slot[0]] = part
-    plan: Plan = _tuple(Plan, ((entry,), (), tuple(changes), State.of(parts), state, tuple(kept), ()))
+    plan: Plan = _tuple(Plan, ((entry,), (), tuple(changes), State.of(parts), state, tuple(kept), (), ()))
     return plan
 
 
@@ -186,10 +186,11 @@ def _kept(history: History, view: View) -> tuple[Kept, ...]:
             slot = write.slot
             nested = SURFACES[slot[0]].nested
             last = history.last(slot, view)
-            over = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
-            later = max((one for one in (last, over) if one is not None), default=None, key=lambda one: one[:2])
+            cover = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
+            later = max((one for one in (last, cover) if one is not None), default=None, key=lambda one: one[:2])
             if later is not None and later.entry > entry and later.entry not in view.on:
-                found[slot] = Kept(slot, later.entry)
+                over = later.write.slot
+                found[slot] = Kept(slot, later.entry, None if over == slot else over)
     return tuple(found.values())
 
 
