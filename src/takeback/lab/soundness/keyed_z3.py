@@ -14,6 +14,8 @@ import z3
 from takeback.canonical import encode
 
 _SURFACE: Final = {"config": "config", "prompt": "prompts", "routing": "routing", "tool": "tools"}
+_INSIDE: Final = {"edit_prompt", "append_config", "insert_config", "remove_config_item"}
+_REMOVES: Final = {"unset_config", "remove_prompt", "unset_routing", "remove_tool"}
 SURFACES: Final = tuple(_SURFACE.values())
 
 _Value = z3.DeclareSort("Value")
@@ -31,7 +33,7 @@ def surface_of(op: dict[str, Any]) -> str | None:
 def fits(candidate: dict[str, Any]) -> bool:
     """Tell whether a candidate stays on flat keys of the four keyed surfaces."""
     ops = [*candidate["mutation"], *candidate["witness"], *candidate["recovery"]]
-    return all(surface_of(op) and "." not in op["target"] for op in ops)
+    return all(surface_of(op) and op["op_type"] not in _INSIDE and "." not in op["target"] for op in ops)
 
 
 def holds(candidate: dict[str, Any]) -> bool:
@@ -57,7 +59,7 @@ def holds(candidate: dict[str, Any]) -> bool:
 
 
 def _literals(candidate: dict[str, Any]) -> set[str]:
-    return {_text(op) for op in candidate["mutation"]}
+    return {_text(op) for op in candidate["mutation"] if op["op_type"] not in _REMOVES}
 
 
 def _text(op: dict[str, Any]) -> str:
@@ -76,7 +78,8 @@ def _recovered(candidate: dict[str, Any], before: dict[str, Any]) -> dict[str, A
     now = dict(before)
     for op in candidate["mutation"]:
         surface = str(surface_of(op))
-        written = _Slot.present(z3.Const(_text(op), _Value))
+        removes = op["op_type"] in _REMOVES
+        written = _Slot.absent if removes else _Slot.present(z3.Const(_text(op), _Value))
         now[surface] = z3.Store(now[surface], z3.StringVal(op["target"]), written)
     for op in candidate["recovery"]:
         surface, key = str(surface_of(op)), z3.StringVal(op["target"])

@@ -103,7 +103,10 @@ def _inserted(value: Chain, op: Operation, record: PMap) -> tuple[Chain, Link]:
 
 
 def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
-    """Put the element back at its place, or remove it if it was not there; or the whole chain."""
+    """Put the element back at its place, or remove it if it was not there; or the whole chain.
+
+    What was captured of another element stands right behind the place of that one: no two share a place.
+    """
     content = captured.content
     if op.target == WHOLE:
         if not isinstance(content, Chain):
@@ -112,7 +115,7 @@ def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
     link = content.find(op.target) if isinstance(content, Chain) else content
     if link is None or link is ABSENT:
         return value.drop(op.target)
-    return value.put(link if link.id == op.target else Link(link.place, op.target, link.record))
+    return value.put(link if link.id == op.target else Link((*link.place, (0, op.target)), op.target, link.record))
 
 
 _VALUE_SCHEMA = {
