@@ -56,7 +56,7 @@ class Placed(Trial):
             return trip
         one = self.candidate
         after = recover(one.recovery, forward(one.mutation, state)[0], capture(one.witness, state)).parts
-        for name in self._touched:
+        for name, _ in self._touched:
             if next(SURFACES[name].differing(state.parts[name], after[name]), None) is not None:
                 return replace(trip, failure=f"{name}: an element stands at another place")
         return trip
