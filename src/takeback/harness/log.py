@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from takeback.errors import InputError
 from takeback.harness.codec import writes_of
+from takeback.harness.images import FILE_KEY
 from takeback.harness.ledger import CHANGES
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.state import ABSENT, SURFACES, State
@@ -42,10 +43,19 @@ class EntryView:
     on: tuple[int, ...]
     ambiguous: tuple[str, ...] = ()
     """Addresses of what was adopted of which the versions allow several readings."""
+    files: tuple[str, ...] = ()
+    """Files whose bytes it keeps."""
+    mutation: tuple[Mapping[str, Any], ...] = ()
+    """The operations of an applied change, as in its candidate."""
     effect: tuple[str, ...] = ()
     """When the client notices it, where that is known."""
     layout: tuple[str, ...] = ()
     """Files that changed in nothing that the state says: comments, formatting, permission bits."""
+
+    def __repr__(self) -> str:
+        more = f" and {len(self.addresses) - 1} more" if len(self.addresses) > 1 else ""
+        what = f", {self.addresses[0][:60]}{more}" if self.addresses else ""
+        return f"EntryView(#{self.seq} {self.kind} {self.id[:10]}, {self.status}{what})"
 
     def to_json(self) -> dict[str, Any]:
         """The entry as JSON."""
@@ -63,6 +73,7 @@ class EntryView:
             "off": list(self.off),
             "on": list(self.on),
             "ambiguous": list(self.ambiguous),
+            "files": list(self.files),
             "effect": list(self.effect),
             "layout": list(self.layout),
         }
@@ -88,6 +99,7 @@ def view(harness: Harness, record: Record, fate: str) -> EntryView:
     else:
         status = "aborted" if fate == "abort" else "pending"
     keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
+    marked = [slot_of_key(key) for key in payload.get("touches", ()) if key.startswith('["@')]
     return EntryView(
         seq=record.seq,
         id=record.id,
@@ -102,6 +114,8 @@ def view(harness: Harness, record: Record, fate: str) -> EntryView:
         off=tuple(payload.get("off", ())),
         on=() if record.kind in CHANGES else tuple(payload.get("on", ())),
         ambiguous=tuple(payload.get("ambiguous", ())),
+        files=tuple(slot[1] for slot in marked if slot[0] == FILE_KEY),
+        mutation=tuple((payload.get("candidate") or {}).get("mutation", ())),
         effect=tuple(payload.get("effect", ())),
         layout=tuple(payload.get("layout", ())),
     )

@@ -1,44 +1,54 @@
 """From the names a person gives to the entries a plan is about.
 
-An entry is named by the beginning of its id, by `#number`, or `HEAD` for the last entry; restore takes a time as
-well. Undo of an undo, redo or restore is the opposite of what that record did.
+An entry is named by the beginning of its id, by `#number`, `HEAD` for the last entry, `HEAD~2` for the second before
+it, or `@{2 hours ago}` for the last one at that time; restore takes a time as well. Undo of an undo, redo or restore
+is the opposite of what that record did.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 from takeback.errors import InputError
 from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.log import EntryView
+from takeback.harness.naming import EntryLike, name_of
+from takeback.harness.times import read_time
 from takeback.journal import ENTRY_KINDS, Record, resolve
+from takeback.state.quick import named
 
 TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
 OVERLONG = re.compile(r"#\d{19,}")
 """A number that no journal can reach."""
+BACK = re.compile(r"HEAD(?:~(\d{0,9})|(\^*))")
+"""So many entries before the last one."""
+AT = re.compile(r"(?:HEAD)?@\{(.*)\}")
+"""The last entry at a time."""
+_BY_NAME = (str, EntryView)
 TOGGLES = frozenset({"undo", "redo", "restore"})
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """Entries to take back and to bring back; `asked` is how they were named."""
 
-    off: frozenset[int]
-    on: frozenset[int]
-    asked: tuple[str, ...]
+    off: AbstractSet[int]
+    on: AbstractSet[int]
+    asked: Sequence[EntryLike]
 
 
 def named_entry(ledger: Ledger, name: str) -> Record:
     """The entry a person means."""
-    if name == "HEAD":
-        head = next(ledger.entries(), None)
-        if head is None:
-            raise InputError("entry", found=name, expected="an entry; the journal has none")
-        return head
+    back, at = BACK.fullmatch(name), AT.fullmatch(name)
+    if back is not None:
+        return _before_head(ledger, name, int(back[1] or 1) if back[1] is not None else len(back[2]))
+    if at is not None:
+        return entry_at(ledger, at[1])
     if OVERLONG.fullmatch(name):
         raise InputError("entry", found=name, expected="the number of an entry, as in 'takeback log'")
     record = resolve(ledger.store, name)
@@ -47,37 +57,72 @@ def named_entry(ledger: Ledger, name: str) -> Record:
     return record
 
 
-def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
-    """Take entries back."""
+def meant_entry(ledger: Ledger, entry: EntryLike) -> Record:
+    """The entry a caller means, who may have its record at hand, or what holds that."""
+    if not isinstance(entry, _BY_NAME):
+        record = entry if isinstance(entry, Record) else entry.entry
+        held = ledger.store.get(record.seq)
+        if held is record or held == record:
+            return record
+    return named_entry(ledger, name_of(entry))
+
+
+def _before_head(ledger: Ledger, name: str, back: int) -> Record:
+    """The entry so many before the last one."""
+    found: list[Record] = list(islice(ledger.entries(), back, back + 1))
+    if found:
+        return found[0]
+    count = sum(1 for _ in ledger.entries())
+    expected = f"one from HEAD to HEAD~{count - 1}" if count else "an entry; the journal has none"
+    raise InputError("entry", found=name, expected=expected)
+
+
+def last_live(ledger: Ledger) -> Record:
+    """The newest change that is live, which an undo without names takes back: repeating it goes further back."""
+    for record in ledger.entries():
+        if record.kind in CHANGES and record.seq not in ledger.history.undone:
+            return record
+    raise InputError("undo", found="no change that is live", expected="something to take back")
+
+
+def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> Request:
+    """Take entries back; without names, the newest change that is live."""
+    if not entries:
+        entries = (last_live(ledger),)
     off: set[int] = set()
     on: set[int] = set()
-    for name in names:
-        record = _made(ledger, name)
+    for entry in entries:
+        record = meant_entry(ledger, entry)
+        number = record.seq
+        if record.kind in CHANGES and number not in ledger.history.undone:
+            off.add(number)
+            continue
+        name = name_of(entry)
+        _demand_made(ledger, record, name)
         if record.kind in CHANGES:
-            if record.seq in ledger.history.undone:
-                raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
-            off.add(record.seq)
-        elif record.kind in TOGGLES:
+            raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
+        if record.kind in TOGGLES:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
             on |= more_on
         else:
             raise InputError("entry", found=f"{name}, the beginning of the journal", expected="a change")
-    return _request(off, on, names)
+    return _request(off, on, entries) if on else named(Request, (off, on, entries))
 
 
 def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
-    """Bring entries back; without names, those of the last undo that is still in force."""
+    """Bring entries back; without names, what is left of the last undo of which anything is still in force."""
     if not names:
         for record in ledger.entries():
-            in_force = record.kind == "undo" and set(_numbers(record, "off")) <= ledger.history.undone
+            in_force = record.kind == "undo" and not ledger.history.undone.isdisjoint(_numbers(record, "off"))
             if in_force and not was_aborted(ledger, record):
                 return _request(*opposite(ledger, record), (record.id,))
         raise InputError("redo", found="no undo in force", expected="something that was taken back")
     off: set[int] = set()
     on: set[int] = set()
     for name in names:
-        record = _made(ledger, name)
+        record = named_entry(ledger, name)
+        _demand_made(ledger, record, name)
         if record.kind in TOGGLES:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
@@ -91,7 +136,7 @@ def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
 
 def restore_request(ledger: Ledger, name: str) -> Request:
     """Everything that has to be taken back and brought back to be where things were after an entry, or at a time."""
-    target = entry_at(ledger, name) if TIME.search(name) else named_entry(ledger, name)
+    target = entry_at(ledger, name) if TIME.search(name) and not AT.fullmatch(name) else named_entry(ledger, name)
     undone = set(ledger.history.undone)
     changes_after: set[int] = set()
     for record in ledger.entries():
@@ -108,12 +153,8 @@ def restore_request(ledger: Ledger, name: str) -> Request:
 
 
 def entry_at(ledger: Ledger, text: str) -> Record:
-    """The last entry at or before a time (ISO 8601, UTC unless it says otherwise)."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError("time", found=text, expected="ISO 8601, such as 2031-05-27T14:30:00Z") from None
-    time = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+    """The last entry at or before a time."""
+    time = read_time(text, datetime.now(UTC))
     first = ""
     for record in ledger.entries():
         first = record.created_at
@@ -136,16 +177,14 @@ def opposite(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
     return off, on
 
 
-def _made(ledger: Ledger, name: str) -> Record:
-    """The entry a person means, which must not have been given up."""
-    record = named_entry(ledger, name)
+def _demand_made(ledger: Ledger, record: Record, name: str) -> None:
+    """Refuse an entry that was given up."""
     if was_aborted(ledger, record):
         raise InputError(
             "entry",
             found=f"{name}, which was given up while it was made: nothing of it is left",
             expected="an entry that was made",
         )
-    return record
 
 
 def was_aborted(ledger: Ledger, record: Record) -> bool:
@@ -154,11 +193,11 @@ def was_aborted(ledger: Ledger, record: Record) -> bool:
     return following is not None and following.kind == "abort"
 
 
-def _request(off: set[int], on: set[int], names: Sequence[str]) -> Request:
-    both = off & on
-    if both:
+def _request(off: set[int], on: set[int], asked: Sequence[EntryLike]) -> Request:
+    if on and not off.isdisjoint(on):
+        both = off & on
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
-    return Request(frozenset(off), frozenset(on), tuple(names))
+    return Request(off, on, asked)
 
 
 def _numbers(record: Record, name: str) -> list[int]:
