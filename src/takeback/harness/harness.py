@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-from takeback.errors import ChangedMeanwhile, HarnessError, InputError
+from takeback.errors import InputError
 from takeback.harness.adapter import Adapter, Unsayable
 from takeback.harness.adopting import adopt, layout_changes, looked, taking_effect
 from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
@@ -39,7 +39,9 @@ from takeback.harness.results import (
     Undone,
     UndoOutcome,
     Why,
+    nothing_kept,
 )
+from takeback.harness.retrying import tried_again
 from takeback.harness.two_roads import compare_roads, unadmitted
 from takeback.journal import Record, Store
 from takeback.language import Candidate
@@ -50,9 +52,6 @@ from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
 Ask = Callable[[Ledger, Sequence[EntryLike]], Request]
-Result = TypeVar("Result")
-ATTEMPTS = 5
-"""How often a change is tried anew because someone else wrote to its files while it was being made."""
 
 
 class Harness:
@@ -138,7 +137,7 @@ class Harness:
         if isinstance(found, Refused):
             return found
         about = {"note": note, **_made_by(by)}
-        return self._again(lambda: self._apply(found, about, allow_ties=allow_ties))
+        return tried_again(lambda: self._apply(found, about, allow_ties=allow_ties))
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
         candidate, verdict = found
@@ -205,7 +204,7 @@ class Harness:
         """
         discarded = self._discarded(names_of(entries))
         if discarded is not None:
-            return self._again(lambda: put_back(self._engine, discarded))
+            return tried_again(lambda: put_back(self._engine, discarded))
         request = partial(undo_request, entries=entries)
         return self._toggle("undo", request, token, cascade=cascade, strict=strict, by=by)
 
@@ -236,7 +235,7 @@ class Harness:
 
         What was in them is kept with the entry, and comes back when that is undone; also where it cannot be read.
         """
-        return self._again(lambda: discard(self._engine, paths, note))
+        return tried_again(lambda: discard(self._engine, paths, note))
 
     def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
@@ -307,7 +306,7 @@ class Harness:
             plan = plan._replace(unadmitted=unadmitted(ledger, plan))
         if self._engine.formatted is not None:
             plan = plan._replace(layout=layout_of(ledger, (*plan.off, *plan.on)))
-        return _demand_nothing_kept(plan) if strict else plan
+        return nothing_kept(plan) if strict else plan
 
     def _toggle(
         self,
@@ -319,7 +318,7 @@ class Harness:
         strict: bool,
         by: str = "",
     ) -> UndoOutcome:
-        return self._again(lambda: self._toggled(kind, ask, token, by, cascade=cascade, strict=strict))
+        return tried_again(lambda: self._toggled(kind, ask, token, by, cascade=cascade, strict=strict))
 
     def _toggled(
         self, kind: str, ask: Callable[[Ledger], Request], token: str | None, by: str, *, cascade: bool, strict: bool
@@ -365,17 +364,6 @@ class Harness:
         blocker = self._engine.prepare(after)
         return changes if blocker is None else Refused(Why.REAL, blocker)
 
-    @staticmethod
-    def _again(make: Callable[[], Result]) -> Result:
-        """Make a change, trying anew where someone wrote to its files meanwhile: a look then tells what they did."""
-        for left in reversed(range(ATTEMPTS)):
-            try:
-                return make()
-            except ChangedMeanwhile as fault:
-                if not left:
-                    raise HarnessError(f"{fault.message}, again and again; nothing was changed") from fault
-        raise AssertionError("a loop that ends by returning or raising")
-
     def _discarded(self, names: Sequence[str]) -> Record | None:
         """The discard that is meant, if one is."""
         if len(names) != 1:
@@ -394,10 +382,3 @@ class Harness:
 def _made_by(who: str) -> dict[str, Any]:
     """Who made an entry, where that was said."""
     return {"by": who} if who else {}
-
-
-def _demand_nothing_kept(plan: Plan) -> Plan | Refused:
-    if not plan.kept:
-        return plan
-    later = ", ".join(f"#{entry}" for entry in sorted({kept.entry for kept in plan.kept}))
-    return Refused(Why.KEPT, f"what {later} wrote later would be kept; nothing was changed", plan=plan)
