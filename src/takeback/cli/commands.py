@@ -75,6 +75,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         ),
         "install": Listed("install", "Add Takeback's hooks, server and skill to a client's files, as one change."),
         "uninstall": Listed("install", "Take back what takeback install added to a client's files."),
+        "serve": Listed("serve", "Serve the harness to agents over MCP."),
         "model": Listed("model", "Get a real model onto this machine, and serve it."),
     },
     "Trying it out": {

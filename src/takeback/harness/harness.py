@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-from takeback.errors import ChangedMeanwhile, HarnessError, InputError
+from takeback.errors import InputError
 from takeback.harness.adapter import Adapter, Unsayable
-from takeback.harness.adopting import adopt, entered, layout_changes, taking_effect
+from takeback.harness.adopting import adopt, layout_changes, looked, taking_effect
 from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
@@ -39,7 +39,9 @@ from takeback.harness.results import (
     Undone,
     UndoOutcome,
     Why,
+    nothing_kept,
 )
+from takeback.harness.retrying import tried_again
 from takeback.harness.two_roads import compare_roads, unadmitted
 from takeback.journal import Record, Store
 from takeback.language import Candidate
@@ -49,9 +51,7 @@ from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
-Result = TypeVar("Result")
-ATTEMPTS = 5
-"""How often a change is tried anew because someone else wrote to its files while it was being made."""
+Ask = Callable[[Ledger, Sequence[EntryLike]], Request]
 
 
 class Harness:
@@ -113,7 +113,8 @@ class Harness:
 
         Yields a refusal instead of the state where nothing can be changed now.
         """
-        with self._engine.entered() as look:
+        with self._engine.locked():
+            look = looked(self._engine)
             yield not_now(look) if look.drift or look.broken else self.state
 
     def apply(
@@ -136,11 +137,12 @@ class Harness:
         if isinstance(found, Refused):
             return found
         about = {"note": note, **_made_by(by)}
-        return self._again(lambda: self._apply(found, about, allow_ties=allow_ties))
+        return tried_again(lambda: self._apply(found, about, allow_ties=allow_ties))
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
         candidate, verdict = found
-        with entered(self._engine) as look:
+        with self._engine.locked():
+            look = looked(self._engine)
             if look.drift or look.broken:
                 return not_now(look, verdict)
             change = prepared(self._engine, found, allow_ties=allow_ties)
@@ -168,7 +170,8 @@ class Harness:
         found = judged(candidate, self.adapter, self._verifier, evidence, force=force)
         if isinstance(found, Refused):
             return found
-        with entered(self._engine) as look:
+        with self._engine.locked():
+            look = looked(self._engine)
             if look.drift or look.broken:
                 return not_now(look, found.verdict)
             return previewed(self._engine, found, allow_ties=allow_ties)
@@ -177,17 +180,22 @@ class Harness:
         self, request: Callable[[Ledger], Request], *, cascade: bool = False, strict: bool = False
     ) -> PlanOutcome:
         """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
-        with entered(self._engine) as look:
+        return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
+
+    def _plan(self, ask: Ask, entries: tuple[EntryLike, ...], cascade: bool, strict: bool) -> PlanOutcome:
+        engine = self._engine
+        with engine.locked():
+            look = engine.look() if engine.writers is None else looked(engine)
             if look.drift or look.broken:
                 return not_now(look)
-            return self._planned(request(self.ledger), cascade=cascade, strict=strict)
+            return self._planned(ask(engine.ledger, entries), cascade, strict)
 
     def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade, strict=strict)
+        return self._plan(undo_request, entries, cascade, strict)
 
     def undo(
-        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
+        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
     ) -> UndoOutcome:
         """Take entries back; taking back an undo brings back what it took, taking back a discard what was there.
 
@@ -196,9 +204,9 @@ class Harness:
         """
         discarded = self._discarded(names_of(entries))
         if discarded is not None:
-            return self._again(lambda: put_back(self._engine, discarded))
-        request = partial(undo_request, names=names_of(entries))
-        return self._toggle("undo", request, token, cascade=cascade, strict=strict)
+            return tried_again(lambda: put_back(self._engine, discarded))
+        request = partial(undo_request, entries=entries)
+        return self._toggle("undo", request, token, cascade=cascade, strict=strict, by=by)
 
     def redo(
         self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
@@ -220,7 +228,8 @@ class Harness:
         `origin` says more of where they come from, for the record: session, tool, prompt.
         """
         about = {"note": note, **_made_by(by), **({"origin": dict(origin)} if origin else {})}
-        with self._engine.entered() as look:
+        with self._engine.locked():
+            look = self._engine.look()
             return not_now(look) if look.broken else adopt(self._engine, look, about)
 
     def effect_of(self, plan: Plan) -> tuple[str, ...]:
@@ -232,14 +241,15 @@ class Harness:
 
         What was in them is kept with the entry, and comes back when that is undone; also where it cannot be read.
         """
-        return self._again(lambda: discard(self._engine, paths, note))
+        return tried_again(lambda: discard(self._engine, paths, note))
 
     def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
 
         Where nothing is gone this is an undo.
         """
-        with self._engine.entered():
+        with self._engine.locked():
+            self._engine.look()
             outcome = self.undo(*entries)
             names = names_of(entries)
             if not isinstance(outcome, Gone) or not outcome.left:
@@ -255,7 +265,8 @@ class Harness:
 
     def forget(self, *entries: EntryLike) -> Record:
         """Delete the contents that entries captured, permanently. They stay in the log; some undos end with it."""
-        with self._engine.entered():
+        with self._engine.locked():
+            self._engine.look()
             request = [self._change(name) for name in names_of(entries)]
             self.ledger.checkpoint()
             record = self.journal.forget({entry.seq: tuple(entry.attachments) for entry in request})
@@ -271,7 +282,8 @@ class Harness:
 
     def status(self) -> Status:
         """How things stand; changes nothing but what recovery must finish."""
-        with self._engine.entered(reading=True) as look:
+        with self._engine.locked():
+            look = self._engine.look(reading=True)
             live, undone, aborted = self.ledger.tally()
             held = () if self._engine.resources is None else self._engine.resources.problems()
             left = () if self._engine.leftovers is None else self._engine.leftovers.leftovers()
@@ -289,30 +301,40 @@ class Harness:
                 tuple(image.path for image in layout_changes(self._engine)) if not look.drift else (),
             )
 
-    def _planned(self, request: Request, *, cascade: bool, strict: bool) -> PlanOutcome:
-        outcome = plan_toggle(self.ledger.history, self.state, request.off, request.on)
-        if isinstance(outcome, Blocked) and cascade and outcome.together is not None:
-            outcome = outcome.together
-        if not isinstance(outcome, Plan):
-            return outcome
-        plan = outcome._replace(unadmitted=unadmitted(self.ledger, (*outcome.off, *outcome.on)))
+    def _planned(self, request: Request, cascade: bool, strict: bool) -> PlanOutcome:
+        ledger = self._engine.ledger
+        plan = plan_toggle(ledger.history, ledger.state, request.off, request.on)
+        if cascade and isinstance(plan, Blocked) and plan.together is not None:
+            plan = plan.together
+        if not isinstance(plan, Plan):
+            return plan
+        if plan.on or not ledger.admitted.issuperset(plan.off):
+            plan = plan._replace(unadmitted=unadmitted(ledger, plan))
         if self._engine.formatted is not None:
-            plan = plan._replace(layout=layout_of(self.ledger, (*plan.off, *plan.on)))
-        return _demand_nothing_kept(plan) if strict else plan
+            plan = plan._replace(layout=layout_of(ledger, (*plan.off, *plan.on)))
+        return nothing_kept(plan) if strict else plan
 
     def _toggle(
-        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
+        self,
+        kind: str,
+        ask: Callable[[Ledger], Request],
+        token: str | None,
+        *,
+        cascade: bool,
+        strict: bool,
+        by: str = "",
     ) -> UndoOutcome:
-        return self._again(lambda: self._toggled(kind, ask, token, cascade=cascade, strict=strict))
+        return tried_again(lambda: self._toggled(kind, ask, token, by, cascade=cascade, strict=strict))
 
     def _toggled(
-        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
+        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, by: str, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
-        with entered(self._engine) as look:
+        with self._engine.locked():
+            look = looked(self._engine)
             if look.drift or look.broken:
                 return not_now(look)
             request = ask(self.ledger)
-            plan = self._planned(request, cascade=cascade, strict=strict)
+            plan = self._planned(request, cascade, strict)
             if not isinstance(plan, Plan):
                 return plan
             if token is not None and token != plan.token:
@@ -323,7 +345,8 @@ class Harness:
             if isinstance(changes, Refused):
                 return changes
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
-            about = {"asked": list(request.asked), **taking_effect(self._engine, writes)}
+            asked = {"asked": list(names_of(request.asked)), **_made_by(by)}
+            about = {**asked, **taking_effect(self._engine, writes)}
             draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about)
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 
@@ -347,17 +370,6 @@ class Harness:
         blocker = self._engine.prepare(after)
         return changes if blocker is None else Refused(Why.REAL, blocker)
 
-    @staticmethod
-    def _again(make: Callable[[], Result]) -> Result:
-        """Make a change, trying anew where someone wrote to its files meanwhile: a look then tells what they did."""
-        for left in reversed(range(ATTEMPTS)):
-            try:
-                return make()
-            except ChangedMeanwhile as fault:
-                if not left:
-                    raise HarnessError(f"{fault.message}, again and again; nothing was changed") from fault
-        raise AssertionError("a loop that ends by returning or raising")
-
     def _discarded(self, names: Sequence[str]) -> Record | None:
         """The discard that is meant, if one is."""
         if len(names) != 1:
@@ -376,10 +388,3 @@ class Harness:
 def _made_by(who: str) -> dict[str, Any]:
     """Who made an entry, where that was said."""
     return {"by": who} if who else {}
-
-
-def _demand_nothing_kept(plan: Plan) -> Plan | Refused:
-    if not plan.kept:
-        return plan
-    later = ", ".join(f"#{entry}" for entry in sorted({kept.entry for kept in plan.kept}))
-    return Refused(Why.KEPT, f"what {later} wrote later would be kept; nothing was changed", plan=plan)

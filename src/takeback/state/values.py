@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from takeback.canonical import MAX_DEPTH
 from takeback.errors import InputError, LimitError
-from takeback.state.pmap import PMap
+from takeback.state.pmap import ABSENT, PMap
 
 MAX_TEXT: Final = 10_000_000
 MAX_INT: Final = 2**63 - 1
@@ -115,7 +115,7 @@ def same(one: Any, two: Any) -> bool:
         return True
     kind = type(one)
     if kind is not type(two):
-        return _same_whole(one, two)
+        return one is not ABSENT and two is not ABSENT and _same_whole(one, two)
     if kind is PMap:
         return one == two  # type: ignore[no-any-return]
     if kind is tuple:

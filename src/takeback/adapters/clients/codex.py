@@ -75,7 +75,9 @@ def codex(*, user: bool = False) -> Client:
     trust = frozenset({("projects",), ("tui",), ("plugins",), ("marketplaces",), ("notice",)})
     hook_effect = {"hooks": Effect.APPROVAL}
     documents = [
-        Documents(f"{base}config.toml", ClientTomlDocument, rules, fresh=b"", check=check, effects=hook_effect, own=trust),
+        Documents(
+            f"{base}config.toml", ClientTomlDocument, rules, fresh=b"", check=check, effects=hook_effect, own=trust
+        ),
         Documents(
             f"{base}hooks.json",
             HooksFile,

@@ -146,13 +146,17 @@ def _setting(path: tuple[str, ...], old: Leaves, new: Leaves) -> Iterator[str]:
         yield f"{title} {SWITCHES[name][1]}"
     if name in GUARDS and was not in OFF and is_now in OFF:
         yield f"{title} {GUARDS[name]}"
+    yield from _mode(name, title, was, is_now)
+
+
+def _mode(name: str, title: str, was: Any, is_now: Any) -> Iterator[str]:
     if name in ORDERED:
         modes, (earlier, later) = ORDERED[name], UNSET[name]
         if _rank(is_now, later, modes) > _rank(was, earlier, modes):
             yield f"{title} is loosened from {_rule(was)} to {_rule(is_now)}"
     if is_now is not None and any(name.startswith(f"{mode}.") for mode in ORDERED):
         yield f"{title} decides case by case: {_rule(is_now)}"
-    if path[-1] == "trust_level" and is_now == "trusted":
+    if name.endswith(".trust_level") and is_now == "trusted":
         yield f"{title} trusts a directory"
 
 
