@@ -88,7 +88,7 @@ def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_
     assert "claude-code would no longer load it" in json.dumps(denied[0])
     found = recorded(place)
     assert [entry.note.split()[0] for entry in found] == ["Edit", "Edit", "Bash", "Write"], found
-    assert all(entry.by.startswith("claude-code ") for entry in found)
+    assert all(entry.by.startswith("claude-code (declared), session ") for entry in found)
     with closing(place.opened()) as harness:
         assert isinstance(harness.undo(found[1].id), Undone)
     assert settings.read_text() == text

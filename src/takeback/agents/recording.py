@@ -58,7 +58,7 @@ def record(root: Path, event: Event) -> Reply:
     with closing(open_workspace(root, hold=False)) as harness:
         reading = harness.adapter.read(harness.state)
         weaker = [] if reading.state is harness.state else loosened(harness.state, reading.state)
-        by = " ".join(word for word in (event.client, event.session[:SHORT]) if word)
+        by = f"{event.client} (declared)" + (f", session {event.session[:SHORT]}" if event.session else "")
         origin = event.origin() | ({"loosens": "; ".join(weaker)} if weaker else {})
         found = harness.adopt(_note(root, event, weaker), by=by, origin=origin)
         if isinstance(found, Refused):

@@ -6,9 +6,11 @@ going on: it is said on standard error.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from takeback.agents.events import CLIENTS
 
@@ -23,6 +25,15 @@ def client_of(words: Sequence[str]) -> str | None:
         case [client] if client in CLIENTS:
             return client
     return None
+
+
+def run_and_end(client: str) -> NoReturn:
+    """Answer one hook and end the process at once: a client waits, and the system takes back what it holds."""
+    gc.disable()
+    code = run(client)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def run(client: str) -> int:

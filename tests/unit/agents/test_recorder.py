@@ -59,7 +59,7 @@ def test_every_tool_call_is_an_entry_with_who_tool_and_prompt(root: Path) -> Non
     (first, by, origin), (second, _, _) = entries(root)
     assert first == "Edit CLAUDE.md"
     assert second == "Bash"
-    assert by == "claude-code 12345678"
+    assert by == "claude-code (declared), session 12345678"
     assert origin == {
         "client": "claude-code",
         "session": "12345678-90ab",
@@ -167,7 +167,8 @@ def test_a_failing_guard_blocks_and_a_failing_recorder_does_not(root: Path) -> N
 
 
 PROBE = """
-import json, sys
+import json, os, sys
+os._exit = sys.exit
 sys.argv = ["takeback", "hook"]
 from takeback.cli import main
 try:
