@@ -43,6 +43,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
             "Put files back that were changed behind Takeback's back, also files that cannot be read any more.",
         ),
         "adopt": Listed("adopt", "Record changes made behind Takeback's back as an entry."),
+        "watch": Listed(
+            "watch",
+            "Follow the harness's files, and record each change that others make as an entry.",
+        ),
     },
     "One-line changes": {
         "set": Listed("oneline", "Set one thing to a value, or change one item of a list."),

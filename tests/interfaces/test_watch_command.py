@@ -1,0 +1,136 @@
+"""`takeback watch`: what others change becomes entries, in groups; a failing check offers or makes the undo."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.client_harnesses import files_of, write_harness
+
+from takeback.adapters.clients.init import init_clients
+from takeback.adapters.opening import open_workspace
+
+pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
+BOUND = 90
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    place = tmp_path / "project"
+    place.mkdir()
+    write_harness(place, "claude-code")
+    init_clients(place, ("claude-code",))
+    return place
+
+
+@contextmanager
+def watching(root: Path, *words: str) -> Iterator[Callable[[], dict[str, Any]]]:
+    """A running watcher; yields what gives its next line."""
+    command = [sys.executable, "-m", "takeback", "watch", "--json", "--for", str(BOUND), *words]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        command, cwd=root, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=1
+    )
+    ender = threading.Timer(BOUND, process.kill)
+    ender.start()
+    try:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        assert "watching" in process.stderr.readline()
+        yield lambda: json.loads(process.stdout.readline())  # type: ignore[union-attr]
+    finally:
+        ender.cancel()
+        process.terminate()
+        process.communicate(timeout=BOUND)
+
+
+def adopted(root: Path) -> list[str]:
+    """The notes of adopted entries, oldest first."""
+    with closing(open_workspace(root, hold=False)) as harness:
+        return [entry.note for entry in reversed(list(harness.log())) if entry.kind == "adopt"]
+
+
+def written(root: Path, path: str, text: str) -> None:
+    """Write as editors do: beside the file, then renamed over it."""
+    (root / f"{path}.tmp~").write_text(text)
+    os.replace(root / f"{path}.tmp~", root / path)
+
+
+def test_changes_are_recorded_one_after_the_other_and_what_happened_before_at_the_start(root: Path) -> None:
+    written(root, "CLAUDE.md", "# Before\n")
+    with watching(root) as following:
+        assert "CLAUDE.md" in following()["what"]
+        written(root, ".claude/rules/db.md", "Joins.\n")
+        line = following()
+        assert "rules/db" in line["what"]
+        assert line["warnings"] == []
+        (root / "src.py").write_text("not of the harness")
+        written(root, ".claude/rules/db.md", "No joins at all.\n")
+        assert following()["entry"] > line["entry"]
+    assert adopted(root) == ["changed"] * 3
+    written(root, "CLAUDE.md", "# After\n")
+    with watching(root) as following:
+        following()
+    assert len(adopted(root)) == 4
+
+
+def test_what_a_client_would_not_load_or_what_is_looser_is_warned_of(root: Path) -> None:
+    written(root, "CLAUDE.md", "# Before\n")
+    settings = root / ".claude/settings.local.json"
+    with watching(root, "--verify") as following:
+        following()
+        written(root, ".claude/settings.local.json", '{"permissions": {"allow": ["Bash(cat:*)", "Bash(rm:*)"]}}\n')
+        assert any("allows more" in warning for warning in following()["warnings"])
+        written(root, ".claude/settings.local.json", '{"permissions": {"allow": ["Bash(cat:*)"]}, "model": 5}\n')
+        assert any("model must be a text" in warning for warning in following()["warnings"])
+        settings.write_text("{")
+        line = following()
+        assert line["entry"] is None
+        assert any("not recorded" in warning for warning in line["warnings"])
+
+
+def test_a_change_after_which_the_check_fails_is_taken_back(root: Path) -> None:
+    before = files_of(root)
+    written(root, ".claude/rules/db.md", "Fine.\n")
+    with watching(root, "--exec", "! grep -q bad CLAUDE.md", "--auto") as following:
+        assert following()["failed"] is False
+        written(root, "CLAUDE.md", "# bad\n")
+        line = following()
+    assert line["failed"] is True
+    assert line["undone"] == "taken back"
+    assert (root / "CLAUDE.md").read_bytes() == before["CLAUDE.md"][0]
+    assert (root / ".claude/rules/db.md").read_text() == "Fine.\n"
+
+
+def test_a_switch_of_branches_is_one_entry(root: Path) -> None:
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-C", str(root)]
+
+    def run(*words: str) -> None:
+        subprocess.run([*git, *words], check=True, capture_output=True, timeout=60)
+
+    run("init", "-q", "-b", "main")
+    run("add", "-A")
+    run("commit", "-qm", "one")
+    run("switch", "-qc", "other")
+    for at in range(40):
+        (root / f".claude/rules/r{at}.md").write_text(f"Rule {at}.\n")
+    written(root, "CLAUDE.md", "# Other\n")
+    run("add", "-A")
+    run("commit", "-qm", "two")
+    run("switch", "-q", "main")
+    written(root, ".claude/rules/db.md", "Before.\n")
+    run("commit", "-qam", "three")
+    with watching(root) as following:
+        following()
+        run("switch", "-q", "other")
+        line = following()
+    assert line["what"].startswith("switched to other")
+    assert adopted(root) == ["changed", "switched to other"]
