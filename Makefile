@@ -37,6 +37,7 @@ bench: setup
 	$(BIN)/takeback bench proof
 	$(BIN)/takeback bench undo
 	$(BIN)/takeback bench edits
+	$(BIN)/takeback bench hook
 
 mutants: setup
 	nice -n 10 $(BIN)/python -m tests.mutants $(MUTANTS)
