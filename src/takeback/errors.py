@@ -127,6 +127,10 @@ class StaleHeadError(JournalError):
     """The journal has grown since the caller looked at it."""
 
 
+class NotHeldError(JournalError):
+    """This process no longer holds the journal: another may have gone on, so nothing more may be done."""
+
+
 class UnknownEntryError(JournalError):
     """No record, or more than one, answers to the name given."""
 

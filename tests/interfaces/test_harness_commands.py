@@ -121,7 +121,7 @@ def test_a_narrow_terminal_cuts_only_what_was_done(workspace, change, monkeypatc
     heading, line, beginning = (COLOUR.sub("", text) for text in (heading, line, beginning))
     assert heading.split() == ["entry", "#", "when", "kind", "evidence", "status", "what"]
     cells = re.split(r"  +", line)
-    assert (cells[0], cells[1], cells[3:6]) == (entry[:10], "3", ["apply", "refuted, FORCED", "live"])
+    assert (cells[0], cells[1], cells[3:6]) == (entry[:10], "2", ["apply", "refuted, FORCED", "live"])
     assert (cells[6][-1], cells[6][:6]) == ("…", "a note")
     assert len(line) <= max(int(columns), 80)
     assert beginning.endswith("the beginning") or columns == "20"
@@ -216,7 +216,7 @@ def test_the_doctor_says_no_about_a_tampered_journal(workspace, change):
     applied(workspace, change(config("x", 1)))
     connection = sqlite3.connect(workspace / ".takeback/journal.db")
     connection.execute("DROP TRIGGER records_no_update")
-    connection.execute("UPDATE records SET payload = replace(payload, '\"x\"', '\"y\"') WHERE seq = 3")
+    connection.execute("UPDATE records SET payload = replace(payload, 'config', 'konfig') WHERE seq = 3")
     connection.commit()
     connection.close()
     code, told = run_json("doctor", "-C", workspace)
@@ -247,7 +247,7 @@ def test_undo_laws_and_torture_report_no_violation(postgres_url):
 def test_forget_needs_a_yes_and_what_is_left_of_an_undo_can_be_salvaged(workspace, change):
     one = applied(workspace, change(config("a", 1)))
     two = applied(workspace, change(config("a", 2), config("b", 2), config("c.d", 2)))
-    with pytest.raises(InputError, match="cannot be had back"):
+    with pytest.raises(InputError, match="cannot be brought back"):
         run("forget", one, "-C", workspace)
     assert run_json("forget", one, "--yes", "-C", workspace)[1]["forgotten"] == [one]
     code, told = run_json("undo", two, "-C", workspace)

@@ -7,7 +7,8 @@ import random
 import pytest
 
 from takeback.errors import JournalCorruptError, OperationFailed
-from takeback.harness.codec import StoredIndex, change_draft
+from takeback.harness.codec import change_draft
+from takeback.harness.stored_index import StoredIndex
 from takeback.journal import open_journal
 from takeback.lab.random_changes import random_op
 from takeback.lab.undo_laws import check_undo_laws

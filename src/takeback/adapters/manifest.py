@@ -16,6 +16,8 @@ from takeback.errors import InputError, UnsafePathError
 
 MANIFEST: Final = "takeback.toml"
 PRIVATE: Final = ".takeback"
+KEYS: Final = f"{PRIVATE}/journal.keys"
+"""Keys of a sealed journal, apart from it: a copy of the journal is worth nothing without them."""
 VERSION: Final = 1
 
 

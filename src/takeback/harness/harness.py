@@ -11,13 +11,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from takeback.errors import ChangedMeanwhile, HarnessError, InputError
+from takeback.errors import ChangedMeanwhile, HarnessError
 from takeback.harness.adapter import Adapter, Unsayable
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine, Look
+from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange, KeptImage, with_images
-from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.ledger import Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.readings import several_readings
@@ -37,12 +38,13 @@ from takeback.harness.results import (
     Why,
 )
 from takeback.harness.two_roads import compare_roads, unadmitted
-from takeback.journal import Record, Store
+from takeback.journal import Record, Ref, Store
+from takeback.journal.search import Place
 from takeback.language import Candidate, NoInverse, read_candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle, relied_on
-from takeback.undo.recording import run_recorded, writes_between
+from takeback.undo.recording import run_recorded
 from takeback.verify import Admitted, Verdict, objection, verify
 
 Verifier = Callable[[Candidate], Verdict]
@@ -162,7 +164,7 @@ class Harness:
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
             about |= {"forced": forced, "ties": sorted(ties), **said}
-            draft = change_draft("apply", writes, about)
+            draft = change_draft("apply", writes, about, packer=self.ledger.packer)
             entry = self._engine.make(draft, writes, recorded.state, changes)
             return Applied(entry, verdict, forced, ties)
 
@@ -211,10 +213,11 @@ class Harness:
                 return _not_now(look)
             if not look.drift:
                 return None
-            writes = self.ledger.history.grounded(writes_between(self.state, look.actual))
+            writes = self.ledger.history.grounded(tuple(Write(*change) for change in look.drift))
             several = several_readings(self.state, look.actual, writes)
             about = {"note": note, **_made_by(by), **({"ambiguous": list(several)} if several else {})}
-            draft = with_images(change_draft("adopt", writes, about), self._adopted_images(look.actual))
+            draft = change_draft("adopt", writes, about, packer=self.ledger.packer)
+            draft = with_images(draft, self._adopted_images(look.actual))
             entry = self.ledger.record(draft, writes)
             self._engine.note()
             return Adopted(entry, look.drift, several)
@@ -251,17 +254,26 @@ class Harness:
             changes = self._ready(after)
             if isinstance(changes, Refused):
                 return changes
-            draft = change_draft("salvage", writes, {"note": f"what was left of undoing {', '.join(names)}"})
+            about = {"note": f"what was left of undoing {', '.join(names)}"}
+            draft = change_draft("salvage", writes, about, packer=self.ledger.packer)
             return Adopted(self._engine.make(draft, writes, after, changes), outcome.left)
 
-    def forget(self, *entries: EntryLike) -> Record:
-        """Delete the contents that entries captured, permanently. They stay in the log; some undos end with it."""
+    def forget(self, *entries: EntryLike, dry: bool = False) -> Forgetting:
+        """Delete what entries captured, permanently; with `dry`, only say how much. They stay in the log."""
         with self._engine.entered():
-            request = [self._change(name) for name in names_of(entries)]
-            self.ledger.checkpoint()
-            record = self.journal.forget({entry.seq: tuple(entry.attachments) for entry in request})
-            self._engine.ledger = Ledger(self.journal)
-            return record
+            records = [named_entry(self.ledger, name) for name in names_of(entries)]
+            return self._forget((), captured(self.journal, records), dry=dry)
+
+    def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
+        """Delete every content in which a value stands, permanently; with `dry`, only say where it stands."""
+        with self._engine.entered():
+            return self._forget(*standing(self.ledger, value), dry=dry)
+
+    def _forget(self, places: tuple[Place, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
+        found = forget_contents(self.ledger, lambda known: self.adapter.read(known).state, places, refs, dry=dry)
+        if found.record is not None:
+            self._engine.note()
+        return found
 
     def recover(self) -> Recovered:
         """Finish what a killed process left; called at every start, and harmless at any time."""
@@ -320,7 +332,8 @@ class Harness:
             changes = self._ready(plan.state, plan.off, plan.on)
             if isinstance(changes, Refused):
                 return changes
-            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, {"asked": list(request.asked)})
+            about = {"asked": list(request.asked)}
+            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 
@@ -360,12 +373,6 @@ class Harness:
         self.ledger.refresh()
         record = named_entry(self.ledger, names[0])
         return record if record.kind == "discard" else None
-
-    def _change(self, name: str) -> Record:
-        record = named_entry(self.ledger, name)
-        if record.kind not in CHANGES:
-            raise InputError("entry", found=f"{name}, a {record.kind}", expected="a change")
-        return record
 
 
 def _made_by(who: str) -> dict[str, Any]:

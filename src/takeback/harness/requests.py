@@ -13,14 +13,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from takeback.errors import InputError
-from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.ledger import CHANGES, TOGGLES, Fate, Ledger
 from takeback.journal import ENTRY_KINDS, Record, resolve
 
 TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
 OVERLONG = re.compile(r"#\d{19,}")
 """A number that no journal can reach."""
-TOGGLES = frozenset({"undo", "redo", "restore"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +53,9 @@ def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
     for name in names:
         record = _made(ledger, name)
         if record.kind in CHANGES:
-            if record.seq in ledger.history.undone:
+            if record.number in ledger.history.undone:
                 raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
-            off.add(record.seq)
+            off.add(record.entry)
         elif record.kind in TOGGLES:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
@@ -82,8 +81,8 @@ def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
             on |= more_on
-        elif record.seq in ledger.history.undone:
-            on.add(record.seq)
+        elif record.number in ledger.history.undone:
+            on.add(record.entry)
         else:
             raise InputError("entry", found=f"{name}, which is not undone", expected="an entry that was taken back")
     return _request(off, on, names)
@@ -98,12 +97,13 @@ def restore_request(ledger: Ledger, name: str) -> Request:
         if record.seq <= target.seq:
             break
         if record.kind in CHANGES:
-            changes_after.add(record.seq)
+            changes_after.add(record.entry)
         elif not was_aborted(ledger, record):
             undone = (undone | set(_numbers(record, "on"))) - set(_numbers(record, "off"))
     now = ledger.history.undone
-    off = (changes_after - now) | {entry for entry in undone - now if entry <= target.seq}
-    on = {entry for entry in now - undone if entry <= target.seq}
+    at = target.entry
+    off = (changes_after - now) | {entry for entry in undone - now if entry <= at}
+    on = {entry for entry in now - undone if entry <= at}
     return _request(off, on, (name,))
 
 
@@ -150,8 +150,7 @@ def _made(ledger: Ledger, name: str) -> Record:
 
 def was_aborted(ledger: Ledger, record: Record) -> bool:
     """Whether a change was announced and given up."""
-    following = next(iter(ledger.store.records(record.seq + 1)), None)
-    return following is not None and following.kind == "abort"
+    return ledger.fate(record) is Fate.ABORTED
 
 
 def _request(off: set[int], on: set[int], names: Sequence[str]) -> Request:

@@ -112,7 +112,7 @@ class World:
         return done
 
     def _record(self, done: Applied | Adopted, entry: NaiveEntry) -> None:
-        number = done.entry.seq
+        number = done.entry.entry
         self.entries.append(_renumbered(entry, number))
         self._names[number] = done.entry.id
         self.moments.append((number, frozenset(self.undone)))
@@ -132,7 +132,7 @@ class World:
         done: Adopted | Refused | None = self.harness.adopt()
         if isinstance(done, Adopted):
             data = replay(self.start, self.live())[0]
-            writes = self.harness.ledger.history.index.writes(done.entry.seq)
+            writes = self.harness.ledger.history.index.writes(done.entry.entry)
             self._record(done, NaiveEntry(0, tuple(_adopted(writes, data))))
         return done
 

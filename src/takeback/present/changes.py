@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from takeback.errors import TakebackError
 from takeback.harness.log import content_json, moved
+from takeback.journal.packing import is_gone
 from takeback.present.contents import Sheet, items_sheet, sheet_of, text_sheet
 from takeback.present.diffs import Difference, difference
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.items import Items
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot, put_slots, slot_title, whole_of
-from takeback.undo import GONE, SlotChange, Write
+from takeback.undo import SlotChange, Write
 
 FORGOTTEN: Final = Sheet(("(forgotten)\n",), inline="(forgotten)")
 
@@ -36,7 +37,7 @@ def differences(
 def _whole(changes: list[SlotChange | Write], before: Callable[[], State] | None) -> Iterator[SlotChange | Write]:
     """Changes with those of parts put together; as they are where the whole can no longer be worked out."""
     parts = [change for change in changes if is_part(change.slot[-1])]
-    if not parts or before is None or any(GONE in (change.before, change.after) for change in parts):
+    if not parts or before is None or any(is_gone(change.before) or is_gone(change.after) for change in parts):
         yield from changes
         return
     try:
@@ -56,7 +57,7 @@ def _whole(changes: list[SlotChange | Write], before: Callable[[], State] | None
 def _shown(slot: Slot, content: Any, *, itemised: bool) -> dict[Slot, Sheet]:
     if content is ABSENT:
         return {}
-    if content is GONE:
+    if is_gone(content):
         return {slot: FORGOTTEN}
     if itemised:
         plain = content_json(slot, content)

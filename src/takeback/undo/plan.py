@@ -12,12 +12,13 @@ from itertools import chain
 from typing import Any
 
 from takeback.errors import JournalCorruptError
+from takeback.journal.packing import Forgotten, is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.parts import is_part
 from takeback.state.pmap import EMPTY
 from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title
 from takeback.undo.history import END, ContentGone, History, View, grounded_on
-from takeback.undo.index import GONE, Node, Version
+from takeback.undo.index import Node, Versions, entry_of
 from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
 from takeback.undo.settle import Entries, helpers, settle
 
@@ -52,7 +53,7 @@ def plan_toggle(history: History, state: State, off: Iterable[int], on: Iterable
 def _outcome(history: History, state: State, off: Entries, on: Entries) -> Outcome:
     settled = settle(history, off, on)
     if not settled.removed and not settled.unmet:
-        return make_plan(history, state, off, on)
+        return _possible(history, state, off, on)
     reasons = {**settled.unmet, **settled.removed}
     taken, back = frozenset(settled.removed), frozenset[int]()
     if settled.unmet:
@@ -63,8 +64,16 @@ def _outcome(history: History, state: State, off: Entries, on: Entries) -> Outco
         later = settle(history, off | taken, on | back).removed
         reasons = {**settled.unmet, **{entry: settled.removed.get(entry, "") for entry in taken}, **later}
         reasons = {entry: why or "it cannot stand beside what is brought back" for entry, why in reasons.items()}
-    together = make_plan(history, state, off | taken, on | back)
+    together = _possible(history, state, off | taken, on | back)
     return Blocked(tuple(sorted(taken)), tuple(sorted(back)), tuple(sorted(reasons.items())), together)
+
+
+def _possible(history: History, state: State, off: Entries, on: Entries) -> Plan | Gone:
+    """The plan for a request that nothing stands in the way of, unless what it needs was forgotten."""
+    try:
+        return make_plan(history, state, off, on)
+    except ContentGone:
+        return _what_is_left(history, state, off, on)
 
 
 def _independent(history: History, state: State, entry: int) -> Plan | None:
@@ -91,7 +100,7 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
             continue
         before = newest[2][2]
         after = history.base_content(slot) if after is None else after[2][2]
-        if before is GONE or after is GONE:
+        if isinstance(before, Forgotten) or is_gone(after):
             return None
         if index.source is not None:
             _demand_same(slot, surface.get_slot(state.part(slot[0]), node.path), before)
@@ -109,19 +118,19 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
     return plan
 
 
-def _two_last(versions: list[Version], entry: int, undone: set[int]) -> tuple[Version | None, Version | None]:
+def _two_last(versions: Versions, entry: int, undone: set[int]) -> tuple[Any, Any]:
     """The last live write to a slot, and the last one by another entry before this entry's last."""
-    newest: Version | None = None
-    for version in reversed(versions):
-        number = version[0]
+    newest: Any = None
+    for at in range(len(versions) - 1, -1, -1):
+        number = entry_of(versions, at)
         if number in undone:
             continue
         if newest is None:
-            newest = version
+            newest = versions[at]
             if number != entry:
                 return newest, None
         elif number != entry:
-            return newest, version
+            return newest, versions[at]
     return newest, None
 
 
@@ -146,13 +155,14 @@ def make_plan(history: History, state: State, off: Iterable[int], on: Iterable[i
     """The plan for a request that nothing stands in the way of."""
     off, on = tuple(sorted(off)), tuple(sorted(on))
     view, now = View(history.undone, off, on), View(history.undone)
+    history.index.read_ahead((*off, *on))
     slots = dict.fromkeys(write.slot for entry in chain(off, on) for write in history.index.writes(entry))
     flat = [slot for slot in slots if not SURFACES[slot[0]].nested]
     changes: list[SlotChange] = []
     for slot in flat:
         before, after = get_slot(state, slot), history.content(slot, view)
-        if history.index.source is not None:
-            _demand_same(slot, before, history.content(slot, now))
+        if history.index.source is not None and not is_gone(recorded := history.held(slot, now)):
+            _demand_same(slot, before, recorded)
         if before is not after and not same_content(slot, before, after):
             changes.append(SlotChange(slot, before, after))
     after_state = put_slots(state, [(change.slot, change.after) for change in changes])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.support.changes import config, file, listener, middleware, mutation, prompt, socket, tool
 
+from takeback.journal.packing import GONE
 from takeback.state import State
 from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, History, Plan, Write, plan_redo, plan_toggle, plan_undo, relied_on
 from takeback.undo.history import ContentGone
-from takeback.undo.index import GONE
 from takeback.undo.plan import _outcome
 from takeback.undo.recording import run_recorded, writes_between
 

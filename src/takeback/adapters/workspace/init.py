@@ -16,7 +16,7 @@ from os import PathLike
 from pathlib import Path
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, Workspace, read_manifest, write_manifest
+from takeback.adapters.manifest import KEYS, MANIFEST, PRIVATE, Manifest, Workspace, read_manifest, write_manifest
 from takeback.adapters.place import Kept
 from takeback.adapters.workspace.adapter import HEAD, WorkspaceAdapter
 from takeback.errors import HarnessError, InputError
@@ -25,7 +25,7 @@ from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
 from takeback.harness.ledger import Ledger
 from takeback.journal import Store, open_journal
-from takeback.journal.store import without_password
+from takeback.journal.url import without_password
 from takeback.state import State
 from takeback.state.installed import install_surfaces
 from takeback.undo.merge import bring_forward
@@ -42,19 +42,32 @@ _HEX = re.compile(rb"[0-9a-f]{32}\n")
 
 
 def init_workspace(
-    path: str | PathLike[str], *, journal: str | None = None, start: State | None = None, secret: bool = False
+    path: str | PathLike[str],
+    *,
+    journal: str | None = None,
+    start: State | None = None,
+    secret: bool = False,
+    seal: bool = False,
+    keys: str | PathLike[str] | None = None,
 ) -> Path:
     """Make a directory a workspace: a manifest, a file or directory for each surface, a journal begun.
 
     Files that are there already are taken as they are; `start` fills a directory that has none. A journal's URL goes
     into the manifest, so one with a password is refused; with `secret` it goes there without the password, which
-    has to be given again at every opening. A workspace stays as it is, if nothing that is asked contradicts it.
+    has to be given again at every opening. With `seal` the journal's contents are encrypted, as they always are on
+    PostgreSQL; `keys` is where their keys go. A workspace stays as it is, if nothing that is asked contradicts it.
     """
-    return make_workspace(path, journal=journal, start=start, secret=secret)[0]
+    return make_workspace(path, journal=journal, start=start, secret=secret, seal=seal, keys=keys)[0]
 
 
 def make_workspace(
-    path: str | PathLike[str], *, journal: str | None = None, start: State | None = None, secret: bool = False
+    path: str | PathLike[str],
+    *,
+    journal: str | None = None,
+    start: State | None = None,
+    secret: bool = False,
+    seal: bool = False,
+    keys: str | PathLike[str] | None = None,
 ) -> tuple[Path, bool]:
     """As `init_workspace`; also whether the directory was no workspace before."""
     install_surfaces()
@@ -73,7 +86,7 @@ def make_workspace(
             return root, False
         store: Store | None = None
         if journal is not None and "://" in journal:
-            store = open_journal(journal)
+            store = open_journal(journal, keys=keys or root / KEYS)
             leaving.callback(store.close)
         directory = _locked(root, leaving, failing)
         if _is_workspace(root):
@@ -83,7 +96,7 @@ def make_workspace(
         _make_private(directory, failing)
         own_journal = store is None
         if store is None:
-            store = _local_journal(root / noted, failing)
+            store = _local_journal(root / noted, Path(keys or root / KEYS), failing, seal=seal)
             leaving.callback(store.close)
         identity = _identity(directory, store if own_journal else None, failing)
         manifest = Manifest(workspace=Workspace(id=identity, journal=noted))
@@ -194,12 +207,12 @@ def _identity(directory: Directory, own: Store | None, failing: ExitStack) -> st
     return identity
 
 
-def _local_journal(place: Path, failing: ExitStack) -> Store:
-    fresh = [place.with_name(place.name + end) for end in ("", "-wal", "-shm", ".lock")]
+def _local_journal(place: Path, keys: Path, failing: ExitStack, *, seal: bool) -> Store:
+    fresh = [one.with_name(one.name + end) for one in (place, keys) for end in ("", "-wal", "-shm", ".lock")]
     for path in fresh:
         if not path.exists():
             failing.callback(_quietly_unlinked, path)
-    return open_journal(place)
+    return open_journal(place, seal=seal, keys=keys)
 
 
 def _demand_own(store: Store, identity: str) -> None:
