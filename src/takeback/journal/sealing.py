@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, MissingExtraError
+from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, MissingExtraError, MissingKeysError
 from takeback.journal.content import Ref
 
 _VERSION: Final = b"\x01"
@@ -88,7 +88,7 @@ class KeyFile:
             raise JournalError(f"cannot use the key file {path}: it is a link, which is not followed")
         if not path.exists():
             if not create:
-                raise JournalError(
+                raise MissingKeysError(
                     f"the key file {path} is missing: the journal's contents cannot be read without it",
                     hint="put it back from a copy, or name the right one with TAKEBACK_KEYS",
                 )

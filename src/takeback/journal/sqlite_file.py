@@ -59,8 +59,14 @@ def demand_journal(path: Path) -> None:
     """Refuse what is not a journal, without writing a byte."""
     if not has_bytes(path) and not has_bytes(beside(path, "-wal")):
         raise JournalCorruptError(f"the journal {path} is empty: it was truncated; restore it from a copy")
-    tables = _tables(uri(path, "mode=ro&immutable=1"))
-    if not tables >= OURS and has_bytes(beside(path, "-wal")):
+    logged = has_bytes(beside(path, "-wal"))
+    try:
+        tables = _tables(uri(path, "mode=ro&immutable=1"))
+    except sqlite3.DatabaseError:
+        if not logged:
+            raise
+        tables = set()  # what is missing from the file, or half written to it, is in the log
+    if not tables >= OURS and logged:
         tables = _tables(uri(path, "mode=ro"))
     if not tables >= OURS:
         raise JournalError(f"{path} is a SQLite database, but not a Takeback journal")

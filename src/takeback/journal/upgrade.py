@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from takeback.errors import JournalCorruptError
 from takeback.journal.content import FORGOTTEN, Content, Leaf, Tree, leaf
 from takeback.journal.encoding import Json, decode, encode, sha256, trusting
+from takeback.journal.packing import Packer
 from takeback.journal.record import ENTRY_KINDS, KINDS, ROOT, Draft
+from takeback.state import SURFACES, State
 
 OLD_COLUMNS: Final = "seq, kind, created_at, payload, attachments, prev, digest"
 PLAIN_FIELDS: Final = frozenset({"op_type", "target", "witness_key", "index", "priority"})
@@ -81,7 +83,8 @@ def upgraded(rows: Sequence[OldRow], texts: Mapping[int, Mapping[str, str]]) -> 
 def _draft(row: OldRow, texts: Mapping[str, str], numbers: Mapping[int, int], counts: Mapping[str, int]) -> Draft:
     payload: dict[str, Any] = decode(row.payload)
     if row.kind == "genesis":
-        return Draft("genesis", payload, {"state": _state(decode(texts["state"]))})
+        images = _images(payload, row, texts.get("images"))
+        return Draft("genesis", payload | images.payload, {"state": _state(decode(texts["state"])), **images.contents})
     if row.kind == "checkpoint":
         return _checkpoint(decode(texts["state"]), numbers, counts)
     if row.kind in {"commit", "abort"}:
@@ -89,9 +92,7 @@ def _draft(row: OldRow, texts: Mapping[str, str], numbers: Mapping[int, int], co
         return Draft(row.kind, {"entry": numbers[payload["entry"]]}, reason)
     if row.kind == "forget":
         return Draft("forget", {"contents": [], "entries": [numbers[int(seq)] for seq in payload["forgotten"]]})
-    for name in ("off", "on", "ties"):
-        if name in payload:
-            payload[name] = [numbers[seq] for seq in payload[name]]
+    payload |= _renumbered(payload, numbers)
     contents: dict[str, Any] = {}
     if "candidate" in payload:
         contents["candidate"] = candidate_content(payload.pop("candidate"))
@@ -100,7 +101,57 @@ def _draft(row: OldRow, texts: Mapping[str, str], numbers: Mapping[int, int], co
     keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
     for name in ("before", "after"):
         contents[name] = _writes(keys, texts.get(name))
-    return Draft(row.kind, payload, {name: value for name, value in contents.items() if value is not None})
+    images = _images(payload, row, texts.get("images"))
+    return Draft(row.kind, payload | images.payload, _there({**contents, **images.contents}))
+
+
+def _there(contents: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in contents.items() if value is not None}
+
+
+def _renumbered(payload: Mapping[str, Any], numbers: Mapping[int, int]) -> dict[str, Any]:
+    """What in a payload names records, naming entries."""
+    found: dict[str, Any] = {
+        name: [numbers[seq] for seq in payload[name]]
+        for name in ("off", "on", "ties")
+        if isinstance(payload.get(name), list)
+    }
+    grounds = payload.get("on")
+    if isinstance(grounds, dict):
+        found["on"] = {at: [numbers.get(entry, entry), position] for at, (entry, position) in grounds.items()}
+    return found
+
+
+class _Images(NamedTuple):
+    payload: dict[str, Any]
+    contents: dict[str, Any]
+
+
+def _images(payload: Mapping[str, Any], row: OldRow, text: str | None) -> _Images:
+    """Images of files, as `harness/images.py` keeps them now; of forgotten ones only the names are known."""
+    if "images" not in decode(row.attachments):
+        return _Images({}, {})
+    if text is None:
+        paths = [decode(key)[1] for key in payload.get("touches", ()) if key.startswith('["@file"')]
+        gone = [FORGOTTEN for _ in paths]
+        unknown = ["f", 0o644]
+        return _Images(
+            {"images": [[path, unknown, unknown] for path in paths]}, {"image_before": gone, "image_after": gone}
+        )
+    raw: Any = decode(text)
+    rows = [[one["path"], _form(one["before"]) if "before" in one else "?", _form(one["after"])] for one in raw]
+    sides = {f"image_{side}": [_image(one["path"], one.get(side)) for one in raw] for side in ("before", "after")}
+    return _Images({"images": rows}, sides)
+
+
+def _form(raw: Any) -> Json:
+    return None if raw is None else ["d" if "directory" in raw else "f", int(raw["mode"], 8)]
+
+
+def _image(path: str, raw: Any) -> Leaf | None:
+    if raw is None or "directory" in raw:
+        return None
+    return Leaf(raw["content"].encode() if "content" in raw else base64.b64decode(raw["base64"]), f"file {path}")
 
 
 def candidate_content(candidate: Mapping[str, Any]) -> Tree:
@@ -156,49 +207,20 @@ def _writes(keys: Sequence[str], text: str | None) -> list[Content | None]:
     return [_slot(decode(key), item[0]) if item else None for key, item in zip(keys, items, strict=True)]
 
 
-def _slot(slot: Any, raw: Any) -> Content:
-    parts: list[Content] = []
-    node = _node(slot, raw, parts)
-    return parts[0] if node == 0 else Tree(node, parts, encode(slot))
+def _slot(slot: list[str], raw: Any) -> Content | None:
+    surface = SURFACES.get(slot[0])
+    if surface is None:
+        return leaf(raw, encode(slot))
+    return Packer().slot(tuple(slot), surface.slot_from_json(raw, tuple(slot[1:])))
 
 
-def _node(slot: list[str], raw: Any, parts: list[Content]) -> Json:
-    surface, scope = slot[0], encode(slot)
-    if surface == "config" and isinstance(raw, dict):
-        return ["d", {name: _node([*slot, name], item, parts) for name, item in raw.items()}]
-    if surface == "files":
-        if "directory" in raw:
-            return ["d", {name: _node([*slot, name], item, parts) for name, item in raw["directory"].items()}]
-        data = raw["content"].encode() if "content" in raw else base64.b64decode(raw["base64"])
-        parts.append(Leaf(data, scope))
-        return ["f", int(raw["mode"], 8), len(parts) - 1]
-    if surface in {"middleware", "listeners"}:
-        parts.append(leaf(raw["record"], scope))
-        return ["l", raw["place"], len(parts) - 1]
-    parts.append(leaf(raw, scope))
-    if surface == "resources" and not raw["address"].endswith(":0"):
-        return ["x", raw["address"], len(parts) - 1]
-    return len(parts) - 1
-
-
-def _state(raw: Any) -> Tree:
-    parts: list[Content] = []
-    return Tree({name: _surface(name, part, parts) for name, part in raw.items()}, parts, "state")
-
-
-def _surface(name: str, raw: Any, parts: list[Content]) -> Json:
-    if name in {"config", "files"}:
-        return _node([name], raw, parts)
-    if name == "middleware":
-        return _chain([name], raw, parts)
-    if name == "listeners":
-        return ["d", {event: _chain([name, event], chain, parts) for event, chain in raw.items()}]
-    if name in {"prompts", "routing", "tools", "resources"}:
-        return ["d", {key: _node([name, key], item, parts) for key, item in raw.items()}]
-    parts.append(leaf(raw, encode([name])))
-    return len(parts) - 1
-
-
-def _chain(slot: list[str], raw: Any, parts: list[Content]) -> Json:
-    reach = raw.get("")
-    return ["c", reach, {name: _node([*slot, name], item, parts) for name, item in raw.items() if name}]
+def _state(raw: Mapping[str, Any]) -> Tree:
+    """A whole state; surfaces that are not installed stand in it as they were written down."""
+    known = State({name: SURFACES[name].load(part) for name, part in raw.items() if name in SURFACES})
+    packed = Packer().state(known)
+    parts: list[Content] = list(packed.parts)
+    nodes: dict[str, Json] = dict(cast("Mapping[str, Json]", packed.value))
+    for name in raw.keys() - SURFACES.keys():
+        nodes[name] = len(parts)
+        parts.append(leaf(raw[name], encode([name])))
+    return Tree(nodes, parts, packed.scope)

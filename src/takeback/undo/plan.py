@@ -104,6 +104,8 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
             return None
         if index.source is not None:
             _demand_same(slot, surface.get_slot(state.part(slot[0]), node.path), before)
+        if before is ABSENT and after is ABSENT and surface.nested and len(slot) > 2:  # noqa: PLR2004
+            return None  # the entry made and removed it: what it made above it may have to go
         if before is after or (before is not ABSENT and after is not ABSENT and surface.alike(before, after)):
             continue
         changes.append(_tuple(SlotChange, (slot, before, after)))

@@ -1,7 +1,8 @@
 """An older journal is written anew in the present layout when it is opened; a newer one is refused.
 
-`data/memory-v1.db` and `data/workspace-v1.tar` were made by the last version with the older layout, and
-`data/expected.json` is what that version said of them.
+`data/memory-v1.db` and `data/workspace-v1.tar` were made by a version with the older layout; `-v2` by the last one that
+had it, which also knew parts of texts and lists, images of files, and discards. `data/expected.json` is what those
+versions said of them.
 """
 
 from __future__ import annotations
@@ -55,6 +56,46 @@ def before(name):
         {field: entry[field] for field in ("kind", "at", "status", "grade", "forced", "addresses", "note")}
         for entry in EXPECTED[name]["log"]
     ]
+
+
+def copied(tmp_path, name):
+    if not name.startswith("workspace"):
+        return Path(shutil.copy(DATA / f"{name}.db", tmp_path / "journal.db"))
+    with tarfile.open(DATA / f"{name}.tar") as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path / "ws"
+
+
+def test_a_journal_with_parts_and_images_is_the_same_afterwards(tmp_path):
+    harness = open_memory(journal=copied(tmp_path, "memory-v2"))
+    assert harness.state.write() == EXPECTED["memory-v2"]["state"]
+    assert list(harness.state.part("middleware").ids()) == EXPECTED["memory-v2"]["order"]
+    assert told(harness) == before("memory-v2")
+    assert harness.journal.check().whole
+    assert harness.ledger.replayed() == harness.state
+    for view in [view for view in log(harness) if view.status == "live" and view.kind == "apply"]:
+        state, outcome = harness.state, harness.undo(view.id)
+        if isinstance(outcome, Undone) and isinstance(harness.undo(outcome.entry.id), Undone):
+            assert harness.state == state
+
+
+def test_a_workspace_with_parts_and_images_goes_back_byte_for_byte(tmp_path):
+    root = copied(tmp_path, "workspace-v2")
+    harness = open_workspace(root, hold=False)
+    assert harness.status().clean
+    assert harness.state.write() == EXPECTED["workspace-v2"]["state"]
+    assert told(harness) == before("workspace-v2")
+    edited = (root / "prompts/system.md").read_bytes()
+    (last,) = [view for view in log(harness) if view.note == "last"]
+    assert isinstance(harness.undo(last.id), Undone)
+    assert isinstance(harness.redo(), Undone)
+    assert (root / "prompts/system.md").read_bytes() == edited
+    (discarded,) = [view for view in log(harness) if view.kind == "discard"]
+    harness.undo(discarded.id)
+    assert (root / "prompts/system.md").read_text() == "rubbish", "what a discard kept comes back"
+    harness.discard()
+    harness.close()
+    assert [finding for finding in examine_workspace(root) if not finding.good] == []
 
 
 def test_a_migrated_journal_has_the_state_and_the_log_it_had(old):

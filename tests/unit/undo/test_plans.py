@@ -234,6 +234,14 @@ def test_a_container_left_empty_by_hand_goes_with_the_entry_that_made_it():
     assert world.state.write() == {"config": {"a": {}}}
 
 
+def test_a_container_made_for_something_moved_away_at_once_goes_with_the_entry():
+    world = World()
+    world.do(file("d/x", "1"), {"op_type": "move_file", "target": "d/x", "value": "moved"})
+    assert world.state.write()["files"]["d"] == {"directory": True}
+    world.undo(1)
+    assert world.state.write() == {}
+
+
 def test_several_at_once_and_back():
     world = World()
     for name in ("a", "b", "c", "d"):

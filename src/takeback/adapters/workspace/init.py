@@ -19,7 +19,7 @@ from takeback.adapters.directory import Directory
 from takeback.adapters.manifest import KEYS, MANIFEST, PRIVATE, Manifest, Workspace, read_manifest, write_manifest
 from takeback.adapters.place import Kept
 from takeback.adapters.workspace.adapter import HEAD, WorkspaceAdapter
-from takeback.errors import HarnessError, InputError
+from takeback.errors import HarnessError, InputError, MissingKeysError
 from takeback.harness.adapter import Unsayable
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
@@ -84,20 +84,16 @@ def make_workspace(
         if _is_workspace(root):
             _demand_agreement(root, None if journal is None else noted, start)
             return root, False
-        store: Store | None = None
-        if journal is not None and "://" in journal:
-            store = open_journal(journal, keys=keys or root / KEYS)
-            leaving.callback(store.close)
         directory = _locked(root, leaving, failing)
         if _is_workspace(root):
             failing.pop_all()
             _demand_agreement(root, None if journal is None else noted, start)
             return root, False
         _make_private(directory, failing)
-        own_journal = store is None
-        if store is None:
-            store = _local_journal(root / noted, Path(keys or root / KEYS), failing, seal=seal)
-            leaving.callback(store.close)
+        own_journal = journal is None or "://" not in journal
+        place = root / noted if own_journal else journal or ""
+        store = _journal(place, Path(keys or root / KEYS), failing, seal=seal)
+        leaving.callback(store.close)
         identity = _identity(directory, store if own_journal else None, failing)
         manifest = Manifest(workspace=Workspace(id=identity, journal=noted))
         own = Directory(root, tag=identity)
@@ -207,12 +203,19 @@ def _identity(directory: Directory, own: Store | None, failing: ExitStack) -> st
     return identity
 
 
-def _local_journal(place: Path, keys: Path, failing: ExitStack, *, seal: bool) -> Store:
-    fresh = [one.with_name(one.name + end) for one in (place, keys) for end in ("", "-wal", "-shm", ".lock")]
-    for path in fresh:
+def _journal(place: Path | str, keys: Path, failing: ExitStack, *, seal: bool) -> Store:
+    """The journal, with the files that are made for it removed if the workspace is not made."""
+    files = (place, keys) if isinstance(place, Path) else (keys,)
+    for path in [one.with_name(one.name + end) for one in files for end in ("", "-wal", "-shm", ".lock", ".new")]:
         if not path.exists():
             failing.callback(_quietly_unlinked, path)
-    return open_journal(place, seal=seal, keys=keys)
+    try:
+        return open_journal(place, seal=seal, keys=keys)
+    except MissingKeysError as fault:
+        raise HarnessError(
+            f"the journal {without_password(str(place))} belongs to another workspace",
+            hint="give each workspace a journal of its own: a path, or a URL that ends in #name",
+        ) from fault
 
 
 def _demand_own(store: Store, identity: str) -> None:
