@@ -133,7 +133,7 @@ def test_ties_are_told_and_can_be_refused(workspace, change):
     code, told = run_json("apply", change(config("a.b", 1)), "--no-ties", "-C", workspace)
     assert (code, told["why"]) == (1, "tied")
     code, text = run("apply", change(config("a.b", 1)), "-C", workspace)
-    assert (code, f"{one[:10]} (#3) can now be taken back only together" in text) == (0, True)
+    assert (code, f"{one[:10]} (#2) can now be taken back only together" in text) == (0, True)
 
 
 def test_drift_is_shown_refused_and_adopted(workspace, change):
@@ -317,7 +317,7 @@ def test_a_change_inside_a_text_is_shown_by_its_lines_wherever_a_person_reads_it
     applied(workspace, change(op("set_prompt", "p", value=LINES)))
     entry = applied(workspace, change(op("set_prompt", "p", value=LINES.replace("line 33\n", "changed\n"))))
     hunk = ["@@ -30,7 +30,7 @@", " line 30", " line 31", " line 32", "-line 33", "+changed", " line 34"]
-    for line in (("diff", entry), ("show", entry), ("log", "-p", "-n", "1"), ("diff", "#3", entry)):
+    for line in (("diff", entry), ("show", entry), ("log", "-p", "-n", "1"), ("diff", "#2", entry)):
         shown = run(*line, "-C", workspace)[1].splitlines()
         at = shown.index(hunk[0])
         assert shown[at : at + 7] == hunk
@@ -356,8 +356,8 @@ def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspa
     run("undo", one, "-C", workspace)
     run("redo", "-C", workspace)
     lines = run("log", "-C", workspace)[1].splitlines()
-    assert lines[1].endswith("brought back #3 (a longer timeout)")
-    assert lines[2].endswith("took back #3 (a longer timeout)")
+    assert lines[1].endswith("brought back #2 (a longer timeout)")
+    assert lines[2].endswith("took back #2 (a longer timeout)")
     assert lines[3].endswith('prompts["p"] (by planner)')
     assert lines[4].endswith('a longer timeout: config["x"]')
 
@@ -373,7 +373,7 @@ def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspa
     assert kinds("--since", "2999-01-01") == []
     assert kinds("-n", "2") == ["redo", "undo"]
     shown = run("log", "--format", "{number} {kind}: {what}", "-n", "1", "-C", workspace)[1]
-    assert shown == "9 redo: brought back #3 (a longer timeout)\n"
+    assert shown == "5 redo: brought back #2 (a longer timeout)\n"
     patched = run_json("log", "-p", "-n", "3", "-C", workspace)[1]["entries"]
     assert patched[2]["changes"][0]["after"] == "text"
 

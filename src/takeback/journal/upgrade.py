@@ -84,7 +84,9 @@ def _draft(row: OldRow, texts: Mapping[str, str], numbers: Mapping[int, int], co
     payload: dict[str, Any] = decode(row.payload)
     if row.kind == "genesis":
         images = _images(payload, row, texts.get("images"))
-        return Draft("genesis", payload | images.payload, {"state": _state(decode(texts["state"])), **images.contents})
+        return Draft(
+            "genesis", payload | images.payload, {"state": _state(decode(texts["state"])), **images.contents}
+        )
     if row.kind == "checkpoint":
         return _checkpoint(decode(texts["state"]), numbers, counts)
     if row.kind in {"commit", "abort"}:
