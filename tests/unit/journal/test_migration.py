@@ -1,8 +1,8 @@
 """An older journal is written anew in the present layout when it is opened; a newer one is refused.
 
-`data/memory-v1.db` and `data/workspace-v1.tar` were made by a version with the older layout; `-v2` by the last one that
-had it, which also knew parts of texts and lists, images of files, and discards. `data/expected.json` is what those
-versions said of them.
+`data/memory-v1.db` and `data/workspace-v1.tar` were made by a version with the older layout; `-v2` by the last one
+that had it, which also knew parts of texts and lists, images of files, and discards. `data/expected.json` is what
+those versions said of them.
 """
 
 from __future__ import annotations
