@@ -25,6 +25,7 @@ def test_random_histories_undo_to_the_history_without_the_entries():
     assert found.stored_histories == 25
     assert found.undos > 300
     assert found.blocked > 20
+    assert (found.forgets > 50, found.gone > 10) == (True, True)
     forward = {kind.name for kind in KINDS.values() if kind.stage is Stage.FORWARD}
     assert set(found.kinds) == forward
 

@@ -119,7 +119,7 @@ def forget_contents(
     live, state = live_among(ledger, refs), ledger.state
     actual = read(put_slots(state, [(slot, ABSENT) for slot in live])) if live else state
     kept = tuple(slot for slot in live if not same_value(get_slot(actual, slot), get_slot(state, slot)))
-    refs = with_former_ids(ledger.store, refs - {live[slot] for slot in kept})
+    refs = with_former_ids(ledger.store, refs - {ref for slot in kept for ref in live[slot]})
     found = Forgetting(None, len(refs), places, kept, tuple(slot for slot in live if slot not in kept))
     if dry or not refs:
         return found
@@ -128,6 +128,10 @@ def forget_contents(
     return replace(found, record=erased.record, lingering=erased.lingering)
 
 
-def live_among(ledger: Ledger, refs: set[Ref]) -> dict[Slot, Ref]:
-    """Values to be forgotten that are still in place."""
-    return {slot: ref for ref, slots in ledger.live_values().items() if ref in refs for slot in slots}
+def live_among(ledger: Ledger, refs: set[Ref]) -> dict[Slot, set[Ref]]:
+    """Values to be forgotten that are still in place, by where they stand."""
+    found: dict[Slot, set[Ref]] = {}
+    for ref, slots in ledger.live_values().items():
+        for slot in slots if ref in refs else ():
+            found.setdefault(slot, set()).add(ref)
+    return found

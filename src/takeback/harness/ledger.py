@@ -14,14 +14,15 @@ from typing import Any
 
 from takeback.errors import HarnessError, JournalCorruptError, JournalError
 from takeback.harness.codec import many_writes, writes_of
-from takeback.harness.holes import all_holes, filling, value_in, without_holes
+from takeback.harness.holes import all_holes, edited_hole, filling, hole_of, value_in, without_holes
 from takeback.harness.images import KeptImage, with_images
 from takeback.harness.stored_index import StoredIndex
-from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Store, leaf
+from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, leaf
 from takeback.journal.encoding import trusting
-from takeback.journal.packing import Known, Packer, Unpacker
+from takeback.journal.packing import Known, Packer, Unpacker, inside_refs
 from takeback.journal.upgrade import runs
 from takeback.state import ABSENT, State
+from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot, put_slots
 from takeback.undo import History, Index, Write
 
@@ -63,6 +64,7 @@ class Ledger:
         self.identity = ""
         self._entries = self._changes = self._aborted = 0
         self._values = self._followed = 0
+        self._inside_hidden = False
         self._first: State | None = None
         self._known: Known = {}
         self._hidden: dict[Slot, Any] = {}
@@ -189,22 +191,33 @@ class Ledger:
 
     def _fold(self, entry: Record, writes: Sequence[Write]) -> None:
         """Let a committed entry take effect."""
-        for write in writes:
-            for place in (*self.holes, *self._hidden):
-                if place[: len(write.slot)] == write.slot:
-                    self.holes.pop(place, None)
-                    self._hidden.pop(place, None)
-        self.state = put_slots(self.state, [(write.slot, write.after) for write in writes])
-        new = all_holes((write.slot, write.after) for write in writes)
-        if new:
-            self.holes.update(new)
-            self.state = without_holes(self.state, new)
+        self._put(writes)
         self._followed += max(1, len(writes))
         if entry.kind in CHANGES:
             self._changes += 1
             self.history.add(entry.entry, tuple(writes))
         else:
             self.history.toggle(_numbers(entry, "off"), _numbers(entry, "on"))
+
+    def _put(self, writes: Sequence[Write]) -> None:
+        """Put what was written into the state; what is gone of it, or lies in what is gone, into the holes."""
+        for write in writes:
+            slot, whole = write.slot, write.slot[:-1]
+            for place in (*self.holes, *self._hidden):
+                if place[: len(slot)] == slot:
+                    self.holes.pop(place, None)
+                    self._hidden.pop(place, None)
+            if is_part(slot[-1]):
+                self._inside_hidden = self._inside_hidden or whole in self._hidden
+                if whole in self.holes:
+                    self.holes[whole] = edited_hole(self.holes[whole], slot, write.after)
+                    continue
+            self.state = put_slots(self.state, [(slot, write.after)])
+            new = all_holes([(slot, write.after)])
+            if slot in new and is_part(slot[-1]):
+                new = {whole: hole_of(get_slot(self.state, whole), slot)}
+            self.holes.update(new)
+            self.state = without_holes(self.state, new)
 
     def _forgotten(self, record: Record) -> None:
         """What was forgotten is not recorded again where it is still in place, nor planned with from memory."""
@@ -214,8 +227,21 @@ class Ledger:
             if ref in gone:
                 self._hidden[slot] = value
                 del self._known[slot]
+        for slot, refs in self._inside().items():
+            if refs & gone and slot not in self.holes:
+                self._hidden[slot] = get_slot(self.state, slot)
         self._first = None
         self.history = self._history(self.history.undone)
+
+    def _inside(self) -> dict[Slot, set[Ref]]:
+        """Ids of what stands inside texts and lists of the last checkpoint, by where those stand."""
+        last = self.store.latest("checkpoint")
+        stored = None if last is None else self.store.content(last.refs("state")[0] or "")
+        if stored is None:
+            return {}
+        parts, nodes = stored.opened()
+        with trusting("a stored state"):
+            return inside_refs(nodes, parts)
 
     def fill(self, actual: State) -> None:
         """Fill holes with what is really there; what is not there, or is no such thing, stays one."""
@@ -281,8 +307,12 @@ class Ledger:
         return Fate.UNDONE if record.number in self.history.undone else Fate.LIVE
 
     def checkpoint_due(self) -> bool:
-        """Whether following the journal has become dearer than writing the state down once."""
-        return self._followed > max(self._values // VALUES_PER_WRITE, MIN_CHECKPOINT) and not self.others
+        """Whether following the journal has become dearer than writing the state down once.
+
+        Also where something was written inside a value that was forgotten: only the state tells where its parts are.
+        """
+        due = self._followed > max(self._values // VALUES_PER_WRITE, MIN_CHECKPOINT) or self._inside_hidden
+        return due and not self.others
 
     def checkpoint(self) -> Record:
         """Write the state down, so that opening does not follow the journal from further back."""
@@ -298,7 +328,7 @@ class Ledger:
         draft = Draft("checkpoint", {}, {"state": tree, "standing": leaf(standing, "standing")})
         (record,) = self.store.append([draft], expect=self.head)
         self.packer.stored()
-        self._values, self._followed = len(tree.parts), 0
+        self._values, self._followed, self._inside_hidden = len(tree.parts), 0, False
         self.last, self.head = record.seq, record.digest
         return record
 
@@ -332,6 +362,10 @@ class Ledger:
         for slot, (value, ref) in self._known.items():
             if value_in(get_slot(self.state, slot)) is value:
                 places.setdefault(ref, []).append(slot)
+        for slot, refs in self._inside().items():
+            if get_slot(self.state, slot) is not ABSENT:
+                for ref in refs:
+                    places.setdefault(ref, []).append(slot)
         return places
 
 

@@ -47,7 +47,7 @@ def admitted_candidate(store: Store, record: Record) -> Candidate | None:
 
 def unadmitted(ledger: Ledger, entries: tuple[int, ...]) -> tuple[int, ...]:
     """Entries among some that have no admitted recovery."""
-    return tuple(number for number in entries if not has_recovery(ledger.store.get(number)))
+    return tuple(record.entry for record in ledger.store.many(entries) if not has_recovery(record))
 
 
 def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:

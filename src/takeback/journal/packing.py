@@ -27,7 +27,7 @@ from takeback.state.chain_slots import link_from_json
 from takeback.state.file import File
 from takeback.state.items import Items
 from takeback.state.keyed_surface import KeyedSurface
-from takeback.state.parts import Parts, is_part, part_name
+from takeback.state.parts import END, Parts, is_part, part_name
 from takeback.state.slots import Slot, slot_key
 from takeback.state.surfaces.listeners import Listeners
 from takeback.state.text import Text
@@ -38,11 +38,13 @@ from takeback.state.values import same, thaw
 class Forgotten:
     """Stands for a captured value that was forgotten; what is still known of it comes with it."""
 
-    __slots__ = ("claim", "mode")
+    __slots__ = ("claim", "form", "mode")
 
-    def __init__(self, claim: str | None = None, mode: int | None = None) -> None:
+    def __init__(self, claim: str | None = None, mode: int | None = None, form: Parts | None = None) -> None:
         self.claim = claim
         self.mode = mode
+        self.form = form
+        """Of a text or list that was edited inside: its parts with their ids and places, but not what is in them."""
 
     def __repr__(self) -> str:
         return "GONE"
@@ -59,7 +61,17 @@ def is_gone(content: Any) -> bool:
         return isinstance(content.record, Forgotten)
     if isinstance(content, PMap):
         return any(is_gone(item) for _, item in content.items())
-    return False
+    parts = content.parts() if isinstance(content, File) and content.edited else content
+    if not isinstance(parts, Parts):
+        return False
+    return is_gone(parts.find(END)) or any(isinstance(link.record, Forgotten) for link in parts.written())
+
+
+def blank(form: type[Parts], size: int | None = None) -> Any:
+    """What stands in a text or list in place of a part that is not known, or of a run of so many."""
+    if form is Text:
+        return "\n" * (1 if size is None else size)
+    return None if size is None else [None] * size
 
 
 Known = dict[Slot, tuple[Any, Ref]]
@@ -116,7 +128,8 @@ class Packer:
     def _node(self, surface: Surface, slot: Slot, content: Any, parts: list[Content]) -> Json:
         if isinstance(content, Forgotten):
             at = self._part(FORGOTTEN, parts)
-            node: Json = at if content.mode is None else ["f", content.mode, at]
+            inner: Json = at if content.form is None else _emptied(content.form, at)
+            node: Json = inner if content.mode is None else ["f", content.mode, inner]
             return node if content.claim is None else ["x", content.claim, node]
         kind = type(content)
         if kind is PMap and surface.nested:
@@ -174,6 +187,31 @@ class Packer:
     def _part(content: Content, parts: list[Content]) -> int:
         parts.append(content)
         return len(parts) - 1
+
+
+def _emptied(form: Parts, at: int) -> Json:
+    """A text or list of which only the form is known, every part of it standing at one position."""
+    plain = form.to_json()
+    return ["p", {**plain, "segments": [[first, second, at] for first, second, _ in plain["segments"]]}]
+
+
+def inside_refs(nodes: Mapping[str, Any], parts: list[Ref]) -> dict[Slot, set[Ref]]:
+    """Ids of what stands inside texts and lists that were edited, by where those stand in a stored state."""
+    found: dict[Slot, set[Ref]] = {}
+
+    def walk(slot: Slot, node: Any) -> None:
+        tag = "" if isinstance(node, int) else node[0]
+        if tag == "p":
+            found[slot] = {parts[at] for _, _, at in node[1]["segments"]} - {FORGOTTEN}
+        elif tag == "d":
+            for name, item in node[1].items():
+                walk((*slot, name), item)
+        elif tag in {"f", "x"}:
+            walk(slot, node[2])
+
+    for name, node in nodes.items():
+        walk((name,), node)
+    return found
 
 
 def _equal(one: Any, two: Any) -> bool:
@@ -264,8 +302,8 @@ class Unpacker:
         if tag == "d":
             return PMap({name: self._node(surface, (*slot, name), item, found) for name, item in node[1].items()})
         if tag == "p":
-            edited = self._edited(node[1], found)
-            return self._hole(slot, Forgotten()) if edited is None else edited
+            edited, whole = self._edited(node[1], found)
+            return edited if whole else self._hole(slot, Forgotten(form=edited))
         if tag == "f":
             return self._file(slot, node, found)
         if tag == "l":
@@ -281,23 +319,25 @@ class Unpacker:
     def _file(self, slot: Slot, node: Any, found: Found) -> Any:
         _, mode, inner = node
         if not isinstance(inner, int):
-            edited = self._edited(inner[1], found)
-            return File(edited, mode) if isinstance(edited, Text) else self._hole(slot, Forgotten(mode=mode))
+            edited, whole = self._edited(inner[1], found)
+            if whole and isinstance(edited, Text):
+                return File(edited, mode)
+            return self._hole(slot, Forgotten(mode=mode, form=edited))
         ref, stored = found(inner)
         if stored is None:
             return self._hole(slot, Forgotten(mode=mode))
         return self._noted(slot, File(stored.data, mode), ref)
 
-    def _edited(self, raw: Any, found: Found) -> Parts | None:
-        """A text or list with its parts; None if any of them was forgotten."""
-        segments = []
-        for first, second, at in raw["segments"]:
-            _, stored = found(at)
-            if stored is None:
-                return None
-            segments.append([first, second, stored.json()])
+    def _edited(self, raw: Any, found: Found) -> tuple[Parts, bool]:
+        """A text or list with its parts, and whether none of them was forgotten; in place of those stand blanks."""
         form = Text if "end" in raw else Items
-        return form.from_json({**raw, "segments": segments}, "an edited value")
+        segments, whole = [], True
+        for first, second, at in raw["segments"]:
+            stored = found(at)[1]
+            whole = whole and stored is not None
+            size = second if isinstance(first, int) else None
+            segments.append([first, second, blank(form, size) if stored is None else stored.json()])
+        return form.from_json({**raw, "segments": segments}, "an edited value"), whole
 
     def _link(self, slot: Slot, node: Any, found: Found) -> Link:
         _, place, at = node

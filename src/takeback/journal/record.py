@@ -70,6 +70,7 @@ def digest_of(
 
 
 COLUMNS: Final = "seq, entry, kind, created_at, payload, contents, touched, prev, digest"
+_NO_CONTENTS: Final = "{}"
 _TYPES = ((int,), (int, type(None)), *[(str,)] * 7)
 
 
@@ -175,11 +176,11 @@ def decoded(row: Row) -> Record:
     """The record in a row that is known to be what its digest says."""
     with trusting(f"journal record {row.seq}", seq=row.seq):
         payload = decode(row.payload)
-        contents = decode(row.contents)
+        contents = {} if row.contents == _NO_CONTENTS else decode(row.contents)
         if not isinstance(payload, dict) or not isinstance(contents, dict):
             raise TypeError("no mapping")
         refs = {name: _refs(value) for name, value in contents.items()}
-        if not all(isinstance(key, str) for key in touches_of(payload)):
+        if "touches" in payload and not all(isinstance(key, str) for key in touches_of(payload)):
             raise TypeError("a key that is no text")
     return Record(row.seq, row.entry, row.kind, row.created_at, payload, refs, row.touched, row.prev, row.digest)
 

@@ -193,16 +193,23 @@ def _in_force(history: History, slot: Slot, view: View, off: tuple[int, ...], on
 def _kept(history: History, view: View) -> tuple[Kept, ...]:
     """What entries that are taken back or brought back wrote, and later ones have written since."""
     found: dict[Slot, Kept] = {}
+    later: dict[Slot, int] = {}
     for entry in sorted(view.off | view.on):
         for write in history.index.writes(entry):
             slot = write.slot
-            nested = SURFACES[slot[0]].nested
-            last = history.last(slot, view)
-            over = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
-            later = max((one for one in (last, over) if one is not None), default=None, key=lambda one: one[:2])
-            if later is not None and later.entry > entry and later.entry not in view.on:
-                found[slot] = Kept(slot, later.entry)
+            if slot not in later:
+                later[slot] = _last_writer(history, slot, view)
+            if later[slot] > entry and later[slot] not in view.on:
+                found[slot] = Kept(slot, later[slot])
     return tuple(found.values())
+
+
+def _last_writer(history: History, slot: Slot, view: View) -> int:
+    """The last live entry that wrote a slot or something around it; -1 if there is none."""
+    last = history.last(slot, view)
+    nested = SURFACES[slot[0]].nested
+    over = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
+    return max((one for one in (last, over) if one is not None), default=(-1, 0), key=lambda one: one[:2])[0]
 
 
 def _nested_changes(
