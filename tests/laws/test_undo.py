@@ -47,7 +47,7 @@ def test_a_broken_engine_is_caught(monkeypatch, mistake):
         )
     try:
         found = check_undo_laws(120, seed=2)
-    except (OperationFailed, JournalCorruptError):
+    except (OperationFailed, JournalCorruptError, AttributeError):
         return  # the engine contradicts itself, which is caught as well
     assert found.violations + found.blocked_not_minimal > 0
 
