@@ -11,7 +11,7 @@ from contextlib import closing
 from os import PathLike
 from pathlib import Path
 
-from takeback.adapters.manifest import KEYS, MANIFEST, read_manifest
+from takeback.adapters.manifest import KEYS, MANIFEST, manifest_path, read_manifest
 from takeback.adapters.opening import demand_workspace, open_workspace
 from takeback.errors import TakebackError
 from takeback.harness.doctor import Finding, examine_harness
@@ -35,7 +35,8 @@ def examine_workspace(
 def _findings(root: Path, journal: str | None, keys: str | PathLike[str] | None, *, deep: bool) -> Iterator[Finding]:
     demand_workspace(root)
     try:
-        manifest = read_manifest((root / MANIFEST).read_bytes(), str(root / MANIFEST))
+        place = root / (manifest_path(root) or MANIFEST)
+        manifest = read_manifest(place.read_bytes(), str(place))
     except (TakebackError, OSError) as fault:
         yield Finding("manifest", good=False, detail=str(fault))
         return

@@ -6,6 +6,7 @@ for a surface that is not installed is kept and told, not refused.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -18,6 +19,8 @@ MANIFEST: Final = "takeback.toml"
 PRIVATE: Final = ".takeback"
 KEYS: Final = f"{PRIVATE}/journal.keys"
 """Keys of a sealed journal, apart from it: a copy of the journal is worth nothing without them."""
+HIDDEN: Final = f"{PRIVATE}/manifest.toml"
+"""The manifest of a harness in clients' files, which adds nothing beside Takeback's own directory."""
 VERSION: Final = 1
 
 
@@ -30,6 +33,10 @@ class Workspace(BaseModel):
     id: str
     adapter: str = "workspace"
     journal: str = f"{PRIVATE}/journal.db"
+    kinds: list[str] = Field(default_factory=list)
+    """The clients whose files these are, in the order in which they were found."""
+    user: bool = False
+    """Whether it is a user's own folder, not a project."""
 
 
 class Manifest(BaseModel):
@@ -39,6 +46,20 @@ class Manifest(BaseModel):
 
     workspace: Workspace
     surfaces: dict[str, str] = Field(default_factory=dict)
+
+
+def manifest_path(root: Path) -> str | None:
+    """Where the manifest of a directory is, relative to it; None if it has none."""
+    return next((place for place in (MANIFEST, HIDDEN) if (root / place).is_file()), None)
+
+
+def find_root(start: Path) -> Path:
+    """The harness that a directory lies in: itself, or the nearest above it; itself if there is none."""
+    here = start.absolute()
+    for place in (here, *here.parents):
+        if manifest_path(place) is not None:
+            return start if place == here else place
+    return start
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:
@@ -63,8 +84,10 @@ def read_manifest(data: bytes, where: str) -> Manifest:
 def write_manifest(manifest: Manifest) -> bytes:
     """A fresh manifest with an explanation in it."""
     lines = ["# A Takeback workspace. Paths are relative to this file."]
-    for name, part in (("workspace", manifest.workspace.model_dump()), ("surfaces", manifest.surfaces)):
-        lines += [f"[{name}]", *(f"{key_text(key)} = {value_text(value)}" for key, value in part.items()), ""]
+    workspace = {key: value for key, value in manifest.workspace.model_dump().items() if value not in ([], False)}
+    for name, part in (("workspace", workspace), ("surfaces", manifest.surfaces)):
+        if part:
+            lines += [f"[{name}]", *(f"{key_text(key)} = {value_text(value)}" for key, value in part.items()), ""]
     return "\n".join(lines).encode()
 
 

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.manifest import KEYS, MANIFEST, PRIVATE, Manifest, read_manifest
+from takeback.adapters.manifest import KEYS, MANIFEST, PRIVATE, Manifest, manifest_path, read_manifest
 from takeback.adapters.registry import adapter_named
 from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import Resources
@@ -18,7 +18,7 @@ from takeback.verify import verify
 
 def demand_workspace(root: Path) -> None:
     """Refuse a directory that is not a workspace."""
-    if not (root / MANIFEST).is_file():
+    if manifest_path(root) is None:
         raise InputError(
             str(root), found=f"no {MANIFEST}", expected="a workspace", hint="'takeback init DIR' makes one"
         )
@@ -27,14 +27,15 @@ def demand_workspace(root: Path) -> None:
 def manifest_of(root: Path) -> Manifest:
     """The manifest of a workspace."""
     demand_workspace(root)
+    place = manifest_path(root) or MANIFEST
     directory = Directory(root)
     try:
-        image = directory.read(MANIFEST)
+        image = directory.read(place)
     finally:
         directory.close()
     if image is None:
-        raise HarnessError(f"{root / MANIFEST} vanished")
-    return read_manifest(image.content, str(root / MANIFEST))
+        raise HarnessError(f"{root / place} vanished")
+    return read_manifest(image.content, str(root / place))
 
 
 def open_workspace(

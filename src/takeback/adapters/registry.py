@@ -17,6 +17,7 @@ from takeback.harness.adapter import Adapter
 
 GROUP: Final = "takeback.adapters"
 BUILT_IN: Final = {
+    "clients": "takeback.adapters.clients:open_adapter",
     "memory": "takeback.adapters.memory:open_adapter",
     "workspace": "takeback.adapters.workspace:open_adapter",
 }

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from takeback.cli.inputs import CandidateFile, LanguageOption, read_level
+from takeback.cli.inputs import STDIN, CandidateFile, LanguageOption, name_of, read_json, read_level
 from takeback.cli.outcomes import conclude
-from takeback.cli.output import JsonFlag
-from takeback.cli.workspaces import ByOption, DirOption, JournalOption, NoteOption, StatFlag, opened
-from takeback.language import load_json, read_candidate
-from takeback.verify import verify
+from takeback.cli.output import JsonFlag, err
+from takeback.cli.workspaces import ByOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
+from takeback.errors import InputError
+from takeback.harness import Applied, Harness, Preview, Refused, Why
+from takeback.language import read_candidate
+from takeback.state import Level
+from takeback.verify import Admitted, verify
 
 
 def register(app: typer.Typer) -> None:
@@ -21,27 +26,86 @@ def register(app: typer.Typer) -> None:
 
 def apply(
     file: Path = CandidateFile,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    language: str | None = LanguageOption,
+    repair: bool = typer.Option(
+        False, "--repair", help="If its recovery falls short, look for another one; the mutation stays as it is."
+    ),
+    synthesizer: str = typer.Option(
+        "portfolio", "--synthesizer", metavar="NAME", help="Who looks for it, as in 'takeback repair'."
+    ),
+    plan: bool = PlanFlag,
     force: bool = typer.Option(
         False, "--force", help="Make it although it is not admitted; the entry says so permanently."
     ),
     no_ties: bool = typer.Option(
         False, "--no-ties", help="Refuse if an earlier entry could then not be undone alone."
     ),
+    language: str | None = LanguageOption,
     note: str = NoteOption,
     by: str = ByOption,
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Make a change, if it can be taken back. It is verified first, and recorded in the journal before it is made.
 
-    Example: `takeback apply change.json --dir agent -m "longer timeout"`
+    A change of one thing needs no file: 'takeback set', 'add', 'remove', 'edit' and 'move' write the candidate.
+
+    Example: `takeback apply change.json --dir agent -m "longer timeout"`, `takeback apply - --repair < change.json`
     """
-    candidate = read_candidate(load_json(file), str(file))
+    raw = read_json(file)
     level = read_level(language)
     with opened(directory, journal) as harness:
-        verdict = verify(candidate, level=level)
-        result = harness.apply(candidate, force=force, note=note, by=by, allow_ties=not no_ties, evidence=verdict)
-        conclude(result, harness, as_json=as_json, stat=stat, name=str(file))
+        admitted = _repaired(raw, file, synthesizer, level, harness) if repair else None
+        candidate = read_candidate(raw, name_of(file)) if admitted is None else admitted.candidate
+        verdict = verify(candidate, level=level) if admitted is None else admitted.verdict
+        if admitted is not None and admitted.candidate.to_json() != raw:
+            err.print(f"its recovery was replaced by one that is {verdict.grade.value}", style="yellow")
+        result: Preview | Applied | Refused
+        if plan:
+            result = harness.preview(candidate, force=force, allow_ties=not no_ties, evidence=verdict)
+        else:
+            result = harness.apply(candidate, force=force, note=note, by=by, allow_ties=not no_ties, evidence=verdict)
+        steps = []
+        if isinstance(result, Refused) and result.why is Why.VERDICT and not repair:
+            steps = _next_steps(raw, file, directory, language, level, harness)
+        conclude(result, harness, as_json=as_json, stat=stat, name=name_of(file), steps=steps)
+
+
+def _repaired(raw: Any, file: Path, synthesizer: str, level: Level, harness: Harness) -> Admitted | None:
+    """The candidate with a recovery that is admitted; None if nobody finds one."""
+    from takeback.cli.synthesizers import opened as opened_synthesizer  # noqa: PLC0415 - start-up
+    from takeback.synthesize.attempt import attempt_from  # noqa: PLC0415
+    from takeback.synthesize.judging import judge_for  # noqa: PLC0415
+    from takeback.synthesize.loop import Settings  # noqa: PLC0415
+
+    if not isinstance(raw, dict):
+        raise InputError(name_of(file), found=raw, expected="a candidate as a JSON object")
+    start = attempt_from(raw)
+    if start.mutation is None and start.rejected is not None:
+        raise InputError(name_of(file), found=start.rejected.detail, expected="a mutation that can be read")
+    with opened_synthesizer(synthesizer) as found:
+        judge = judge_for("proof", level, harness.state)
+        done = found.method(start, judge, Settings(level=level), harness.state)
+    if done.admitted is None:
+        return None
+    if done.source != "start":
+        err.print(
+            f"its recovery was replaced: found by the {done.source}, {done.verdict.grade.value}", style="yellow"
+        )
+    return Admitted(done.admitted, done.verdict)
+
+
+def _next_steps(
+    raw: Any, file: Path, directory: Path, language: str | None, level: Level, harness: Harness
+) -> list[str]:
+    """What to try with a candidate that is not admitted, as commands that work when copied."""
+    with_recovery = _repaired(raw, file, "oracle", level, harness)
+    if file == STDIN:
+        return ["give it again with --repair, which finds a recovery that is proved"] if with_recovery else []
+    words = ["takeback", "apply", str(file), "--repair"]
+    words += ["--language", language] if language else []
+    words += ["--dir", str(directory)] if directory != Path() else []
+    if with_recovery:
+        return [f"with a recovery that is proved: {shlex.join(words)}"]
+    return [f"ask a model for a recovery: {shlex.join([*words, '--synthesizer', 'local'])}"]

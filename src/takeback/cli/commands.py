@@ -14,6 +14,8 @@ from typing import Any, Final, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from takeback.cli.output import JSON_VALUE, split_json
+
 
 class Listed(NamedTuple):
     """A command: the module that has it, and what it does."""
@@ -24,7 +26,9 @@ class Listed(NamedTuple):
 
 SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     "Every day": {
-        "init": Listed("init", "Make a directory a workspace."),
+        "init": Listed(
+            "init", "Take a directory under Takeback's care: a client's files as they are, or a workspace of its own."
+        ),
         "apply": Listed("apply", "Make a change, if it can be taken back."),
         "status": Listed("status", "Show how a workspace stands."),
         "log": Listed("log", "List entries, newest first."),
@@ -38,6 +42,13 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
             "Put files back that were changed behind Takeback's back, also files that cannot be read any more.",
         ),
         "adopt": Listed("adopt", "Record changes made behind Takeback's back as an entry."),
+    },
+    "One-line changes": {
+        "set": Listed("oneline", "Set one thing to a value, or change one item of a list."),
+        "add": Listed("oneline", "Add one thing that is not there yet."),
+        "remove": Listed("oneline", "Remove one thing, or one item of it."),
+        "edit": Listed("oneline", "Edit a text in one place."),
+        "move": Listed("oneline", "Move one thing, as it is."),
     },
     "When something is wrong": {
         "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
@@ -58,7 +69,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "model": Listed("model", "Get a real model onto this machine, and serve it."),
     },
     "Trying it out": {
-        "demo": Listed("demo", "Show the whole story on a small agent."),
+        "demo": Listed("demo", "Show the whole story on a small Claude Code project."),
         "tasks": Listed("tasks", "List and count the tasks of the lab."),
         "torture": Listed("torture", "Kill processes that change a workspace, and check what is left."),
         "lab": Listed("lab", "Experiments, statistics, locks and reports of the lab."),
@@ -99,6 +110,11 @@ class _Helpful:
 
 class Command(_Helpful, TyperCommand):
     """One command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words; where a value may be JSON, `--json` means both the value and the wish for JSON."""
+        valued = any(JSON_VALUE in parameter.opts for parameter in self.params)
+        return super().parse_args(ctx, split_json(args) if valued else args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, each with one sentence."""

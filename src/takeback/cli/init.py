@@ -1,4 +1,4 @@
-"""`takeback init DIR`: make a directory a workspace."""
+"""`takeback init`: take a directory under care, a client's files or a workspace of its own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from pathlib import Path
 
 import typer
 
+from takeback.adapters.clients.init import detect, init_clients, user_folder
+from takeback.adapters.manifest import HIDDEN, MANIFEST
 from takeback.adapters.workspace.init import make_workspace
 from takeback.cli.inputs import read_state
 from takeback.cli.output import JsonFlag, emit, out, settle
 from takeback.cli.workspaces import JournalOption, key_file, opened
+from takeback.errors import InputError
+from takeback.state import SURFACES
 
 
 def register(app: typer.Typer) -> None:
@@ -17,9 +21,20 @@ def register(app: typer.Typer) -> None:
     app.command("init")(init)
 
 
+KINDS = ("workspace", "claude-code", "codex", "opencode", "gemini")
+
+
 def init(
     context: typer.Context,
-    directory: Path = typer.Argument(..., metavar="DIR", help="The directory; made if it is not there."),
+    directory: Path = typer.Argument(
+        Path(), metavar="[DIR]", help="The directory; made if it is not there.", show_default="here"
+    ),
+    kind: list[str] | None = typer.Option(
+        None, "--kind", metavar="|".join(KINDS), help="Whose files these are; found out if not said. May be repeated."
+    ),
+    user: bool = typer.Option(
+        False, "--user", help="Take the client's files in your home directory, not a project's."
+    ),
     state: Path | None = typer.Option(None, "--state", metavar="FILE", help="Begin with this state, as JSON."),
     journal: str | None = JournalOption,
     seal: bool = typer.Option(
@@ -27,28 +42,79 @@ def init(
     ),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Make a directory a workspace. It gets a file or folder for each surface, a manifest, and a journal.
+    """Take a directory under Takeback's care: a client's files as they are, or a workspace of its own.
 
-    Files that are there already are taken as they are, and so is a workspace. The manifest names the journal, but
-    never a password: give a URL that has one in TAKEBACK_JOURNAL. A sealed journal's keys are in
-    .takeback/journal.keys, or where TAKEBACK_KEYS says.
+    Files of Claude Code, Codex, opencode and Gemini CLI are found and taken as they are: only .takeback/ is added.
+    Where there are none, the directory becomes a workspace, with a file or folder for each surface and a manifest.
+    Doing it again is harmless, and takes in clients that were added. A password in a journal's URL is never written
+    down: give such a URL in TAKEBACK_JOURNAL. A sealed journal's keys are in .takeback/journal.keys, or where
+    TAKEBACK_KEYS says.
 
-    Example: `takeback init agent`
+    Example: `takeback init`
     """
-    start = None if state is None else read_state(state)
     source = context.get_parameter_source("journal")
     secret = source is not None and source.name == "ENVIRONMENT"
-    root, fresh = make_workspace(directory, journal=journal, start=start, secret=secret, seal=seal, keys=key_file())
+    kinds = tuple(kind or ())
+    for one in kinds:
+        if one not in KINDS:
+            raise InputError("--kind", found=one, expected=f"one of {', '.join(KINDS)}")
+    if "workspace" in kinds and len(kinds) > 1:
+        raise InputError("--kind", found=", ".join(kinds), expected="a workspace alone, or clients")
+    place = _place(context, directory, kinds, user=user)
+    clients = _clients(place, kinds, user=user, state=state)
+    if clients is None:
+        start = None if state is None else read_state(state)
+        root, fresh = make_workspace(place, journal=journal, start=start, secret=secret, seal=seal, keys=key_file())
+        found: tuple[str, ...] = ("workspace",)
+        added = found if fresh else ()
+    else:
+        made = init_clients(place, clients, user=user, journal=journal, secret=secret, seal=seal, keys=key_file())
+        root, fresh, found, added = made.root, made.fresh, made.kinds, made.added
     with opened(root, journal) as harness:
+        counts = {name: SURFACES[name].size(harness.state.part(name)) for name in sorted(harness.adapter.surfaces)}
         payload = {
             "workspace": str(root),
             "created": fresh,
+            "kinds": list(found),
+            "added": list(added),
+            "surfaces": counts,
             "head": harness.ledger.head,
             "entries": harness.state.size(),
         }
+        strange = harness.status().problems
     settle(0)
     if as_json:
-        emit(payload)
-    else:
-        was = "is" if fresh else "is already"
+        emit(payload | {"problems": list(strange)})
+        return
+    was = "is" if fresh else "is already"
+    if found == ("workspace",):
         out.print(f"{root} {was} a workspace with {payload['entries']} things in it")
+    else:
+        out.print(f"{root} {was} under Takeback's care: {', '.join(found)}")
+        for name, count in counts.items():
+            if count:
+                out.print(f"  {name}: {count}")
+        if added and not fresh:
+            out.print(f"added: {', '.join(added)}")
+    for problem in strange:
+        out.print(f"! {problem}", style="yellow")
+
+
+def _place(context: typer.Context, directory: Path, kinds: tuple[str, ...], *, user: bool) -> Path:
+    """The directory that is meant."""
+    named = context.get_parameter_source("directory")
+    if not user or (named is not None and named.name != "DEFAULT"):
+        return directory
+    if len(kinds) != 1 or kinds == ("workspace",):
+        raise InputError("--user", found="no client", expected="one client, with --kind, or its folder")
+    return user_folder(kinds[0])
+
+
+def _clients(place: Path, kinds: tuple[str, ...], *, user: bool, state: Path | None) -> tuple[str, ...] | None:
+    """The clients a directory is taken for; None for a workspace."""
+    if kinds == ("workspace",) or (place / MANIFEST).exists():
+        return None
+    if kinds or user or (place / HIDDEN).exists():
+        return kinds
+    found = detect(place) if state is None else ()
+    return found or None

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 
+from takeback.canonical import parse
 from takeback.counterfactual import nominal_state
-from takeback.errors import InputError
+from takeback.errors import InputError, LimitError
 from takeback.language import load_json, widest_level
+from takeback.language.program import MAX_FILE
 from takeback.state import Level, State
 
-CandidateFile = typer.Argument(..., metavar="FILE", help="A candidate as JSON.", show_default=False)
+STDIN: Final = Path("-")
+CandidateFile = typer.Argument(
+    ..., metavar="FILE", help="A candidate as JSON; - for standard input.", show_default=False
+)
 StateOption = typer.Option(None, "--state", metavar="FILE", help="The nominal state; a built-in agent if left out.")
 LanguageOption = typer.Option(
     None,
@@ -21,6 +27,31 @@ LanguageOption = typer.Option(
     help=f"The recovery language: {', '.join(Level)}.",
     show_default="the widest installed",
 )
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what is in a file, or on standard input where that is named `-`."""
+    if path == STDIN:
+        raw = sys.stdin.buffer.read(MAX_FILE + 1)
+    else:
+        try:
+            with path.open("rb") as file:
+                raw = file.read(MAX_FILE + 1)
+        except OSError as fault:
+            raise InputError(str(path), found=fault.strerror or str(fault), expected="a readable file") from None
+    if len(raw) > MAX_FILE:
+        raise LimitError(name_of(path), found="more", expected=f"at most {MAX_FILE} bytes")
+    return raw
+
+
+def read_json(path: Path) -> Any:
+    """Return the JSON in a file, or on standard input where that is named `-`."""
+    return parse(read_bytes(path), name_of(path)) if path == STDIN else load_json(path)
+
+
+def name_of(path: Path) -> str:
+    """What to call a file that is read."""
+    return "standard input" if path == STDIN else str(path)
 
 
 def read_level(name: str | None) -> Level:

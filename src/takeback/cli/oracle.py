@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, read_level, read_state
+from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, name_of, read_json, read_level, read_state
 from takeback.cli.output import JsonFlag, emit, err, finish
-from takeback.language import NoInverse, load_json, read_candidate
+from takeback.language import NoInverse, read_candidate
 from takeback.synthesize import oracle as find_recovery
 
 
@@ -29,7 +29,7 @@ def oracle(
 
     Example: `takeback oracle examples/candidates/missing-capture/candidate.json`
     """
-    given = read_candidate(load_json(file), str(file))
+    given = read_candidate(read_json(file), name_of(file))
     built = find_recovery(given.mutation, read_level(language), read_state(state))
     if isinstance(built, NoInverse):
         reasons = [str(one) for one in built.lacking]

@@ -5,7 +5,7 @@ The union is closed: an outcome that is missing here does not pass mypy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, assert_never
 
 import typer
@@ -14,7 +14,7 @@ from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.output import emit, err, out, settle
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import SHORT
-from takeback.harness import Adopted, Applied, Harness, Refused, Stale, Undone, Why
+from takeback.harness import Adopted, Applied, Harness, Preview, Refused, Stale, Undone, Why
 from takeback.harness.adapter import Broken
 from takeback.harness.log import changes_of, state_before
 from takeback.harness.results import Discarded
@@ -25,13 +25,13 @@ from takeback.undo import Blocked, Gone, Plan
 
 SEVERAL = "can be read in several ways from the versions alone; it was recorded as shown"
 
-Outcome = Applied | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
+Outcome = Applied | Preview | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
 
 
 def exit_code(outcome: Outcome) -> int:
     """0 for done or can be done, 1 for no."""
     match outcome:
-        case Applied() | Adopted() | Undone() | Plan() | Discarded():
+        case Applied() | Preview() | Adopted() | Undone() | Plan() | Discarded():
             return 0
         case Blocked() | Gone() | Stale() | Refused():
             return 1
@@ -39,15 +39,28 @@ def exit_code(outcome: Outcome) -> int:
             assert_never(outcome)
 
 
-def conclude(outcome: Outcome, harness: Harness, *, as_json: bool, stat: bool = False, name: str = "") -> NoReturn:
-    """Tell an outcome and end the command. What was done is settled before anything is told about it."""
+def conclude(
+    outcome: Outcome,
+    harness: Harness,
+    *,
+    as_json: bool,
+    stat: bool = False,
+    name: str = "",
+    steps: Sequence[str] = (),
+) -> NoReturn:
+    """Tell an outcome and end the command. What was done is settled before anything is told about it.
+
+    `name` is what a verdict is about, `steps` what to try next.
+    """
     code = exit_code(outcome)
     if isinstance(outcome, Applied | Adopted | Undone | Discarded):
         settle(code)
     if as_json:
-        emit(outcome_json(outcome, harness))
+        emit({**outcome_json(outcome, harness), **({"next": list(steps)} if steps else {})})
     else:
         show_outcome(outcome, harness, stat=stat, name=name)
+        for step in steps:
+            out.print(f"  next, {step}", style="cyan")
     raise typer.Exit(code)
 
 
@@ -62,6 +75,16 @@ def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
                 "verdict": outcome.verdict.to_json(),
                 "ties": _ties_json(outcome.ties),
                 "changes": changes_json(changes_of(harness, outcome.entry)),
+                "effect": _effect(outcome.entry),
+            }
+        case Preview():
+            return {
+                "result": "plan",
+                "verdict": outcome.verdict.to_json(),
+                "candidate": outcome.candidate.to_json(),
+                "paths": list(outcome.paths),
+                "ties": _ties_json(outcome.ties),
+                "changes": changes_json(outcome.changes),
             }
         case Adopted():
             result = "salvaged" if outcome.entry.kind == "salvage" else "adopted"
@@ -71,6 +94,8 @@ def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
                 "entry": outcome.entry.id,
                 "ambiguous": list(outcome.ambiguous),
                 "changes": changes,
+                "layout": list(outcome.layout),
+                "effect": _effect(outcome.entry),
             }
         case Undone():
             return {"result": "done", "entry": outcome.entry.id, **_plan_json(outcome.plan, harness, done=True)}
@@ -117,12 +142,10 @@ def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name
     match outcome:
         case Applied():
             _show_applied(outcome, harness, stat=stat)
+        case Preview():
+            _show_preview(outcome, harness, stat=stat)
         case Adopted():
-            verb = "put back what was left" if outcome.entry.kind == "salvage" else "adopted"
-            out.print(f"{verb}: entry {outcome.entry.id[:SHORT]}")
-            show_changes(outcome.changes, lambda: state_before(harness, outcome.entry), stat=stat)
-            for address in outcome.ambiguous:
-                out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
+            _show_adopted(outcome, harness, stat=stat)
         case Undone():
             show_headline(outcome.plan, done=True)
             done = _toggled(outcome.plan, harness, "took back", "brought back")
@@ -163,6 +186,17 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
         out.print("next: without --strict the rest is done and this stays; --plan shows it", style="cyan")
 
 
+def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
+    verb = "put back what was left" if adopted.entry.kind == "salvage" else "adopted"
+    out.print(f"{verb}: entry {adopted.entry.id[:SHORT]}")
+    show_changes(adopted.changes, lambda: state_before(harness, adopted.entry), stat=stat)
+    for path in adopted.layout:
+        out.print(f"{path}: comments, formatting or permission bits")
+    _show_effect(_effect(adopted.entry))
+    for address in adopted.ambiguous:
+        out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
+
+
 def _show_discarded(discarded: Discarded) -> None:
     out.print(f"put back: entry {discarded.entry.id[:SHORT]}, undoing it brings back what was there")
     for path in discarded.paths:
@@ -183,9 +217,21 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
         err.print("forced: this change is not admitted, and its entry says so permanently", style="red")
     out.print(f"applied: entry {applied.entry.id[:SHORT]} ({applied.verdict.grade.value}{forced})")
     show_changes(changes_of(harness, applied.entry), lambda: state_before(harness, applied.entry), stat=stat)
+    _show_effect(_effect(applied.entry))
     for number, why in sorted(applied.ties.items()):
         tied = _named(number, harness)
         out.print(f"note: {tied} can now be taken back only together with this ({why} without it)")
+
+
+def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
+    forced = "" if preview.verdict.admitted else ", NOT ADMITTED"
+    files = f" in {', '.join(preview.paths)}" if preview.paths else ""
+    out.print(f"would change this{files} ({preview.verdict.grade.value}{forced}):")
+    show_changes(preview.changes, lambda: preview.before, stat=stat)
+    for number, why in sorted(preview.ties.items()):
+        out.print(
+            f"note: {_named(number, harness)} could then be taken back only together with this ({why} without it)"
+        )
 
 
 def _show_blocked(blocked: Blocked, harness: Harness, *, stat: bool) -> None:
@@ -208,6 +254,9 @@ def show_headline(plan: Plan, *, done: bool) -> None:
 def show_plan(plan: Plan, harness: Harness, *, stat: bool, done: bool = False) -> None:
     """Print what a plan changes and keeps, and which of its entries are not like others."""
     show_changes(plan.changes, lambda: plan.before, stat=stat)
+    for path in plan.layout:
+        out.print(f"{path}: comments, formatting or permission bits")
+    _show_effect(harness.effect_of(plan))
     for line in kept_lines(plan, done=done):
         out.print(line, style="yellow")
     for number in plan.unadmitted:
@@ -215,6 +264,17 @@ def show_plan(plan: Plan, harness: Harness, *, stat: bool, done: bool = False) -
         out.print(f"note: {_named(number, harness)} has no admitted recovery: it was {how}", style="yellow")
     for number, address in _ambiguous(plan, harness):
         out.print(f"note: what {_named(number, harness)} did to {address} {SEVERAL}", style="yellow")
+
+
+def _show_effect(effect: Iterable[str]) -> None:
+    told = ", ".join(effect)
+    if told:
+        out.print(f"takes effect: {told}")
+
+
+def _effect(record: Record) -> list[str]:
+    found: Any = record.payload.get("effect", ())
+    return [str(one) for one in found]
 
 
 def unadmitted_because(record: Record) -> str:
@@ -247,6 +307,8 @@ def _plan_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str,
         "unadmitted": list(plan.unadmitted),
         "ambiguous": [{"entry": number, "slot": address} for number, address in _ambiguous(plan, harness)],
         "changes": changes_json(plan.changes),
+        "layout": list(plan.layout),
+        "effect": list(harness.effect_of(plan)),
     }
 
 

@@ -25,6 +25,8 @@ from takeback.present.visible import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
+JSON_VALUE: Final = "--json-value"
+"""How a value given as JSON is told apart from the wish for JSON."""
 JsonFlag = typer.Option(False, "--json", help="Print one JSON object on stdout.")
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 WIDE: Final = frozenset("WF")
@@ -218,7 +220,32 @@ def finish(*, yes: bool) -> NoReturn:
 
 def wants_json(argv: Sequence[str]) -> bool:
     """Tell whether a command line asks for JSON."""
-    return "--json" in argv
+    return "--json" in (split_json(argv) if argv[1:2] in (["set"], ["add"]) else argv)
+
+
+def split_json(words: Sequence[str]) -> list[str]:
+    """The words of a command that takes a JSON value; `--json` with JSON behind it becomes `--json-value`."""
+    told: list[str] = []
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        if word == "--":
+            return [*told, word, *left]
+        if word.startswith("--json="):
+            told += [JSON_VALUE, word.partition("=")[2]]
+        elif word == "--json" and left and _is_json(left[0]):
+            told += [JSON_VALUE, left.pop(0)]
+        else:
+            told.append(word)
+    return told
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def begin() -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.inputs import CandidateFile, LanguageOption, read_level
+from takeback.cli.inputs import CandidateFile, LanguageOption, name_of, read_json, read_level
 from takeback.cli.output import JsonFlag, emit, finish
 from takeback.cli.verdicts import show_verdict
-from takeback.language import load_json, read_candidate
+from takeback.language import read_candidate
 from takeback.verify import prove as prove_candidate
 
 
@@ -23,11 +23,11 @@ def prove(file: Path = CandidateFile, language: str | None = LanguageOption, as_
 
     Example: `takeback prove examples/candidates/config/candidate.json --json`
     """
-    candidate = read_candidate(load_json(file), str(file))
+    candidate = read_candidate(read_json(file), name_of(file))
     verdict = prove_candidate(candidate, level=read_level(language))
     if as_json:
         shown = verdict.to_json()
         emit({name: shown[name] for name in ("grade", "counterexample", "classes", "reasons")})
     else:
-        show_verdict(verdict, str(file))
+        show_verdict(verdict, name_of(file), str(file))
     finish(yes=verdict.admitted)

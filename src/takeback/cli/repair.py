@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from takeback.canonical import compact
-from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, read_level, read_state
+from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, name_of, read_json, read_level, read_state
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.synthesizers import (
@@ -22,7 +22,6 @@ from takeback.cli.synthesizers import (
 )
 from takeback.cli.verdicts import show_verdict
 from takeback.errors import InputError
-from takeback.language import load_json
 from takeback.synthesize.attempt import attempt_from
 from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Repair, Settings, Turn
@@ -54,12 +53,12 @@ def repair(
 
     Example: `takeback repair examples/candidates/unconditional-delete/candidate.json --synthesizer local`
     """
-    raw = load_json(file)
+    raw = read_json(file)
     if not isinstance(raw, dict):
-        raise InputError(str(file), found=raw, expected="a candidate as a JSON object")
+        raise InputError(name_of(file), found=raw, expected="a candidate as a JSON object")
     start = attempt_from(raw)
     if start.mutation is None and start.rejected is not None:
-        raise InputError(str(file), found=start.rejected.detail, expected="a mutation that can be read")
+        raise InputError(name_of(file), found=start.rejected.detail, expected="a mutation that can be read")
     level, nominal = read_level(language), read_state(state)
     settings = Settings(
         mode=read_mode(feedback), budget=budget, level=level, seed=seed, sampling=read_sampling(sampling)
@@ -70,7 +69,7 @@ def repair(
     if as_json:
         emit(done.to_json())
     else:
-        show_repair(done, str(file))
+        show_repair(done, name_of(file))
     finish(yes=done.admitted is not None)
 
 

@@ -55,6 +55,7 @@ def _json(found: Status) -> dict[str, object]:
         "leftovers": list(found.leftovers),
         "problems": list(found.problems),
         "broken": [broken_json(fault) for fault in found.broken],
+        "layout": list(found.layout),
     }
 
 
@@ -64,6 +65,8 @@ def _show(found: Status, state: State, *, stat: bool) -> None:
     if found.drift:
         out.print("changed behind Takeback's back ('takeback adopt' records it as an entry):")
         show_changes(found.drift, lambda: state, stat=stat)
+    for path in found.layout:
+        out.print(f"{path} was edited in nothing but its layout or comments ('takeback adopt' records it)")
     for fault in found.broken:
         out.print(f"! {fault} ('takeback discard {fault.path}' puts it back)", style="yellow")
     for problem in (*found.problems, *found.leftovers):

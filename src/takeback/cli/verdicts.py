@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 from takeback.cli.differences import show_difference
 from takeback.cli.output import out
@@ -21,8 +22,7 @@ _NEXT = {
     Code.LIMIT: "Make the candidate smaller; docs/formats.md lists the limits.",
     Code.OUT_OF_LANGUAGE: "Use a wider `--language`, or a recovery without these operations.",
     Code.MUTATION_CHANGED: "Repair witness, recovery and contract only; the mutation is locked.",
-    Code.RECOVERY_EQUIVALENCE_FAILED: "Capture these addresses before the change and restore them; "
-    "`takeback oracle FILE` writes a recovery that does.",
+    Code.RECOVERY_EQUIVALENCE_FAILED: "Capture these addresses before the change and restore them.",
     Code.RECOVERY_FAULT: "Every restore needs a capture under its witness key; restore last in, first out.",
     Code.CONTRACT_INCOMPLETE: "Add the omitted addresses to the contract, or leave the contract out.",
     Code.BOUND_TOO_LOW: "Look at the failing state above, or decide by proof: `--rule proof`.",
@@ -30,8 +30,11 @@ _NEXT = {
 }
 
 
-def show_verdict(verdict: Verdict, name: str) -> None:
-    """Print a short verdict, the split table, the failing state, what differs, and what to do next."""
+def show_verdict(verdict: Verdict, name: str, file: str = "") -> None:
+    """Print a short verdict, the split table, the failing state, what differs, and what to do next.
+
+    `file` is where the candidate is, where a command can be given that works when copied.
+    """
     word = "admitted" if verdict.admitted else "not admitted"
     told = f"({verdict.grade.value}, rule {verdict.rule}, language {verdict.language})"
     out.print((f"{name}: {word} ", "bold"), (told, _COLOURS[verdict.grade]))
@@ -49,6 +52,8 @@ def show_verdict(verdict: Verdict, name: str) -> None:
     codes = dict.fromkeys(reason.code for reason in verdict.reasons)
     for code in codes:
         out.print(f"  next: {_NEXT[code]}", style="cyan")
+    if file and Code.RECOVERY_EQUIVALENCE_FAILED in codes:
+        out.print(f"  next, a recovery that does: takeback oracle {shlex.quote(file)}", style="cyan")
 
 
 def _show_splits(verdict: Verdict) -> None:

@@ -8,11 +8,10 @@ from typing import Any
 
 import typer
 
-from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, read_level, read_state
+from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, name_of, read_json, read_level, read_state
 from takeback.cli.output import JsonFlag, emit
 from takeback.cli.verdicts import show_verdict
 from takeback.errors import InputError, LimitError
-from takeback.language import load_json
 from takeback.state import Level
 from takeback.verify import RULE_NAMES, Code, Grade, Verdict, verify_json
 from takeback.verify.sampled import rejected
@@ -64,7 +63,7 @@ def verify(
     if as_json:
         emit(verdict.to_json())
     else:
-        show_verdict(verdict, str(file))
+        show_verdict(verdict, name_of(file), str(file))
     unreadable = verdict.mutation_digest is None
     yes = not verdict.reasons if exact else verdict.admitted
     raise typer.Exit(2 if unreadable else 0 if yes else 1)
@@ -81,7 +80,7 @@ def _verdict(
     sampling: dict[str, Any],
 ) -> Verdict:
     try:
-        raw = load_json(file)
+        raw = read_json(file)
     except InputError as fault:
         if not file.is_file():
             raise
@@ -90,12 +89,12 @@ def _verdict(
     if exact:
         if state is None:
             raise InputError("--exact", found="no --state", expected="the state to run on")
-        return verify_json(raw, str(file), rule="exact", level=level, locked=locked, nominal=read_state(state))
+        return verify_json(raw, name_of(file), rule="exact", level=level, locked=locked, nominal=read_state(state))
     sampling["nominal"] = read_state(state)
     if rule != "proof":
-        return verify_json(raw, str(file), rule=rule, level=level, locked=locked, **sampling)
-    proved = verify_json(raw, str(file), level=level, locked=locked)
+        return verify_json(raw, name_of(file), rule=rule, level=level, locked=locked, **sampling)
+    proved = verify_json(raw, name_of(file), level=level, locked=locked)
     if proved.grade is Grade.DECLARED:
         return proved
-    beside = verify_json(raw, str(file), rule="split-wald", level=level, locked=locked, **sampling)
+    beside = verify_json(raw, name_of(file), rule="split-wald", level=level, locked=locked, **sampling)
     return replace(proved, splits=beside.splits)

@@ -10,6 +10,7 @@ from pathlib import Path
 import typer
 
 from takeback.adapters import open_workspace
+from takeback.adapters.manifest import find_root
 from takeback.cli.output import err
 from takeback.harness import Harness
 
@@ -30,6 +31,7 @@ ByOption = typer.Option(
     "", "--by", envvar="TAKEBACK_BY", metavar="WHO", help="Say who makes the change, for the log."
 )
 StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
+PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
 NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, also on a terminal.")
 
 
@@ -41,7 +43,7 @@ def key_file() -> str | None:
 @contextmanager
 def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Iterator[Harness]:
     """The workspace, opened; what recovery had to finish is told."""
-    harness = open_workspace(directory, journal=journal, keys=key_file(), hold=hold)
+    harness = open_workspace(find_root(directory), journal=journal, keys=key_file(), hold=hold)
     try:
         told = harness.recovered
         if told.fault:

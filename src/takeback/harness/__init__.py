@@ -2,7 +2,18 @@
 
 from takeback.harness.adapter import Adapter, Unsayable
 from takeback.harness.harness import Harness
-from takeback.harness.results import Adopted, Applied, Discarded, Recovered, Refused, Stale, Status, Undone, Why
+from takeback.harness.results import (
+    Adopted,
+    Applied,
+    Discarded,
+    Preview,
+    Recovered,
+    Refused,
+    Stale,
+    Status,
+    Undone,
+    Why,
+)
 
 __all__ = [
     "Adapter",
@@ -10,6 +21,7 @@ __all__ = [
     "Applied",
     "Discarded",
     "Harness",
+    "Preview",
     "Recovered",
     "Refused",
     "Stale",

@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from takeback.harness.images import FileChange, FileImage, Image
 from takeback.state import State
+from takeback.state.slots import Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,3 +161,27 @@ class Notes(Protocol):
 
     def noted(self) -> tuple[int, str] | None:
         """The record remembered last; None if there is none."""
+
+
+@runtime_checkable
+class Effects(Protocol):
+    """Capability: says when whoever loads the harness notices a change."""
+
+    def effect(self, slot: Slot) -> str:
+        """`live`, `next session` or `needs approval in the client`."""
+
+
+@runtime_checkable
+class Writers(Protocol):
+    """Capability: tells what the client itself writes, so that it is adopted without asking and blocks nothing."""
+
+    def writer(self, slot: Slot) -> str | None:
+        """The client that writes a slot itself, if one does."""
+
+
+@runtime_checkable
+class Formatted(Protocol):
+    """Capability: an edit that changes no value, such as a comment or a file's mode, is an entry too."""
+
+    def formatted(self) -> Iterable[tuple[str, FileImage]]:
+        """The files, as last read, of which every byte counts."""

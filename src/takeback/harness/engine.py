@@ -7,7 +7,7 @@ is there is finished, and one of which nothing is there is given up. A write tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,13 +16,16 @@ from takeback.errors import ChangedMeanwhile, HarnessError, JournalCorruptError,
 from takeback.harness.adapter import (
     Adapter,
     Broken,
+    Effects,
     FileAdapter,
+    Formatted,
     Leftovers,
     LiveAdapter,
     Notes,
     Reading,
     Resources,
     Unsayable,
+    Writers,
 )
 from takeback.harness.codec import writes_of
 from takeback.harness.forgetting import conceal
@@ -34,6 +37,7 @@ from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.store import MISSING_HINT, had_record, missing
 from takeback.state import ABSENT, State
+from takeback.state.slots import Slot
 from takeback.undo import SlotChange, Write
 from takeback.undo.merge import bring_forward
 from takeback.undo.recording import writes_between
@@ -66,6 +70,9 @@ class Engine:
         self.notes = adapter if isinstance(adapter, Notes) else None
         self.resources = adapter if isinstance(adapter, Resources) else None
         self.leftovers = adapter if isinstance(adapter, Leftovers) else None
+        self.effects = adapter if isinstance(adapter, Effects) else None
+        self.writers = adapter if isinstance(adapter, Writers) else None
+        self.formatted = adapter if isinstance(adapter, Formatted) else None
 
     def open(self, start: State | None, about: dict[str, Any], *, begin: bool) -> Recovered:
         """Begin an empty journal, refuse one that is not ours or not whole, and finish what is unfinished."""
@@ -165,6 +172,11 @@ class Engine:
     def rendered(self, after: State) -> tuple[FileChange, ...] | Unsayable:
         """Which files a change of the state changes, and how; none for an adapter without files."""
         return () if self.files is None else self.files.render(self.ledger.state, after)
+
+    def effect_of(self, slots: Iterable[Slot]) -> tuple[str, ...]:
+        """When whoever loads the harness notices a change of some slots; nothing where that is not known."""
+        adapter = self.effects
+        return () if adapter is None else tuple(sorted({adapter.effect(slot) for slot in slots}))
 
     def prepare(self, after: State) -> str | None:
         """Take what a change needs that only a process can hold, or say why not."""

@@ -6,29 +6,33 @@ announce in the journal, change the real things, settle in the journal. Undo, re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError
 from takeback.harness.adapter import Adapter, Unsayable
+from takeback.harness.adopting import adopt, entered, layout_changes, taking_effect
+from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
-from takeback.harness.engine import LOCK_SECONDS, Engine, Look
+from takeback.harness.engine import LOCK_SECONDS, Engine
+from takeback.harness.filing import changes_of_bytes, layout_of
 from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
-from takeback.harness.images import FileChange, KeptImage, with_images
+from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
-from takeback.harness.readings import several_readings
-from takeback.harness.recorded import exact, last_known
+from takeback.harness.recorded import exact
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
     Applied,
     Discarded,
     PlanOutcome,
+    Preview,
     Recovered,
     Refused,
     Stale,
@@ -40,12 +44,11 @@ from takeback.harness.results import (
 from takeback.harness.two_roads import compare_roads, unadmitted
 from takeback.journal import Record, Ref, Store
 from takeback.journal.search import Place
-from takeback.language import Candidate, NoInverse, read_candidate
+from takeback.language import Candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
-from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle, relied_on
-from takeback.undo.recording import run_recorded
-from takeback.verify import Admitted, Verdict, objection, verify
+from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
+from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
 Result = TypeVar("Result")
@@ -106,9 +109,18 @@ class Harness:
         """Entries, newest first: what was done, on what evidence, and what became of it."""
         return log(self)
 
+    @contextmanager
+    def held(self) -> Iterator[State | Refused]:
+        """Hold the journal's lock, so that what is worked out from the state still holds when it is applied.
+
+        Yields a refusal instead of the state where nothing can be changed now.
+        """
+        with self._engine.entered() as look:
+            yield not_now(look) if look.drift or look.broken else self.state
+
     def apply(
         self,
-        candidate: Candidate | Admitted | NoInverse | Mapping[str, Any],
+        candidate: Given,
         *,
         force: bool = False,
         note: str = "",
@@ -122,59 +134,54 @@ class Harness:
         or the change is refused. A candidate may be given as the JSON it is written in, as an `Admitted`, or as what
         the oracle answered.
         """
-        if isinstance(candidate, NoInverse):
-            return Refused(Why.VERDICT, str(candidate))
-        if isinstance(candidate, Mapping):
-            candidate = read_candidate(dict(candidate))
-        if isinstance(candidate, Admitted):
-            evidence = candidate.verdict
-            candidate = candidate.candidate
-        change = candidate
-        if evidence is not None:
-            foreign = evidence.candidate_digest != candidate.digest()
-            why = objection(evidence, candidate) if foreign or evidence.admitted else None
-            if why is not None:
-                return Refused(Why.EVIDENCE, why, evidence)
-        unstored = {op.kind.surface for op in candidate.mutation} - self.adapter.surfaces
-        if unstored:
-            names = ", ".join(sorted(unstored))
-            return Refused(Why.UNSTORED, f"this harness ({self.adapter.name}) does not store {names}")
-        verdict = self._verifier(candidate) if evidence is None else evidence
-        if not verdict.admitted and not force:
-            return Refused(Why.VERDICT, "the candidate is not admitted", verdict)
+        found = judged(candidate, self.adapter, self._verifier, evidence, force=force)
+        if isinstance(found, Refused):
+            return found
         about = {"note": note, **_made_by(by)}
-        return self._again(lambda: self._apply(change, verdict, about, allow_ties=allow_ties))
+        return self._again(lambda: self._apply(found, about, allow_ties=allow_ties))
 
-    def _apply(
-        self, candidate: Candidate, verdict: Verdict, said: dict[str, Any], *, allow_ties: bool
-    ) -> Applied | Refused:
-        with self._engine.entered() as look:
+    def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
+        candidate, verdict = found
+        with entered(self._engine) as look:
             if look.drift or look.broken:
-                return _not_now(look, verdict)
-            recorded = run_recorded(candidate.mutation, self.state)
-            if not recorded.receipt.succeeded:
-                return Refused(Why.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", verdict)
-            writes = self.ledger.history.grounded(recorded.writes)
-            ties = relied_on(self.ledger.history, writes)
-            if ties and not allow_ties:
-                return Refused(Why.TIED, "earlier entries could be taken back only with this one", verdict, ties=ties)
-            changes = self._ready(recorded.state)
+                return not_now(look, verdict)
+            change = prepared(self._engine, found, allow_ties=allow_ties)
+            if isinstance(change, Refused):
+                return change
+            changes = self._ready(change.state)
             if isinstance(changes, Refused):
                 return Refused(changes.why, changes.message, verdict)
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
-            about |= {"forced": forced, "ties": sorted(ties), **said}
-            draft = change_draft("apply", writes, about, packer=self.ledger.packer)
-            entry = self._engine.make(draft, writes, recorded.state, changes)
-            return Applied(entry, verdict, forced, ties)
+            about |= {
+                "forced": forced,
+                "ties": sorted(change.ties),
+                **said,
+                **taking_effect(self._engine, change.writes),
+            }
+            draft = change_draft("apply", change.writes, about, packer=self.ledger.packer)
+            entry = self._engine.make(draft, change.writes, change.state, changes)
+            return Applied(entry, verdict, forced, change.ties)
+
+    def preview(
+        self, candidate: Given, *, force: bool = False, allow_ties: bool = True, evidence: Verdict | None = None
+    ) -> Preview | Refused:
+        """What `apply` would do, without doing it."""
+        found = judged(candidate, self.adapter, self._verifier, evidence, force=force)
+        if isinstance(found, Refused):
+            return found
+        with entered(self._engine) as look:
+            if look.drift or look.broken:
+                return not_now(look, found.verdict)
+            return previewed(self._engine, found, allow_ties=allow_ties)
 
     def plan(
         self, request: Callable[[Ledger], Request], *, cascade: bool = False, strict: bool = False
     ) -> PlanOutcome:
         """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
-        with self._engine.entered() as look:
+        with entered(self._engine) as look:
             if look.drift or look.broken:
-                return _not_now(look)
+                return not_now(look)
             return self._planned(request(self.ledger), cascade=cascade, strict=strict)
 
     def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
@@ -209,27 +216,11 @@ class Harness:
     def adopt(self, note: str = "", *, by: str = "") -> Adopted | Refused | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
         with self._engine.entered() as look:
-            if look.broken:
-                return _not_now(look)
-            if not look.drift:
-                return None
-            writes = self.ledger.history.grounded(tuple(Write(*change) for change in look.drift))
-            several = several_readings(self.state, look.actual, writes)
-            about = {"note": note, **_made_by(by), **({"ambiguous": list(several)} if several else {})}
-            draft = change_draft("adopt", writes, about, packer=self.ledger.packer)
-            draft = with_images(draft, self._adopted_images(look.actual))
-            entry = self.ledger.record(draft, writes)
-            self._engine.note()
-            return Adopted(entry, look.drift, several)
+            return not_now(look) if look.broken else adopt(self._engine, look, {"note": note, **_made_by(by)})
 
-    def _adopted_images(self, actual: State) -> list[KeptImage]:
-        adapter = self._engine.files
-        if adapter is None:
-            return []
-        return [
-            KeptImage(path, last_known(adapter, self.ledger, path, self.state), adapter.image(path))
-            for path in adapter.touched(self.state, actual)
-        ]
+    def effect_of(self, plan: Plan) -> tuple[str, ...]:
+        """When whoever loads the harness would notice what a plan changes."""
+        return self._engine.effect_of(change.slot for change in plan.changes)
 
     def discard(self, paths: Sequence[str] = (), note: str = "") -> Discarded | Refused | None:
         """Put files back as the journal knows them, all that are not so or those named; None if there are none.
@@ -299,6 +290,7 @@ class Harness:
                 (*unfinished, *look.strange, *held),
                 aborted,
                 look.broken,
+                tuple(image.path for image in layout_changes(self._engine)) if not look.drift else (),
             )
 
     def _planned(self, request: Request, *, cascade: bool, strict: bool) -> PlanOutcome:
@@ -308,6 +300,8 @@ class Harness:
         if not isinstance(outcome, Plan):
             return outcome
         plan = outcome._replace(unadmitted=unadmitted(self.ledger, (*outcome.off, *outcome.on)))
+        if self._engine.formatted is not None:
+            plan = plan._replace(layout=layout_of(self.ledger, (*plan.off, *plan.on)))
         return _demand_nothing_kept(plan) if strict else plan
 
     def _toggle(
@@ -318,9 +312,9 @@ class Harness:
     def _toggled(
         self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
-        with self._engine.entered() as look:
+        with entered(self._engine) as look:
             if look.drift or look.broken:
-                return _not_now(look)
+                return not_now(look)
             request = ask(self.ledger)
             plan = self._planned(request, cascade=cascade, strict=strict)
             if not isinstance(plan, Plan):
@@ -332,15 +326,17 @@ class Harness:
             changes = self._ready(plan.state, plan.off, plan.on)
             if isinstance(changes, Refused):
                 return changes
-            about = {"asked": list(request.asked)}
-            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
+            about = {"asked": list(request.asked), **taking_effect(self._engine, writes)}
+            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 
     def _ready(self, after: State, off: Iterable[int] = (), on: Iterable[int] = ()) -> Sequence[FileChange] | Refused:
         """The changes of files that a change of the state needs, and what it must hold taken; or why not."""
         changes = self._engine.rendered(after)
         adapter = self._engine.files
+        if adapter is not None and self._engine.formatted is not None and (off or on):
+            return changes_of_bytes(self._engine, adapter, changes, after, off, on)
         if isinstance(changes, Unsayable) and adapter is not None and (off or on):
             known = [
                 exact(adapter, self.ledger, FileChange(path, adapter.image(path), None), after, off, on)
@@ -385,12 +381,3 @@ def _demand_nothing_kept(plan: Plan) -> Plan | Refused:
         return plan
     later = ", ".join(f"#{entry}" for entry in sorted({kept.entry for kept in plan.kept}))
     return Refused(Why.KEPT, f"what {later} wrote later would be kept; nothing was changed", plan=plan)
-
-
-def _not_now(look: Look, verdict: Verdict | None = None) -> Refused:
-    """Why nothing can be changed while files are broken or were changed by someone else."""
-    if look.broken:
-        message = f"{look.broken[0]}; mend it, or put it back with 'takeback discard {look.broken[0].path}'"
-        return Refused(Why.BROKEN, message, verdict, look.drift, broken=look.broken)
-    message = f"{len(look.drift)} thing(s) were changed behind Takeback's back; adopt that first, or put it back"
-    return Refused(Why.DRIFT, message, verdict, look.drift)

@@ -44,6 +44,10 @@ class EntryView:
     on: tuple[int, ...]
     ambiguous: tuple[str, ...] = ()
     """Addresses of what was adopted of which the versions allow several readings."""
+    effect: tuple[str, ...] = ()
+    """When the client notices it, where that is known."""
+    layout: tuple[str, ...] = ()
+    """Files that changed in nothing that the state says: comments, formatting, permission bits."""
 
     def to_json(self) -> dict[str, Any]:
         """The entry as JSON."""
@@ -61,6 +65,8 @@ class EntryView:
             "off": list(self.off),
             "on": list(self.on),
             "ambiguous": list(self.ambiguous),
+            "effect": list(self.effect),
+            "layout": list(self.layout),
         }
 
 
@@ -92,6 +98,8 @@ def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryVie
         off=tuple(payload.get("off", ())),
         on=() if record.kind in CHANGES else tuple(payload.get("on", ())),
         ambiguous=tuple(payload.get("ambiguous", ())),
+        effect=tuple(payload.get("effect", ())),
+        layout=tuple(payload.get("layout", ())),
     )
 
 

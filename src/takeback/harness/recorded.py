@@ -1,13 +1,14 @@
 """Where a file's bytes are known, they are put back; only where they are not, the file is edited.
 
 Undo and redo take a file from one recorded image to another where it still is the one: byte for byte, whatever the
-formatting. Where other entries changed it meanwhile, an older image may still say exactly what is wanted, as long as
-nobody but Takeback wrote to the file in between. Anything else is spliced by the adapter.
+formatting. Where other entries changed it meanwhile, what the entry changed is merged out of the text, if the result
+says exactly what is wanted; or an older image may, as long as nobody but Takeback wrote to the file in between.
+Anything else is spliced by the adapter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -24,8 +25,11 @@ from takeback.harness.images import (
     same_file,
 )
 from takeback.harness.ledger import Ledger
+from takeback.harness.merging import readings
 from takeback.state import State
 
+MOST = 8
+"""How many readings of a merge are followed at most."""
 FARTHEST = 64
 """How many records of one file are looked through at most."""
 Known = Image | None | Unknown
@@ -35,8 +39,9 @@ def exact(
     adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State, off: Iterable[int], on: Iterable[int]
 ) -> FileChange:
     """A change of one file by recorded bytes, where there are any that say what is wanted."""
-    wanted = _direct(ledger, change, off, on)
-    if isinstance(wanted, Unknown) or not adapter.means(change.path, wanted, after):
+    stepped = _stepped(ledger, change, off, on)
+    wanted = next((known for known in stepped if adapter.means(change.path, known, after)), UNKNOWN)
+    if isinstance(wanted, Unknown):
         wanted = _earlier(adapter, ledger, change, after)
     if isinstance(wanted, Unknown):
         return change
@@ -55,31 +60,75 @@ def last_known(adapter: FileAdapter, ledger: Ledger, path: str, state: State) ->
     return UNKNOWN
 
 
-def _direct(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterable[int]) -> Known:
-    """Step from image to image through the entries that are taken back and brought back."""
-    here: Known = change.before
-    moved = False
+def formatted(ledger: Ledger, paths: Iterable[tuple[str, FileImage]]) -> list[KeptImage]:
+    """Files that are not what was last recorded of them, byte for byte or in their permission bits."""
+    found: list[KeptImage] = []
+    for path, image in paths:
+        last = next((kept for record, kept in images_at(ledger.store, path) if not ledger.aborted(record)), None)
+        if last is not None and isinstance(last.after, FileImage) and last.after != image:
+            found.append(KeptImage(path, last.after, image))
+    return found
+
+
+def recorded_paths(ledger: Ledger, entries: Iterable[int]) -> list[str]:
+    """The files that some entries changed, those of the last entry first, each entry's last first."""
+    found: dict[str, None] = {}
+    for number in sorted(entries, reverse=True):
+        for image in reversed(images_of(ledger.store, ledger.store.get(number)) or ()):
+            found.setdefault(image.path)
+    return list(found)
+
+
+def _stepped(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterable[int]) -> Sequence[Image | None]:
+    """What the file may become, step by step through the entries that are taken back and brought back.
+
+    A file that is what an entry left becomes what it was before; otherwise the entry's change is merged out of it.
+    """
+    steps: list[tuple[Known, Known]] = []
     for number in sorted(off, reverse=True):
-        image = _image_in(ledger, number, change.path)
-        if image is not None and not isinstance(here, Unknown) and same_file(image.after, here):
-            here, moved = image.before, True
+        image = _image_in(ledger, number, change)
+        steps += [] if image is None else [(image.after, image.before)]
     for number in sorted(on):
-        image = _image_in(ledger, number, change.path)
-        if image is not None and not isinstance(here, Unknown) and same_file(image.before, here):
-            here, moved = image.after, True
-    return here if moved else UNKNOWN
+        image = _image_in(ledger, number, change)
+        steps += [] if image is None else [(image.before, image.after)]
+    here: list[Image | None] = [change.before]
+    for one, two in steps:
+        if isinstance(one, Unknown) or isinstance(two, Unknown):
+            return ()
+        here = list(dict.fromkeys(found for image in here for found in _step(image, one, two)))[:MOST]
+    return here if steps else ()
 
 
-def _image_in(ledger: Ledger, number: int, path: str) -> KeptImage | None:
+def _step(here: Image | None, one: Image | None, two: Image | None) -> Iterator[Image | None]:
+    if same_file(one, here):
+        if isinstance(here, FileImage) and isinstance(one, FileImage) and isinstance(two, FileImage):
+            yield replace(two, mode=_mode(here, one, two))
+        else:
+            yield two
+    elif isinstance(here, FileImage) and isinstance(one, FileImage) and isinstance(two, FileImage):
+        for content in readings(one.content, here.content, two.content):
+            yield FileImage(content, _mode(here, one, two))
+    elif same_file(two, here):
+        yield here
+    elif two is None:
+        yield None
+
+
+def _mode(here: FileImage, one: FileImage, two: FileImage) -> int:
+    """The permission bits after a step: those of the other image, unless the step did not change them."""
+    return here.mode if one.mode == two.mode else two.mode
+
+
+def _image_in(ledger: Ledger, number: int, change: FileChange) -> KeptImage | None:
     images = images_of(ledger.store, ledger.store.get(number)) or ()
-    return next((image for image in images if image.path == path), None)
+    return next((image for image in images if image.path == change.path), None)
 
 
 def _earlier(adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State) -> Known:
     """Go back from image to image while nobody else has written in between, to one that says what is wanted."""
     here: Known = change.before
-    for _, image in islice(images_at(ledger.store, change.path), FARTHEST):
-        if isinstance(here, Unknown):
+    for record, image in islice(images_at(ledger.store, change.path), FARTHEST):
+        if isinstance(here, Unknown) or record.kind == "adopt":
             break
         if not same_file(image.after, here):
             if same_file(image.before, here):

@@ -8,7 +8,9 @@ from enum import StrEnum
 
 from takeback.harness.adapter import Broken
 from takeback.journal import Record
-from takeback.undo import Blocked, Gone, Plan, SlotChange
+from takeback.language import Candidate
+from takeback.state import State
+from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 from takeback.verify import Verdict
 
 
@@ -25,6 +27,22 @@ class Applied:
 
     def __repr__(self) -> str:
         return f"Applied({self.entry!r}, {self.verdict.grade.value}{', forced' if self.forced else ''})"
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What applying a candidate would do; nothing was changed."""
+
+    candidate: Candidate
+    verdict: Verdict
+    before: State
+    changes: tuple[Write, ...]
+    paths: tuple[str, ...]
+    """The files it would change."""
+    ties: Mapping[int, str]
+
+    def __repr__(self) -> str:
+        return f"Preview(changes: {len(self.changes)}, {self.verdict.grade.value})"
 
 
 class Why(StrEnum):
@@ -99,6 +117,8 @@ class Adopted:
     changes: tuple[SlotChange, ...]
     ambiguous: tuple[str, ...] = ()
     """Addresses where the versions before and after allow several readings of what was done."""
+    layout: tuple[str, ...] = ()
+    """Files in which nothing changed that the state says: comments, formatting, permission bits."""
 
     def __repr__(self) -> str:
         return f"Adopted({self.entry!r}, changes: {len(self.changes)})"
@@ -149,6 +169,8 @@ class Status:
     """Changes that were announced and given up; nothing of them is left."""
     broken: tuple[Broken, ...] = ()
     """Files that cannot be read."""
+    layout: tuple[str, ...] = ()
+    """Files in which someone changed nothing that the state says; that can be adopted, and stops nothing."""
 
     @property
     def clean(self) -> bool:

@@ -17,8 +17,10 @@ def summary(entry: EntryView, named: Named) -> str:
     told = [f"took back {_listed(entry.off, named)}"] if entry.off else []
     told += [f"brought back {_listed(entry.on, named)}"] if entry.on else []
     if not told:
-        told = [", ".join(entry.addresses) or "nothing"]
+        told = [", ".join((*entry.addresses, *(f"layout of {path}" for path in entry.layout))) or "nothing"]
     line = "; ".join(told)
+    if entry.effect:
+        line += f" ({', '.join(entry.effect)})"
     return " ".join(f"{entry.note}: {line}".split() if entry.note else line.split())
 
 

@@ -7,7 +7,7 @@ those of its text, says so by `Partial`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from takeback.canonical import encode
@@ -140,6 +140,17 @@ def adopted(fresh: Any, known: Any) -> Any:
         return fresh
     revised = old.revised(new.whole())
     return fresh if revised is None else with_parts(fresh, revised)
+
+
+def differing_below(before: PMap, after: PMap) -> Iterator[tuple[str, ...]]:
+    """Yield the highest paths at which two mappings differ in more than what they contain."""
+    for name, one, two in before.candidates(after):
+        if type(one) is PMap and type(two) is PMap:
+            yield from ((name, *rest) for rest in differing_below(one, two))
+        elif (parts := differing_parts(one, two)) is not None:
+            yield from ((name, part) for part in parts)
+        elif not alike(one, two):
+            yield (name,)
 
 
 def ambiguous(before: Any, after: Any) -> bool:

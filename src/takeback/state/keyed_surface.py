@@ -64,13 +64,13 @@ def keyed_kinds(
     """
     kinds = [
         Kind(capture_name, Stage.CAPTURE, level, surface, capture, witness=Takes.MUST),
-        Kind(forward, Stage.FORWARD, level, surface, bind, value=Takes.MUST, schema=schema),
+        Kind(forward, Stage.FORWARD, level, surface, bind, value=Takes.MUST, verb="set", schema=schema),
         Kind(restore_name, Stage.RECOVERY, level, surface, restore, witness=Takes.MUST),
     ]
     if remove is not None:
         kinds.append(Kind(remove, Stage.RECOVERY, level, surface, restore, witness=Takes.MAY, removes=True))
     if unset is not None:
-        kinds.append(Kind(unset, Stage.FORWARD, Level.L2, surface, unbind))
+        kinds.append(Kind(unset, Stage.FORWARD, Level.L2, surface, unbind, verb="remove"))
     return tuple(kinds)
 
 

@@ -101,7 +101,8 @@ class Kind:
     `reads` names what it looks at besides its own slot's presence; `whole` allows the target `*`;
     `removes` marks a recovery that removes unconditionally when it has no witness; `spot` tells whether it takes
     a place, `spots` which fields may name it; `inside` marks an operation that writes parts of a value; `recovers` a
-    forward operation that may stand in a recovery too. `schema` is the JSON Schema of `value`.
+    forward operation that may stand in a recovery too; `verb` is how a one-line change calls a forward operation.
+    `schema` is the JSON Schema of `value`.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Kind:
     removes: bool = False
     inside: bool = False
     recovers: bool = False
+    verb: str = ""
     reads: tuple[str, ...] = ()
     schema: dict[str, Any] = field(default_factory=dict, compare=False)
 

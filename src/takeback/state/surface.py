@@ -70,10 +70,17 @@ class Surface(ABC):
     """Whether slots can lie below one another."""
     strict = False
     """Whether a forward operation refuses to write where a container stands."""
+    rooted = False
+    """Whether a write inside something needs that to be there, and does not make it."""
     exclusive = False
     """Whether contents may claim something that no other slot may hold."""
     part_word = "line"
     """What a part of a content is called, where contents have parts."""
+
+    @property
+    def word(self) -> str:
+        """What one thing of this surface is called in a one-line change."""
+        return self.name.removesuffix("s")
 
     @abstractmethod
     def read(self, raw: Any, where: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from takeback.errors import OperationFailed
 from takeback.state import inside, tree
 from takeback.state.address import Address
-from takeback.state.inside import differing_parts, slot_content_from_json, slot_content_to_json
+from takeback.state.inside import slot_content_from_json, slot_content_to_json
 from takeback.state.operation import Captured, Operation
 from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
@@ -153,14 +153,8 @@ class TreeSurface(Surface):
         return tree.drop(part, path) if content is ABSENT else tree.put(part, path, content)
 
     def differing(self, before: PMap, after: PMap) -> Iterator[Path]:
-        """Yield the highest paths that differ in more than what they contain."""
-        for name, one, two in before.candidates(after):
-            if type(one) is PMap and type(two) is PMap:
-                yield from ((name, *rest) for rest in self.differing(one, two))
-            elif (parts := differing_parts(one, two)) is not None:
-                yield from ((name, part) for part in parts)
-            elif not self.alike(one, two):
-                yield (name,)
+        """Return the highest paths that differ in more than what they contain."""
+        return inside.differing_below(before, after)
 
     def alike(self, one: Any, two: Any) -> bool:
         """Compare by type and value, identities of parts included."""

@@ -228,6 +228,8 @@ class History:
         if not surface.nested or (write.after is ABSENT and not write.strict):
             return None
         if len(slot) > 2 and write.after is not ABSENT:  # noqa: PLR2004 - surface and one name: nothing is above it
+            if surface.rooted and self.node(slot[:2], view, until)[0] is ABSENT:
+                return f"it changes {surface.slot_title(slot[1:2])}, which is not there"
             above = self.leaf_above(slot, view, until)
             if above is not None:
                 return f"{'/'.join(above[1:])!r} is not a {'directory' if surface.strict else 'mapping'}"

@@ -41,11 +41,13 @@ class Plan(NamedTuple):
     """What entries that are taken back or brought back wrote and others have written since: that stays as it is."""
     unadmitted: tuple[int, ...] = ()
     """Entries among them that have no admitted recovery: they were forced, or adopted."""
+    layout: tuple[str, ...] = ()
+    """Files that change in nothing that the state says: comments, formatting, permission bits."""
 
     @property
     def visible(self) -> bool:
         """Whether anything will be different afterwards."""
-        return bool(self.changes) and next(diff(self.before, self.state), None) is not None
+        return bool(self.layout) or (bool(self.changes) and next(diff(self.before, self.state), None) is not None)
 
     @property
     def token(self) -> str:

@@ -116,7 +116,7 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
                 return None
             part = pruned
         parts[slot[0]] = part
-    plan: Plan = _tuple(Plan, ((entry,), (), tuple(changes), State.of(parts), state, tuple(kept), ()))
+    plan: Plan = _tuple(Plan, ((entry,), (), tuple(changes), State.of(parts), state, tuple(kept), (), ()))
     return plan
 
 

@@ -27,7 +27,7 @@ BAD = [
     ({"prompts": {"p": 1}}, "state.prompts['p']: found 1, expected text"),
     ({"routing": {"r": True}}, "state.routing['r']: found True, expected a model id or null"),
     ({"tools": {"t": "x"}}, "state.tools['t']: found x, expected a mapping with id, description"),
-    ({"tools": {"t": {"name": "t"}}}, "state.tools['t']: found the field 'name', expected only id"),
+    ({"tools": {"t": {"id": "t", "name": "t"}}}, "state.tools['t']: found the field 'name', expected only id"),
     ({"tools": {"t": {"parameters": []}}}, "state.tools['t'].parameters: found [], expected a mapping"),
     ({"middleware": {}}, "state.middleware: found {}, expected a list of middleware"),
     ({"middleware": [{"handler": "h"}]}, "state.middleware[0]: found no 'id', expected a mapping with id"),

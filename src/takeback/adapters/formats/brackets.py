@@ -57,9 +57,11 @@ class Bracketed:
         """Take one item out, with its comma."""
         start, end = self.at.items[index]
         comma = self.at.commas[index]
-        if comma is not None and b"\n" not in self.data[end:comma]:
-            return [self._lines(start, comma + 1) or self._inside_line(start, comma + 1)]
         before = self.at.commas[index - 1] if index else None
+        if len(self.at.items) == 1 and not self.at.comments:
+            return [Edit(self.at.start + 1, self.at.end - 1, b"")]
+        if comma is not None and b"\n" not in self.data[end:comma]:
+            return [self._lines(start, comma + 1) or self._inside_line(index, comma + 1)]
         if comma is not None and before is None:
             following = self.at.items[index + 1][0] if index + 1 < len(self.at.items) else comma + 1
             if not self._commented(end, following):
@@ -67,8 +69,11 @@ class Bracketed:
             return [Edit(start, end, b""), Edit(comma, comma + 1, b"")]
         if before is None:
             return [self._lines(start, end) or Edit(start, end, b"")]
-        if b"\n" in self.data[before:start] or self._commented(before, start):
+        if self._commented(before, start):
             return [Edit(before, before + 1, b""), self._lines(start, end) or Edit(start, end, b"")]
+        lines = self._lines(start, end)
+        if b"\n" in self.data[before:start] and lines is not None:
+            return [Edit(before, before + 1, b""), lines]
         return [self._lines(before, end) or Edit(before, end, b"")]
 
     def insert(self, index: int, render: Render) -> list[Edit]:
@@ -120,7 +125,7 @@ class Bracketed:
             indent = self.data[line:end] + (self.style.unit or b"")
             return Edit(line, line, indent + render(indent) + self.style.newline)
         if self.style.unit is None:
-            return Edit(start, end, self.style.pad + render(None) + self.style.pad)
+            return Edit(end, end, (b"" if inside else self.style.pad) + render(None) + (inside or self.style.pad))
         indent = outer + self.style.unit
         newline = self.style.newline
         return Edit(start, end, newline + indent + render(indent) + newline + outer)
@@ -131,9 +136,9 @@ class Bracketed:
         if comma is not None and self._begins_line(comma):
             indent = self.indent(comma)
             if index:
-                at = self.at.items[index - 1][1]
-                return Edit(at, at, self.style.newline + indent + b", " + render(indent))
-            return Edit(start, start, render(indent) + self.style.newline + indent + b", ")
+                at, blank = self.line_start(comma), self._blank_behind(comma)
+                return Edit(at, at, indent + b"," + blank + render(indent) + self.style.newline)
+            return Edit(start, start, render(indent) + self.style.newline + indent + b"," + self._blank_behind(comma))
         if not self._begins_line(start):
             return Edit(start, start, render(None) + b"," + self._gap())
         line = self.line_end(self.at.start + 1 if not index else (comma or start) + 1)
@@ -147,8 +152,11 @@ class Bracketed:
         before = self.at.commas[-2] if len(self.at.items) > 1 else None
         if comma is None and before is not None and self._begins_line(before):
             indent = self.indent(before)
-            blank = self.data[before + 1 : start]
-            return [Edit(end, end, self.style.newline + indent + b"," + blank + render(indent))]
+            text = indent + b"," + self._blank_behind(before) + render(indent)
+            line = self.line_end(end)
+            if line is not None and line < self.at.end:
+                return [Edit(line, line, text + self.style.newline)]
+            return [Edit(end, end, self.style.newline + text)]
         if not self._begins_line(start):
             if comma is None:
                 return [Edit(end, end, b"," + self._gap() + render(None))]
@@ -170,8 +178,12 @@ class Bracketed:
             return None
         return Edit(line, close, b"")
 
-    def _inside_line(self, start: int, end: int) -> Edit:
-        """A span with the blanks that part it from what follows, or else from what stands before it."""
+    def _inside_line(self, index: int, end: int) -> Edit:
+        """An item with its comma and the blanks that part it from what follows, or else from what is before it."""
+        start = self.at.items[index][0]
+        before = self.at.commas[index - 1] if index else None
+        if index + 1 == len(self.at.items) and before is not None and not self.data[before + 1 : start].strip():
+            return Edit(before + 1, end, b"")
         if self.line_end(end) is None:
             while self.data[end : end + 1] in {b" ", b"\t"}:
                 end += 1
@@ -186,6 +198,12 @@ class Bracketed:
     def _begins_line(self, at: int) -> bool:
         line = self.line_start(at)
         return line > self.at.start and not self.data[line:at].strip(BLANKS)
+
+    def _blank_behind(self, comma: int) -> bytes:
+        end = comma + 1
+        while self.data[end : end + 1] in {b" ", b"\t"}:
+            end += 1
+        return self.data[comma + 1 : end]
 
     def _gap(self) -> bytes:
         """What stands behind a comma in this list."""

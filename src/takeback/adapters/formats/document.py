@@ -6,6 +6,7 @@ never writes one anew: what cannot be spliced is refused with `CannotSplice`. Ev
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -66,12 +67,32 @@ class Document(ABC):
     def _move(self, path: Path, to: int) -> list[Edit]:
         """Edits that take the item at a path to another position of its list."""
 
+    def _insert_member(self, path: Path, value: Any, at: int) -> list[Edit]:
+        """Edits that put a new member before position `at` of a mapping."""
+        del value, at
+        raise self.refusal(path, "the order of keys cannot be chosen in this format")
+
+    def _move_member(self, path: Path, to: int) -> list[Edit]:
+        """Edits that take a member to another position of its mapping."""
+        del to
+        raise self.refusal(path, "the order of keys cannot be chosen in this format")
+
+    def same(self, one: Any, two: Any) -> bool:
+        """Whether an edit made of a value what it should; the order of keys does not matter by default."""
+        return alike(one, two)
+
     def get(self, path: Path) -> Any:
         """The value at a path; MISSING if there is none."""
         return look_up(self.value, path)
 
+    def members(self, path: Path) -> tuple[tuple[str, Any], ...]:
+        """The members of the mapping at a path, in their order; none if there is no mapping."""
+        found = self.get(path)
+        return tuple(found.items()) if isinstance(found, dict) else ()
+
     def set(self, path: Path, value: Any) -> Self:
         """The document with a value at a path."""
+        self._check(path, value)
         return self._edited(self._set(path, value), path, changed(self.value, path, value))
 
     def remove(self, path: Path) -> Self:
@@ -80,11 +101,31 @@ class Document(ABC):
 
     def insert(self, path: Path, value: Any) -> Self:
         """The document with a new item before position `path[-1]` of a list."""
+        self._check(path, value)
         return self._edited(self._insert(path, value), path, inserted(self.value, path, value))
 
     def move(self, path: Path, to: int) -> Self:
         """The document with one item of a list taken to another position of it."""
         return self._edited(self._move(path, to), path, moved(self.value, path, to))
+
+    def insert_member(self, path: Path, value: Any, at: int) -> Self:
+        """The document with a new member, of key `path[-1]`, before position `at` of its mapping."""
+        self._check(path, value)
+        if self.get(path) is not MISSING:
+            raise self.refusal(path, "it is there already")
+        expected = arranged(changed(self.value, path, value), path, at)
+        return self._edited(self._insert_member(path, value, at), path, expected)
+
+    def move_member(self, path: Path, to: int) -> Self:
+        """The document with the member at a path taken to another position of its mapping."""
+        return self._edited(self._move_member(path, to), path, arranged(self.value, path, to))
+
+    def _check(self, path: Path, value: Any) -> None:
+        """Refuse a value that is none of JSON's."""
+        try:
+            encode(value).encode()
+        except ValueError as fault:
+            raise self.refusal(path, f"its value is no JSON value ({fault})") from None
 
     def _edited(self, edits: list[Edit], path: Path, expected: Any) -> Self:
         try:
@@ -92,7 +133,7 @@ class Document(ABC):
             value = found.value
         except InputError as fault:
             raise self.refusal(path, f"the edit would not be well formed ({fault.message})") from None
-        if not alike(value, expected):
+        if not self.same(value, expected):
             raise self.refusal(path, "the edit would change something else")
         return found
 
@@ -175,6 +216,30 @@ def reorder(document: Document, path: Path, order: Sequence[int]) -> Document:
     return document
 
 
+def transform_in_order(document: Document, value: dict[str, Any], path: Path) -> Document:
+    """The document with a mapping at a path, its members in the order they have, moving as few as possible."""
+    if not isinstance(document.get(path), dict):
+        return document.set(path, value)
+    for key, _ in document.members(path):
+        if key not in value:
+            document = document.remove((*path, key))
+    for key, item in value.items():
+        if document.get((*path, key)) is not MISSING:
+            document = transform(document, item, (*path, key))
+    now = [key for key, _ in document.members(path)]
+    wanted = [key for key in value if key in now]
+    stay = _longest_rising([now.index(key) for key in wanted])
+    for movers in ([key for key in wanted if now.index(key) not in stay], wanted):
+        for key in movers:
+            there = [name for name, _ in document.members(path)]
+            if there.index(key) != wanted.index(key):
+                document = document.move_member((*path, key), wanted.index(key))
+    for at, (key, item) in enumerate(value.items()):
+        if document.get((*path, key)) is MISSING:
+            document = document.insert_member((*path, key), item, at)
+    return document
+
+
 def _longest_rising(order: Sequence[int]) -> set[int]:
     """The most items that can stay where they are: a longest rising run of numbers."""
     tails: list[int] = []
@@ -238,12 +303,20 @@ def moved(value: Any, path: Path, to: int) -> Any:
     return changed(value, path[:-1], items)
 
 
+def arranged(value: Any, path: Path, to: int) -> Any:
+    """A plain value with a member of one of its mappings at another position of it."""
+    present = look_up(value, path[:-1])
+    members = [member for member in present.items() if member[0] != path[-1]]
+    members.insert(to, (path[-1], present[path[-1]]))
+    return changed(value, path[:-1], dict(members))
+
+
 def alike(one: Any, two: Any) -> bool:
     """Whether two plain values are the same by type and content; the order of keys does not matter."""
     if one is MISSING or two is MISSING:
         return one is two
     try:
-        return encode(one) == encode(two)
+        return json.dumps(one, sort_keys=True) == json.dumps(two, sort_keys=True)
     except (TypeError, ValueError):
         return False
 

@@ -1,69 +1,69 @@
-"""JSON documents edited in place: strict JSON, and JSON with comments and trailing commas.
+"""JSON documents edited in place, one class per dialect: strict, with comments, with trailing commas, JSON5.
 
-One scanner gives every value its span. A strict document is read by the strict reader as well, which decides what
-is JSON; the scanner only says where things stand. New values are written in the document's own style: its
-indentation, its line ending, its blanks behind commas and colons.
+The scanner says where everything stands. New values are written as their neighbours are, or else as the document is:
+its indentation, its line ending, its blanks behind commas and colons, its quotes. The order of an object's members
+is kept, and can be chosen: `insert_member`, `move_member`.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NoReturn
+from functools import cached_property
+from typing import Any, ClassVar
 
-from takeback.adapters.formats.brackets import Bracketed, Listing, Span, Style, paired
+from takeback.adapters.formats.brackets import Bracketed, Listing, Render, Style
 from takeback.adapters.formats.document import (
     BOM,
     MISSING,
     Document,
     Edit,
     Path,
-    Step,
-    line_and_column,
+    changed,
+    inserted,
     newline_of,
 )
+from takeback.adapters.formats.json_scan import Dialect, Node, Scanner
+from takeback.adapters.formats.json_style import Manner, beside, manner_of
 from takeback.canonical import parse
-from takeback.errors import InputError, LimitError
-from takeback.state.values import MAX_DEPTH
+from takeback.errors import InputError
 
-_SPACE = re.compile(rb"[ \t\r\n]*")
-_COMMENT = re.compile(rb"//[^\n\r]*|/\*.*?\*/", re.DOTALL)
-_STRING = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_ATOM = re.compile(rb"-?[0-9][0-9.eE+-]*|true|false|null")
-_COLON = re.compile(rb'"(:[ \t]*)')
-_INDENT = re.compile(rb"\n([ \t]+)\S")
-DEEPEST = 4 * MAX_DEPTH
-
-
-@dataclass(slots=True)
-class Node:
-    """A value and its span; containers have children and a listing."""
-
-    span: Span
-    value: Any
-    members: dict[str, list[Node]] = field(default_factory=dict)
-    """An object's values by key, each with its whole member's place in the listing."""
-    places: dict[str, list[int]] = field(default_factory=dict)
-    items: list[Node] = field(default_factory=list)
-    listing: Listing | None = None
+TWICE = "the key is there more than once"
 
 
 class JsonDocument(Document):
-    """Strict JSON."""
+    """Strict JSON. A key that stands twice has its last value."""
 
-    comments: ClassVar[bool] = False
+    dialect: ClassVar[Dialect] = Dialect()
+    blank: ClassVar[bool] = False
+    """Whether an empty or blank text means `{}`."""
+    byte_order_mark: ClassVar[bool] = True
+    """Whether one is allowed."""
+    repeated_keys: ClassVar[bool] = True
+    """Whether they are allowed."""
 
     def __init__(self, data: bytes, where: str) -> None:
         super().__init__(data, where)
-        self._root = _Scanner(data, where, comments=self.comments).document()
-        if not self.comments:
-            parse(data.removeprefix(BOM), where)
+        if not self.byte_order_mark and data.startswith(BOM):
+            raise InputError(f"{where}, line 1, column 1", found="a byte-order mark", expected="JSON without one")
+        if self.blank and not self._content.strip():
+            self._root = Node((len(data), len(data)), {})
+            return
+        self._root = Scanner(data, where, self.dialect).document()
+        if not self.repeated_keys:
+            parse(self._content, where)
 
     @property
     def value(self) -> Any:
         """The value."""
         return self._root.value
+
+    @property
+    def _content(self) -> bytes:
+        return self.data.removeprefix(BOM)
+
+    def same(self, one: Any, two: Any) -> bool:
+        """Whether two values are the same, the order of keys included."""
+        return json.dumps(one) == json.dumps(two)
 
     def _find(self, path: Path) -> Node | None:
         node = self._root
@@ -78,32 +78,64 @@ class JsonDocument(Document):
 
     def _set(self, path: Path, value: Any) -> list[Edit]:
         node = self._find(path)
+        if not self._content.strip():
+            return self._begun(changed({}, path, value))
         if node is not None:
             indent = self._bracketed(self._root).indent(node.span[0]) if self._many_lines(node) else None
-            return [Edit(*node.span, self.text(value, indent))]
+            return [Edit(*node.span, self._manner.text(value, indent))]
         above = self._container(path[:-1])
+        if isinstance(path[-1], int):
+            raise self.refusal(path, "there is no such item")
         if above is None:
-            return self._set(path[:-1], {str(path[-1]): value})
-        if not isinstance(above.value, dict):
-            raise self.refusal(path, "what it would lie in is not an object")
-        return self._bracketed(above).insert(len(above.items), lambda indent: self._member(path[-1], value, indent))
+            return self._set(path[:-1], changed({}, path[-1:], value))
+        return self._insert_member(path, value, len(above.items))
 
     def _remove(self, path: Path) -> list[Edit]:
         above = self._container(path[:-1])
         if above is None or self._find(path) is None:
             raise self.refusal(path, "there is nothing")
-        if isinstance(path[-1], int):
-            return self._bracketed(above).cut(path[-1])
-        places = above.places[path[-1]]
-        if len(places) > 1:
-            raise self.refusal(path, "the key is there more than once")
-        return self._bracketed(above).cut(places[0])
+        return self._bracketed(above).cut(self._place(above, path))
 
     def _insert(self, path: Path, value: Any) -> list[Edit]:
-        return self._list(path).insert(int(path[-1]), lambda indent: self.text(value, indent))
+        if not self._content.strip():
+            return self._begun(inserted({}, path, value))
+        above = self._find(path[:-1])
+        if above is None:
+            return self._set(path[:-1], [value])
+        if not isinstance(above.value, list):
+            raise self.refusal(path[:-1], "it is not a list")
+        return self._bracketed(above, path[:-1]).insert(int(path[-1]), self._render(above, b"", value))
 
     def _move(self, path: Path, to: int) -> list[Edit]:
         return self._list(path).move(int(path[-1]), to)
+
+    def _insert_member(self, path: Path, value: Any, at: int) -> list[Edit]:
+        if not self._content.strip():
+            return self._begun(changed({}, path, value))
+        above = self._container(path[:-1])
+        if above is None or not isinstance(above.value, dict):
+            raise self.refusal(path, "what it would lie in is not an object")
+        if at < len(above.items) and len(above.items) != len(above.members):
+            raise self.refusal(path, "some key of the object is there more than once")
+        manner = beside(self.data, above, self._manner, self.dialect)
+        key = manner.key(str(path[-1])) + manner.colon
+        return self._bracketed(above, path[:-1]).insert(at, self._render(above, key, value))
+
+    def _move_member(self, path: Path, to: int) -> list[Edit]:
+        above = self._container(path[:-1])
+        if above is None or self._find(path) is None:
+            raise self.refusal(path, "there is nothing")
+        if len(above.items) != len(above.members):
+            raise self.refusal(path, "some key of the object is there more than once")
+        return self._bracketed(above).move(self._place(above, path), to)
+
+    def _place(self, above: Node, path: Path) -> int:
+        step = path[-1]
+        if isinstance(step, int):
+            return step
+        if len(above.places[step]) > 1:
+            raise self.refusal(path, TWICE)
+        return above.places[step][0]
 
     def _list(self, path: Path) -> Bracketed:
         above = self._container(path[:-1])
@@ -117,137 +149,68 @@ class JsonDocument(Document):
             raise self.refusal(path, "it is neither an object nor a list")
         return node
 
-    def _bracketed(self, node: Node) -> Bracketed:
+    def _begun(self, value: Any) -> list[Edit]:
+        """A document where there was none."""
+        at = len(self.data) - len(self._content)
+        end = b"" if b"\n" in self._content else newline_of(self.data)
+        return [Edit(at, at, self._manner.text(value, b"") + end)]
+
+    def _render(self, above: Node, key: bytes, value: Any) -> Render:
+        """A new item's text: on one line if the containers beside it are."""
+        single = self._one_line(above)
+        return lambda indent: key + self._manner.text(value, None if single else indent)
+
+    def _bracketed(self, node: Node, path: Path = ()) -> Bracketed:
+        """The list of a container; the first item of an empty one follows the containers beside it."""
         listing = node.listing or Listing(*node.span, (), (), ())
-        pretty = self._many_lines(self._root)
-        style = Style(newline_of(self.data), self._unit() if pretty else None, gap=b" " if self._spaced() else b"")
-        return Bracketed(self.data, listing, style)
+        manner = self._manner
+        around = self._find(path[:-1]) if path else None
+        flat = not self._many_lines(self._root) or (around is not None and self._one_line(around))
+        pad = manner.pads[isinstance(node.value, list)]
+        return Bracketed(self.data, listing, Style(manner.newline, None if flat else manner.unit, pad, manner.gap))
+
+    def _one_line(self, above: Node) -> bool:
+        """Whether the containers in one, as far as they hold something, stand on one line each."""
+        inside = [self._many_lines(item) for item in above.items if item.items]
+        return bool(inside) and not any(inside)
 
     def _many_lines(self, node: Node) -> bool:
         return b"\n" in self.data[slice(*node.span)]
 
-    def _spaced(self) -> bool:
-        found = _COLON.search(self.data)
-        return found is None or len(found[1]) > 1
+    @cached_property
+    def _manner(self) -> Manner:
+        return manner_of(self.data, self._root, self.dialect)
 
-    def _unit(self) -> bytes:
-        found = _INDENT.search(self.data)
-        return b"  " if found is None else found[1]
 
-    def _member(self, key: Step, value: Any, indent: bytes | None) -> bytes:
-        colon = b": " if self._spaced() else b":"
-        return self.text(str(key), None) + colon + self.text(value, indent)
+class UnambiguousJsonDocument(JsonDocument):
+    """Strict JSON in which every key stands once, as in Takeback's own files."""
 
-    def text(self, value: Any, indent: bytes | None) -> bytes:
-        """A value as this document would write it; over several lines where its own line has an indentation."""
-        if indent is None or not isinstance(value, dict | list) or not value:
-            separators = (", ", ": ") if self._spaced() else (",", ":")
-            return json.dumps(value, ensure_ascii=False, separators=separators, allow_nan=False).encode()
-        written = json.dumps(value, ensure_ascii=False, indent=self._unit().decode(), allow_nan=False).encode()
-        return written.replace(b"\n", newline_of(self.data) + indent)
+    repeated_keys = False
+
+
+class CommentedJsonDocument(JsonDocument):
+    """JSON with comments, and no comma behind the last item."""
+
+    dialect = Dialect(comments=True)
 
 
 class JsoncDocument(JsonDocument):
     """JSON with comments and trailing commas."""
 
-    comments = True
+    dialect = Dialect(comments=True, trailing_comma=True)
 
 
-class _Scanner:
-    """One pass over the bytes."""
+class Json5Document(JsonDocument):
+    """JSON5."""
 
-    def __init__(self, data: bytes, where: str, *, comments: bool) -> None:
-        self.data, self.where, self.lenient = data, where, comments
-        self.at = len(BOM) if data.startswith(BOM) else 0
-        self.comments: list[Span] = []
-
-    def document(self) -> Node:
-        self.space()
-        node = self.one(0)
-        self.space()
-        if self.at < len(self.data):
-            self.fail("something behind the value")
-        return node
-
-    def space(self) -> None:
-        while True:
-            found = _SPACE.match(self.data, self.at)
-            self.at = found.end() if found else self.at
-            comment = _COMMENT.match(self.data, self.at) if self.lenient else None
-            if comment is None:
-                return
-            self.comments.append(comment.span())
-            self.at = comment.end()
-
-    def one(self, depth: int) -> Node:
-        if depth > DEEPEST:
-            raise LimitError(self.where, found="deeper nesting", expected=f"at most {MAX_DEPTH} levels")
-        byte = self.data[self.at : self.at + 1]
-        if byte in {b"{", b"["}:
-            return self.container(b"}" if byte == b"{" else b"]", depth)
-        found = (_STRING if byte == b'"' else _ATOM).match(self.data, self.at)
-        if found is None:
-            self.fail("no value")
-        self.at = found.end()
-        return Node(found.span(), self.scalar(found.group()))
-
-    def scalar(self, text: bytes) -> Any:
-        try:
-            return parse(text.decode(), self.where)
-        except (InputError, UnicodeDecodeError):
-            self.at -= len(text)
-            self.fail("a malformed value")
-
-    def container(self, close: bytes, depth: int) -> Node:
-        start, outer = self.at, self.comments
-        self.at, self.comments = self.at + 1, []
-        node = Node((start, start), {} if close == b"}" else [])
-        spans: list[Span] = []
-        commas: list[int] = []
-        self.space()
-        while self.data[self.at : self.at + 1] != close:
-            if len(commas) < len(spans):
-                self.fail("no comma")
-            begin = self.at
-            self.member(node, len(spans), depth) if close == b"}" else self.item(node, depth)
-            spans.append((begin, node.items[-1].span[1]))
-            self.space()
-            if self.data[self.at : self.at + 1] == b",":
-                commas.append(self.at)
-                self.at += 1
-                self.space()
-        if commas and len(commas) == len(spans) and not self.lenient:
-            self.fail("a comma before the end")
-        self.at += 1
-        node.span = (start, self.at)
-        node.listing = Listing(start, self.at, tuple(spans), paired(spans, commas), tuple(self.comments))
-        self.comments = outer
-        return node
-
-    def item(self, node: Node, depth: int) -> None:
-        node.items.append(self.one(depth + 1))
-        node.value.append(node.items[-1].value)
-
-    def member(self, node: Node, place: int, depth: int) -> None:
-        found = _STRING.match(self.data, self.at)
-        if found is None:
-            self.fail("no key in quotes")
-        self.at = found.end()
-        key = self.scalar(found.group())
-        self.space()
-        if self.data[self.at : self.at + 1] != b":":
-            self.fail("no colon")
-        self.at += 1
-        self.space()
-        below = self.one(depth + 1)
-        node.items.append(below)
-        node.members.setdefault(key, []).append(below)
-        node.places.setdefault(key, []).append(place)
-        node.value[key] = below.value
-
-    def fail(self, found: str) -> NoReturn:
-        place = f"{self.where}, {line_and_column(self.data, self.at)}"
-        raise InputError(place, found=f"malformed JSON ({found})", expected="valid JSON")
+    dialect = Dialect(comments=True, trailing_comma=True, json5=True)
 
 
-__all__ = ["MISSING", "JsonDocument", "JsoncDocument"]
+__all__ = [
+    "MISSING",
+    "CommentedJsonDocument",
+    "Json5Document",
+    "JsonDocument",
+    "JsoncDocument",
+    "UnambiguousJsonDocument",
+]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from takeback.adapters.formats.brackets import BLANKS
 from takeback.adapters.formats.document import BOM, Edit, newline_of
 from takeback.adapters.formats.toml_tree import Made, Pair, Section, Table, Tree, sections_of
+
+_EQUALS = re.compile(rb"[ \t]*=[ \t]*\Z")
 
 
 class Layout:
@@ -83,13 +87,13 @@ class Layout:
         """A table's lines put at the beginning of a line, with blank lines around them."""
         body = self.newline.join(line.encode() for line in lines)
         before, after = self.data[self.top : at], self.data[at:]
-        lead = b""
+        apart = before.endswith((b"\n\n", b"\r\n\r\n"))
         commented = self.line_start(max(at - 1, self.top)) in self._comment_lines
-        if before.strip() and not before.endswith((b"\n\n", b"\r\n\r\n")) and (self._spaced or commented):
-            lead = self.newline
-        tail = self.newline if after.strip() and not after.startswith((b"\n", b"\r\n")) and self._spaced else b""
+        mirrored = after.startswith((b"\n", b"\r\n")) if after.strip() else self._spaced
+        lead = self.newline if before.strip() and not apart and (mirrored or commented) else b""
         if before and not before.endswith(b"\n"):
             return Edit(at, at, self.newline + lead + body)
+        tail = self.newline if after.strip() and (apart or not before.strip()) and self._spaced else b""
         return Edit(at, at, lead + body + self.newline + tail)
 
     @cached_property
@@ -101,24 +105,59 @@ class Layout:
 
     def cut(self, sections: Iterable[Section], pairs: Iterable[Pair]) -> list[Edit]:
         """Take sections and pairs out, with their lines; a section with the comment lines directly above it."""
-        edits = []
-        for section in sections:
-            end = self.line_end(section.last)
-            while self.data[end : end + 1] == b"\n" or self.data[end : end + 2] == b"\r\n":
+        blocks: list[tuple[int, int]] = []
+        for section in sorted(sections, key=lambda found: found.start):
+            start, end = self.block_start(section), self.line_end(section.last)
+            if blocks and not self.data[blocks[-1][1] : start].strip():
+                start = blocks.pop()[0]
+            blocks.append((start, end))
+        edits = [self._closed(*self._with_blanks(*block)) for block in blocks]
+        return sorted((*edits, *(self._closed(*self._pair_lines(pair)) for pair in pairs)))
+
+    def _pair_lines(self, pair: Pair) -> tuple[int, int]:
+        """The lines of a pair; of the only one above all tables with the blank lines behind it."""
+        start, end = self.line_start(pair.span[0]), self.line_end(pair.span[1])
+        if start == self.top and self.tree.sections[0].pairs == [pair]:
+            while end < len(self.data) and not self._line(end).strip():
                 end = self.line_end(end)
-            edits.append(Edit(self.block_start(section), end, b""))
-        lines = [Edit(self.line_start(pair.span[0]), self.line_end(pair.span[1]), b"") for pair in pairs]
-        return sorted((*edits, *lines))
+        return start, end
+
+    def _with_blanks(self, start: int, end: int) -> tuple[int, int]:
+        """A block with the blank lines on that side of it where there are fewer; at the end, with those above it."""
+        first, last = start, end
+        while first > self.top and self.line_start(first - 1) < first and not self._line(first - 1).strip():
+            first = self.line_start(first - 1)
+        while last < len(self.data) and not self._line(last).strip():
+            last = self.line_end(last)
+        if last == len(self.data) or first == self.top:
+            return first, last
+        above, below = (self.data[slice(*span)].count(b"\n") for span in ((first, start), (end, last)))
+        return (start, last) if below <= above else (first, end)
+
+    def _closed(self, start: int, end: int) -> Edit:
+        """Whole lines; from the end of a text without a line break there, the one before goes instead."""
+        if end == len(self.data) and start > self.top and not self.data.endswith(b"\n"):
+            start -= 2 if self.data[start - 2 : start] == b"\r\n" else 1
+        return Edit(start, end, b"")
+
+    def _line(self, at: int) -> bytes:
+        return self.data[self.line_start(at) : self.line_end(at)]
+
+    def body(self, sections: Sequence[Section]) -> tuple[int, int]:
+        """Where some tables stand that follow each other, without the line break behind the last of them."""
+        start, end = self.block_start(sections[0]), self.line_end(sections[-1].last)
+        return start, start + len(self.data[start:end].rstrip(b"\r\n"))
+
+    def equals(self, pairs: Sequence[Pair]) -> str:
+        """What stands between key and value in some pairs, mostly."""
+        found = [_EQUALS.search(self.data, pair.span[0], pair.value.span[0]) for pair in pairs]
+        counted = Counter(one[0].decode() for one in found if one)
+        return min(counted, key=lambda one: (-counted[one], len(one))) if counted else " = "
 
     def contiguous(self, sections: Sequence[Section]) -> bool:
         """Whether no other table stands between some."""
         places = [self._order[id(section)] for section in sections]
         return places == list(range(places[0], places[0] + len(places)))
-
-    def text_of(self, sections: Sequence[Section]) -> list[str]:
-        """The lines of some tables that stand one behind the other."""
-        text = self.data[self.block_start(sections[0]) : self.line_end(sections[-1].last)].decode()
-        return text.removesuffix("\n").removesuffix("\r").split("\n" if self.newline == b"\n" else "\r\n")
 
     def _whole(self, at: int, text: bytes) -> bytes:
         """Text as a line of its own; at the end of a text without a line break there, that stays so."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from takeback.adapters.formats.brackets import Bracketed, Style
 from takeback.adapters.formats.document import (
@@ -37,7 +37,17 @@ from takeback.adapters.formats.toml_tree import (
     read_tree,
     sections_of,
 )
-from takeback.adapters.formats.toml_values import ESCAPE, from_toml, is_table, key_text, load_toml, value_text
+from takeback.adapters.formats.toml_values import (
+    ESCAPE,
+    LITERAL,
+    from_client,
+    from_toml,
+    is_table,
+    key_text,
+    load_toml,
+    to_client,
+    value_text,
+)
 from takeback.errors import InputError
 
 
@@ -69,7 +79,10 @@ def as_spot(value: Value) -> Value | Inline:
 
 
 class TomlDocument(Document):
-    """One TOML text."""
+    """One TOML text of Takeback's own."""
+
+    escape: ClassVar[str] = ESCAPE
+    """The only key of a mapping that stands for a value TOML, or JSON, does not have."""
 
     @cached_property
     def value(self) -> Any:
@@ -81,7 +94,10 @@ class TomlDocument(Document):
             raise InputError(
                 f"{self.where}, line {line}", found="bytes that are not UTF-8", expected="UTF-8 text"
             ) from None
-        return {key: from_toml(item, f"{self.where}: {key}") for key, item in load_toml(text, self.where).items()}
+        return self._meaning(load_toml(text, self.where))
+
+    def _meaning(self, raw: dict[str, Any]) -> Any:
+        return {key: from_toml(item, f"{self.where}: {key}") for key, item in raw.items()}
 
     @cached_property
     def tree(self) -> Tree:
@@ -98,6 +114,7 @@ class TomlDocument(Document):
 
     def set(self, path: Path, value: Any) -> Self:
         """The document with a value at a path; a table in the way is removed first."""
+        self._check(path, value)
         if self._escaped(path, changed(self.value, path, value)):
             return self.set(path[:-1], {**self._mapping(path[:-1]), path[-1]: value})
         spot = self._find(path)
@@ -133,7 +150,7 @@ class TomlDocument(Document):
     def _escaped(self, path: Path, after: Any) -> bool:
         """Whether what a path lies in is, or becomes, a mapping that only an escape can hold."""
         around = (look_up(value, path[:-1]) for value in (self.value, after))
-        return len(path) > 1 and any(isinstance(one, dict) and set(one) == {ESCAPE} for one in around)
+        return len(path) > 1 and any(isinstance(one, dict) and set(one) == {self.escape} for one in around)
 
     def _mapping(self, path: Path) -> dict[Step, Any]:
         found = self.get(path)
@@ -173,7 +190,8 @@ class TomlDocument(Document):
         if isinstance(key, int) or not isinstance(above, Table | Inline):
             raise self.refusal(path, "what it would lie in is not a table")
         if isinstance(above, Inline):
-            text = f"{_keys_text((*above.prefix, key))} = {value_text(value)}".encode()
+            equals = self._layout.equals(above.value.pairs)
+            text = f"{_keys_text((*above.prefix, key))}{equals}{value_text(value)}".encode()
             return self._bracketed(above.value).insert(len(above.value.pairs), lambda _: text)
         return self._into_table(above, key, value, inline=any(isinstance(step, int) for step in path))
 
@@ -189,7 +207,8 @@ class TomlDocument(Document):
             first = min(sections_of(table), key=lambda section: section.start)
             lines = [f"[{_keys_text(table.path)}]", f"{key_text(key)} = {value_text(value)}"]
             return [layout.block(layout.block_start(first), lines)]
-        return [layout.pair(table.section, f"{key_text(key)} = {value_text(value)}")]
+        equals = layout.equals(table.section.pairs)
+        return [layout.pair(table.section, f"{key_text(key)}{equals}{value_text(value)}")]
 
     def _remove(self, path: Path) -> list[Edit]:
         key, above = path[-1], self._find(path[:-1])
@@ -205,18 +224,18 @@ class TomlDocument(Document):
         if alone and above.made is Made.DOTTED and pairs:
             empty = Edit(*pairs[0].span, f"{_keys_text(above.dotted)} = {{}}".encode())
             return [empty, *self._layout.cut(sections, pairs[1:])]
-        edits = self._layout.cut(sections, pairs)
         if alone and above.made is Made.BELOW:
-            header = f"[{_keys_text(above.path)}]".encode() + newline_of(self.data)
-            edits[0] = Edit(edits[0].start, edits[0].end, header)
-        return edits
+            first, *rest = sorted(sections, key=lambda section: section.start)
+            header = Edit(*self._layout.body([first]), f"[{_keys_text(above.path)}]".encode())
+            return [header, *self._layout.cut(rest, pairs)]
+        return self._layout.cut(sections, pairs)
 
     def _insert(self, path: Path, value: Any) -> list[Edit]:
         spot, at = self._find(path[:-1]), int(path[-1])
         if isinstance(spot, Value) and not spot.inline and spot.listing is not None:
             return self._bracketed(spot).insert(at, lambda _: value_text(value).encode())
-        if spot is None and is_table(value) and len(path) == 2:  # noqa: PLR2004 - a list directly in the document
-            return [self._layout.block(len(self.data), _element_lines((str(path[0]),), value))]
+        if spot is None:
+            return self._begun(path[:-1], value)
         if not isinstance(spot, Tables) or not is_table(value):
             raise self.refusal(path, "it is not a list of such items")
         lines = _element_lines(spot.path, value)
@@ -226,6 +245,14 @@ class TomlDocument(Document):
         last = max(sections_of(spot.elements[-1]), key=lambda section: section.start)
         return [layout.block(layout.line_end(last.last), lines)]
 
+    def _begun(self, path: Path, value: Any) -> list[Edit]:
+        """A list with its first item: a table of its own where that is possible."""
+        depth = next(depth for depth in reversed(range(len(path))) if self._find(path[:depth]) is not None)
+        above, keys = self._find(path[:depth]), tuple(map(str, path[depth:]))
+        if not is_table(value) or not isinstance(above, Table) or above.made is Made.DOTTED:
+            return self._set(path, [value])
+        return [self._layout.block(self._layout.behind(above), _element_lines((*above.path, *keys), value))]
+
     def _move(self, path: Path, to: int) -> list[Edit]:
         spot, at = self._find(path[:-1]), int(path[-1])
         if isinstance(spot, Value) and not spot.inline and spot.listing is not None:
@@ -233,18 +260,41 @@ class TomlDocument(Document):
         if not isinstance(spot, Tables):
             raise self.refusal(path, "it is not an item of a list")
         layout, blocks = self._layout, [sorted(sections_of(one), key=lambda s: s.start) for one in spot.elements]
-        if not layout.contiguous(blocks[at]):
-            raise self.refusal(path, "its tables are split by others")
-        cut = layout.cut(blocks[at], ())
-        text = layout.text_of(blocks[at])
-        where = layout.block_start(blocks[to][0]) if to < at else layout.line_end(blocks[to][-1].last)
-        return [*cut, layout.block(where, text)]
+        order = list(range(len(blocks)))
+        order.insert(to, order.pop(at))
+        concerned = range(min(at, to), max(at, to) + 1)
+        if not all(layout.contiguous(blocks[one]) for one in concerned):
+            raise self.refusal(path, "the tables of an item are split by others")
+        bodies = [layout.body(block) for block in blocks]
+        return [Edit(*bodies[one], self.data[slice(*bodies[order[one]])]) for one in concerned]
 
     def _bracketed(self, value: Value) -> Bracketed:
         if value.listing is None:
             raise self.refusal((), "it is not a list")
         pad = b" " if value.inline else b""
         return Bracketed(self.data, value.listing, Style(newline_of(self.data), pad=pad))
+
+
+class ClientTomlDocument(TomlDocument):
+    """A client's TOML: null is refused, dates, times, infinities and NaN are `{"$toml": "their text"}`."""
+
+    escape = LITERAL
+
+    def _meaning(self, raw: dict[str, Any]) -> Any:
+        return from_client(raw)
+
+    def _check(self, path: Path, value: Any) -> None:
+        super()._check(path, value)
+        try:
+            to_client(value)
+        except ValueError as fault:
+            raise self.refusal(path, str(fault)) from None
+
+    def _set(self, path: Path, value: Any) -> list[Edit]:
+        return super()._set(path, to_client(value))
+
+    def _insert(self, path: Path, value: Any) -> list[Edit]:
+        return super()._insert(path, to_client(value))
 
 
 def _first(table: Table) -> Section:
@@ -269,5 +319,10 @@ def _section_lines(path: tuple[str, ...], value: Any) -> list[str]:
 
 
 def _element_lines(path: tuple[str, ...], value: dict[str, Any]) -> list[str]:
-    pairs = [f"{key_text(key)} = {value_text(item)}" for key, item in value.items()]
-    return [f"[[{_keys_text(path)}]]", *pairs]
+    """The lines of a new table in a list of tables; lists of tables in it have tables of their own."""
+    below = {key for key, item in value.items() if isinstance(item, list) and item and all(map(is_table, item))}
+    pairs = [f"{key_text(key)} = {value_text(item)}" for key, item in value.items() if key not in below]
+    deeper = [
+        line for key in value if key in below for one in value[key] for line in _element_lines((*path, key), one)
+    ]
+    return [f"[[{_keys_text(path)}]]", *pairs, *deeper]

@@ -1,7 +1,8 @@
 """JSON values in TOML, exactly, and TOML's text for single values.
 
 TOML has no null. A value it cannot hold is written as a table with the one key `$json`, whose text is the value's
-JSON: `fallback = { "$json" = "null" }`. Types survive: `1`, `1.0` and `true` are three values in TOML too.
+JSON: `fallback = { "$json" = "null" }`. Types survive: `1`, `1.0` and `true` are three values in TOML too. A client's
+file knows no such tables: there null is refused, and what JSON lacks is read as `{"$toml": "1979-05-27"}`.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from math import isfinite
 from typing import Any, Final
 
 from takeback.canonical import parse
 from takeback.errors import InputError
 
 ESCAPE: Final = "$json"
+LITERAL: Final = "$toml"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _SPECIAL = re.compile(r'["\\\x00-\x1f\x7f]')
@@ -45,6 +48,42 @@ def from_toml(raw: Any, where: str) -> Any:
     if isinstance(raw, str | bool | int | float):
         return raw
     raise InputError(where, found=f"{raw} (a date or time)", expected="a JSON value; put it in quotes")
+
+
+def from_client(raw: Any) -> Any:
+    """A client's TOML as JSON: a date, a time or a number that is not finite is `{"$toml": "its text"}`."""
+    if isinstance(raw, dict):
+        return {key: from_client(item) for key, item in raw.items()}
+    if isinstance(raw, list):
+        return [from_client(item) for item in raw]
+    if isinstance(raw, str | bool | int) or (isinstance(raw, float) and isfinite(raw)):
+        return raw
+    return {LITERAL: str(raw) if isinstance(raw, float) else raw.isoformat()}
+
+
+def to_client(plain: Any) -> Any:
+    """The inverse of `from_client`, to be written; ValueError for what a client's TOML cannot hold."""
+    if plain is None:
+        raise ValueError("TOML has no null")
+    if isinstance(plain, list):
+        return [to_client(item) for item in plain]
+    if not isinstance(plain, dict):
+        return plain
+    if set(plain) != {LITERAL}:
+        return {key: to_client(item) for key, item in plain.items()}
+    try:
+        alike = from_client(tomllib.loads(f"x = {plain[LITERAL]}")) == {"x": plain}
+    except tomllib.TOMLDecodeError:
+        alike = False
+    if not alike:
+        raise ValueError(f"{plain[LITERAL]!r} is no date, time or number of TOML")
+    return Literal(plain[LITERAL])
+
+
+class Literal(str):
+    """A text that is TOML already."""
+
+    __slots__ = ()
 
 
 def is_table(plain: Any) -> bool:
@@ -97,6 +136,8 @@ def _text(raw: Any) -> str:
             return str(raw)
         case float():
             return repr(raw)
+        case Literal():
+            return str(raw)
         case str():
             return string_text(raw)
         case list():

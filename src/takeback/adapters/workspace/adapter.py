@@ -6,35 +6,29 @@ sandboxed files themselves; sockets are real. `surfaces` says where each lives; 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
 from takeback.adapters.directory import Directory
+from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, check_places
-from takeback.adapters.place import FilePlace
 from takeback.adapters.sockets import Sockets
 from takeback.adapters.workspace.storage import Storage
 from takeback.adapters.workspace.surfaces import HELD, storages
-from takeback.errors import CannotSplice, HarnessError
+from takeback.errors import CannotSplice
 from takeback.harness.adapter import Reading, Unsayable
 from takeback.harness.images import FileChange, FileImage, Image
 from takeback.state import SURFACES, State
 
-HEAD = f"{PRIVATE}/HEAD"
-"""How far the journal has come, noted apart from it: tells when the journal was cut or replaced by an old copy."""
-NOTED = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})\n")
 
-
-class WorkspaceAdapter:
+class WorkspaceAdapter(FilesAdapter):
     """The files of one directory, and the sockets of this process."""
 
     name = "workspace"
 
     def __init__(self, directory: Directory, manifest: Manifest, *, hold: bool) -> None:
-        self._directory = directory
+        super().__init__(directory)
         self._storages = {storage.name: storage for storage in storages()}
         self.places = {name: manifest.surfaces.get(name, storage.default) for name, storage in self._storages.items()}
         self._missing = tuple(
@@ -44,19 +38,12 @@ class WorkspaceAdapter:
         )
         check_places(manifest.surfaces | self.places, str(directory.root / MANIFEST))
         self._images: dict[str, FileImage | None] = {}
-        self._leftovers: tuple[str, ...] = ()
-        self._place = FilePlace(directory)
         self.sockets = Sockets(hold=hold)
 
     @property
     def surfaces(self) -> frozenset[str]:
         """Every surface that is installed."""
         return frozenset({*self._storages, *(HELD & SURFACES.keys())})
-
-    @property
-    def place(self) -> FilePlace:
-        """Where the files are put."""
-        return self._place
 
     def read(self, known: State) -> Reading:
         """What the files say; `known` itself if that is the same."""
@@ -119,10 +106,6 @@ class WorkspaceAdapter:
         """Documents, prompts and tools as last read."""
         return ((path, image) for path, image in self._images.items() if image is not None)
 
-    def image(self, path: str) -> Image | None:
-        """A file as it is now."""
-        return self._directory.look(path)
-
     def owns(self, path: str) -> bool:
         """Whether a path lies where a surface does."""
         return self._storage_at(path) is not None
@@ -143,35 +126,10 @@ class WorkspaceAdapter:
         """Sockets that are unavailable."""
         return tuple(self.sockets.problems.values())
 
-    def leftovers(self) -> tuple[str, ...]:
-        """Temporary files that a killed process of this workspace left, as last seen."""
-        return self._leftovers
-
-    def sweep(self) -> tuple[str, ...]:
-        """Remove them."""
-        removed, self._leftovers = self._leftovers, ()
-        for path in removed:
-            parts = tuple(path.split("/"))
-            with self._directory.faults("remove", path), self._directory.parent(parts) as parent:
-                if parent is not None:
-                    Directory.discard(parent, parts[-1])
-        return removed
-
-    def note(self, seq: int, digest: str) -> None:
-        """Remember in a small file; not synced, since it may lag behind but never runs ahead."""
-        with suppress(HarnessError):
-            self._directory.write(HEAD, FileImage(f"{seq} {digest}\n".encode(), 0o600), sync=False)
-
-    def noted(self) -> tuple[int, str] | None:
-        """What the small file says; None if there is none or a failing machine spoilt it. A link is refused."""
-        image = self._directory.read(HEAD)
-        found = None if image is None else NOTED.fullmatch(image.content)
-        return None if found is None else (int(found[1]), found[2].decode())
-
     def close(self) -> None:
         """Let the sockets and the directory go."""
         self.sockets.close()
-        self._directory.close()
+        super().close()
 
 
 def _above(place: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.formats.document import Document, Path, patch, reorder
-from takeback.adapters.formats.json_text import JsonDocument
+from takeback.adapters.formats.json_text import UnambiguousJsonDocument
 from takeback.adapters.formats.toml_text import TomlDocument
 from takeback.adapters.workspace.storage import Part, Storage, broken, missing_directories
 from takeback.canonical import encode
@@ -197,7 +197,7 @@ class JsonStorage(DocumentStorage):
     """Any surface, as the JSON it reads and writes."""
 
     def __init__(self, surface: str, default: str = "") -> None:
-        super().__init__(surface, default or f"{surface}.json", "", JsonDocument)
+        super().__init__(surface, default or f"{surface}.json", "", UnambiguousJsonDocument)
         self.heading = encode(self.surface.write(self.surface.empty)) + "\n"
 
 

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 from takeback.adapters.directory import MAX_NAME, Directory, Found
 from takeback.adapters.formats.document import patch
-from takeback.adapters.formats.json_text import JsonDocument
+from takeback.adapters.formats.json_text import UnambiguousJsonDocument
 from takeback.adapters.workspace.storage import Part, Storage, broken, decode_text, missing_directories
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.adapter import Broken
@@ -165,11 +165,13 @@ class JsonFolderStorage(NamedStorage):
         new = self.surface.write(PMap({name: after}))[name]
         if image is None:
             return (json.dumps(new, indent=2, ensure_ascii=False) + "\n").encode()
-        return patch(JsonDocument(image.content, where), self.surface.write(PMap({name: before}))[name], new).data
+        return patch(
+            UnambiguousJsonDocument(image.content, where), self.surface.write(PMap({name: before}))[name], new
+        ).data
 
     def decode(self, raw: bytes, where: str) -> Any:
         """The record."""
-        return JsonDocument(raw, where).value
+        return UnambiguousJsonDocument(raw, where).value
 
 
 class TreeStorage(FolderStorage):

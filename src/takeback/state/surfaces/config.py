@@ -77,7 +77,14 @@ class Config(TreeSurface):
     kinds = (
         Kind("capture_config", Stage.CAPTURE, Level.L0, "config", capture, witness=Takes.MUST),
         Kind(
-            "set_config", Stage.FORWARD, Level.L0, "config", bind, value=Takes.MUST, reads=("ancestors are mappings",)
+            "set_config",
+            Stage.FORWARD,
+            Level.L0,
+            "config",
+            bind,
+            value=Takes.MUST,
+            verb="set",
+            reads=("ancestors are mappings",),
         ),
         Kind(
             "restore_config",
@@ -98,10 +105,29 @@ class Config(TreeSurface):
             removes=True,
             reads=("ancestors are mappings",),
         ),
-        Kind("unset_config", Stage.FORWARD, Level.L2, "config", unset),
-        Kind("append_config", Stage.FORWARD, Level.L2, "config", append, value=Takes.MUST, **_ITEM),
-        Kind("insert_config", Stage.FORWARD, Level.L2, "config", insert, value=Takes.MUST, spot=Takes.MUST, **_ITEM),
-        Kind("remove_config_item", Stage.FORWARD, Level.L2, "config", remove_item, value=Takes.MUST, **_ITEM),
+        Kind("unset_config", Stage.FORWARD, Level.L2, "config", unset, verb="remove"),
+        Kind("append_config", Stage.FORWARD, Level.L2, "config", append, value=Takes.MUST, verb="append", **_ITEM),
+        Kind(
+            "insert_config",
+            Stage.FORWARD,
+            Level.L2,
+            "config",
+            insert,
+            value=Takes.MUST,
+            spot=Takes.MUST,
+            verb="insert",
+            **_ITEM,
+        ),
+        Kind(
+            "remove_config_item",
+            Stage.FORWARD,
+            Level.L2,
+            "config",
+            remove_item,
+            value=Takes.MUST,
+            verb="remove item",
+            **_ITEM,
+        ),
     )
 
     def read(self, raw: Any, where: str) -> PMap:

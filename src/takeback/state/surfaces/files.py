@@ -97,6 +97,7 @@ class Files(TreeSurface):
             "files",
             write_file,
             value=Takes.MUST,
+            verb="set",
             reads=_READS,
             schema={
                 "anyOf": [
@@ -133,10 +134,11 @@ class Files(TreeSurface):
             value=Takes.MUST,
             inside=True,
             recovers=True,
+            verb="edit",
             reads=READS,
             schema=SCHEMA,
         ),
-        Kind("remove_file", Stage.FORWARD, Level.L2, "files", remove_file, reads=_READS),
+        Kind("remove_file", Stage.FORWARD, Level.L2, "files", remove_file, verb="remove", reads=_READS),
         Kind(
             "move_file",
             Stage.FORWARD,
@@ -144,6 +146,7 @@ class Files(TreeSurface):
             "files",
             move_file,
             value=Takes.MUST,
+            verb="move",
             reads=(*_READS, "the file is there"),
             schema={"type": "string", "minLength": 1, "maxLength": 200},
         ),

@@ -142,6 +142,7 @@ class Middleware(Surface):
             "middleware",
             add,
             value=Takes.MUST,
+            verb="add",
             spot=Takes.MAY,
             spots=SPOTS,
             reads=_READS,
@@ -154,6 +155,7 @@ class Middleware(Surface):
             Level.L2,
             "middleware",
             move,
+            verb="move",
             spot=Takes.MUST,
             spots=SPOTS,
             reads=(*_READS, "the element is there"),
@@ -165,10 +167,11 @@ class Middleware(Surface):
             "middleware",
             replace,
             value=Takes.MUST,
+            verb="replace",
             reads=("the element is there",),
             schema=_VALUE_SCHEMA,
         ),
-        Kind("remove_middleware", Stage.FORWARD, Level.L2, "middleware", remove),
+        Kind("remove_middleware", Stage.FORWARD, Level.L2, "middleware", remove, verb="remove"),
     )
 
     def read(self, raw: Any, where: str) -> Chain:

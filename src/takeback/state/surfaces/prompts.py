@@ -51,6 +51,7 @@ class Prompts(KeyedSurface):
             value=Takes.MUST,
             inside=True,
             recovers=True,
+            verb="edit",
             reads=READS,
             schema=SCHEMA,
         ),

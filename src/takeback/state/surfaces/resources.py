@@ -67,6 +67,7 @@ class Resources(KeyedSurface):
             "resources",
             allocate,
             value=Takes.MUST,
+            verb="set",
             reads=("address of the others",),
             schema={
                 "type": "object",
@@ -87,7 +88,7 @@ class Resources(KeyedSurface):
             removes=True,
             reads=("address of the others",),
         ),
-        Kind("free_socket", Stage.FORWARD, Level.L2, "resources", free),
+        Kind("free_socket", Stage.FORWARD, Level.L2, "resources", free, verb="remove"),
     )
 
     def read(self, raw: Any, where: str) -> PMap:

@@ -1,0 +1,111 @@
+"""What a client is, declared: its files, their formats, and which part of each is which surface.
+
+A `Client` lists documents (settings and the like), of which rules say what is not config, and folders and names of
+files that are prompts or plain files. Everything else about reading and writing them is the same for all clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from takeback.adapters.formats.document import Document
+
+ANY: Final = "*"
+Steps = tuple[str, ...]
+Check = Callable[[Any], str | None]
+"""Says what is wrong with a document's value for its client, if anything is."""
+
+
+class Effect(StrEnum):
+    """When a client notices a change."""
+
+    LIVE = "live"
+    NEXT_SESSION = "next session"
+    APPROVAL = "needs approval in the client"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A part of a document that is not config: where it is (`*` is any one key) and what it is instead.
+
+    `model` is a routing key, `servers` are tools, `hooks` are listeners, `text` is a prompt, `ordered` is a mapping
+    whose order counts (config, as a list of pairs), `bookkeeping` is the client's own and no part of the state.
+    """
+
+    at: Steps
+    what: str
+    name: str = ""
+    """Of servers, what their names begin with; of a text, the prompt's name, in which {} is the document's."""
+    scope: str | None = None
+    """Another scope than the document's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """A document at a path, or every document of a folder (`*` stands for its name, with folders below)."""
+
+    path: str
+    open: Callable[[bytes, str], Document]
+    rules: tuple[Rule, ...] = ()
+    scope: str = ""
+    """What its names begin with, before a colon; {} is the document's name."""
+    fresh: bytes = b"{\n}\n"
+    check: Check = lambda _: None
+    effect: Effect = Effect.NEXT_SESSION
+    effects: Mapping[str, Effect] = field(default_factory=dict)
+    """By the document's first key, where that differs."""
+    own: frozenset[Steps] = frozenset()
+    """What the client writes itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Files of a folder that are prompts; `name` is the prompt's, in which {} is the file's without its ending."""
+
+    folder: str
+    ending: str
+    name: str
+    check: Check = lambda _: None
+    effect: Effect = Effect.NEXT_SESSION
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """Folders with a SKILL.md each, which is a prompt; whatever else is in them is a plain file."""
+
+    folder: str
+    effect: Effect = Effect.LIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Scripts:
+    """A folder of plain files; with `event`, each is also a listener, because the client loads it by itself."""
+
+    folder: str
+    endings: tuple[str, ...] = ()
+    event: str = ""
+    effect: Effect = Effect.LIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One kind of harness that people run."""
+
+    name: str
+    signs: tuple[str, ...]
+    """Files and folders that tell it is there."""
+    documents: tuple[Documents, ...]
+    texts: tuple[Texts, ...] = ()
+    skills: tuple[Skills, ...] = ()
+    scripts: tuple[Scripts, ...] = ()
+    instructions: tuple[str, ...] = ()
+    """Names of instruction files, which the client reads in any folder."""
+    imports: Callable[[str], tuple[str, ...]] = lambda _: ()
+    """Paths that an instruction file brings in."""
+    includes: Callable[[Any], tuple[str, ...]] = lambda _: ()
+    """Patterns of instruction files that the main document names."""
+    user_folder: str = ""
+    """Where the user's own files lie, below the home directory."""

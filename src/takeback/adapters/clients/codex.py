@@ -1,0 +1,107 @@
+"""Codex: `.codex/`, AGENTS.md and `.agents/skills`. A wrong type, or a key twice, keeps every command from starting.
+
+Hooks run in parallel; a hook is trusted by its position, so that new groups go to the end. Trust itself is the
+client's bookkeeping: it is no part of the state, and it is never written.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from takeback.adapters.clients.checks import every, hooks, servers, typed
+from takeback.adapters.clients.client import Client, Documents, Effect, Rule, Scripts, Skills
+from takeback.adapters.formats.json_text import JsonDocument
+from takeback.adapters.formats.toml_text import TomlDocument
+
+_HOOKS: Final = frozenset({"command", "mcp_tool", "prompt", "agent"})
+_TYPES: Final = {
+    "model": (str,),
+    "review_model": (str,),
+    "model_provider": (str,),
+    "model_reasoning_effort": (str,),
+    "model_reasoning_summary": (str,),
+    "model_verbosity": (str,),
+    "approval_policy": (str, dict),
+    "sandbox_mode": (str,),
+    "features": (dict,),
+    "tui": (dict,),
+    "mcp_servers": (dict,),
+    "hooks": (dict,),
+    "notify": (list,),
+    "shell_environment_policy": (dict,),
+    "sandbox_workspace_write": (dict,),
+    "projects": (dict,),
+    "model_providers": (dict,),
+    "project_doc_max_bytes": (int,),
+    "developer_instructions": (str,),
+}
+_ENUMS: Final = {
+    "sandbox_mode": frozenset({"read-only", "workspace-write", "danger-full-access"}),
+    "approval_policy": frozenset({"untrusted", "on-failure", "on-request", "never"}),
+    "model_reasoning_effort": frozenset({"none", "minimal", "low", "medium", "high", "xhigh"}),
+}
+
+
+def _values(value: object) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    for key, allowed in _ENUMS.items():
+        found = value.get(key)
+        if isinstance(found, str) and found not in allowed:
+            return f"{key} is {found!r}; known are {', '.join(sorted(allowed))}"
+    legacy = next((key for key in ("profile", "profiles") if key in value), None)
+    return None if legacy is None else f"{legacy!r} is a legacy key with which the client does not start"
+
+
+class HooksFile(JsonDocument):
+    """Strict JSON without a byte-order mark, for which the client would drop it."""
+
+    byte_order_mark = False
+
+
+def codex(*, user: bool = False) -> Client:
+    """The declaration; with `user`, of the user's own folder."""
+    base = "" if user else ".codex/"
+    check = every(
+        typed(_TYPES), _values, servers("mcp_servers", "command", "url", texts=("command", "url")), hooks(_HOOKS)
+    )
+    rules = (
+        Rule(("hooks", "state"), "bookkeeping"),
+        Rule(("hooks",), "hooks", scope="toml"),
+        Rule(("mcp_servers",), "servers", "mcp:"),
+        Rule(("model",), "model"),
+        Rule(("review_model",), "model"),
+    )
+    trust = frozenset({("projects",), ("tui",), ("plugins",), ("marketplaces",), ("notice",)})
+    hook_effect = {"hooks": Effect.APPROVAL}
+    documents = [
+        Documents(f"{base}config.toml", TomlDocument, rules, fresh=b"", check=check, effects=hook_effect, own=trust),
+        Documents(
+            f"{base}hooks.json",
+            HooksFile,
+            (Rule(("hooks",), "hooks", scope=""),),
+            "hooks.json",
+            fresh=b'{\n  "hooks": {\n  }\n}\n',
+            check=every(hooks(_HOOKS), typed({"hooks": (dict,)})),
+            effects=hook_effect,
+        ),
+        Documents(
+            f"{base}agents/*.toml",
+            TomlDocument,
+            (Rule(("developer_instructions",), "text", "agents/{}"), Rule(("model",), "model")),
+            "agents/{}",
+            fresh=b"",
+            check=typed({"name": (str,), "description": (str,), "developer_instructions": (str,), "model": (str,)}),
+        ),
+    ]
+    if user:
+        documents.append(Documents("*.config.toml", TomlDocument, rules, "{}", fresh=b"", check=check))
+    return Client(
+        "codex",
+        ("config.toml", "AGENTS.md") if user else (".codex", "AGENTS.override.md"),
+        tuple(documents),
+        skills=(Skills(f"{base}skills"), *(() if user else (Skills(".agents/skills"),))),
+        scripts=(Scripts(f"{base}hooks"), Scripts(f"{base}rules", (".rules",))),
+        instructions=("AGENTS.md", "AGENTS.override.md"),
+        user_folder=".codex",
+    )

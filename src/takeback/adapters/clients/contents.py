@@ -1,0 +1,248 @@
+"""A document's value as parts of surfaces, and back.
+
+`split` says what each surface has of a document; `joined` makes the document's value of what the surfaces have. Both
+go by the document's rules; what no rule takes, or what a surface cannot hold, is config.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from takeback.adapters.clients.client import ANY, Documents, Effect, Rule, Steps
+from takeback.adapters.clients.names import filled, prefix, usable
+from takeback.adapters.formats.document import MISSING, look_up
+from takeback.errors import InputError
+from takeback.state import SURFACES
+from takeback.state.values import thaw
+
+
+@dataclass(slots=True)
+class Contents:
+    """What a document holds, by surface: plain values under their names."""
+
+    config: dict[str, Any] = field(default_factory=dict)
+    routing: dict[str, str] = field(default_factory=dict)
+    tools: dict[str, Any] = field(default_factory=dict)
+    listeners: dict[str, list[Any]] = field(default_factory=dict)
+    prompts: dict[str, str] = field(default_factory=dict)
+
+
+class Bound:
+    """One document of a client in a directory. `name` is what stands for `*` in its path."""
+
+    def __init__(self, documents: Documents, path: str, *, client: str = "", name: str = "") -> None:
+        self.documents = documents
+        self.path = path
+        self._client = client
+        self._name = name
+        self._scope = filled(documents.scope, name)
+
+    def prefix(self, surface: str) -> str:
+        """What names of a surface's things in this document begin with."""
+        if surface == "prompts":
+            return prefix(self._client)
+        scope = next((rule.scope for rule in self._rules(surface) if rule.scope is not None), self._scope)
+        return prefix(self._client, filled(scope, self._name))
+
+    def stores(self, surface: str) -> bool:
+        """Whether things of a surface can be in this document."""
+        return surface == "config" or any(True for _ in self._rules(surface))
+
+    def holds(self, surface: str, key: str) -> bool:
+        """Whether a thing under a name with this document's prefix would be in it."""
+        rest = key.removeprefix(self.prefix(surface))
+        rules = list(self._rules(surface))
+        if surface == "routing":
+            return any(_matches(rule.at, tuple(rest.split("."))) for rule in rules)
+        if surface == "tools":
+            return any(rest.startswith(rule.name) for rule in rules)
+        if surface == "prompts":
+            return any(rest == filled(rule.name, self._name) for rule in rules)
+        return surface == "config" or bool(rules)
+
+    def effect(self, surface: str, path: Sequence[str]) -> Effect:
+        """When the client notices a change of a thing in this document."""
+        if surface in {"tools", "listeners"}:
+            first = next((rule.at[0] for rule in self._rules(surface)), "")
+        else:
+            first = path[0].removeprefix(self.prefix(surface)).split(".")[0]
+        return self.documents.effects.get(first, self.documents.effect)
+
+    def _rules(self, surface: str) -> Iterator[Rule]:
+        return (rule for rule in self.documents.rules if _SURFACE.get(rule.what) == surface)
+
+    def split(self, value: dict[str, Any], where: str) -> Contents:
+        """What each surface has of a document's value."""
+        found = Contents()
+        rest = _copied(value)
+        for rule in self.documents.rules:
+            for at in list(_places(rest, rule.at)):
+                self._take(rule, at, rest, found)
+        start = self.prefix("config")
+        for key, item in rest.items():
+            if not usable(start + key):
+                raise InputError(where, found=f"the key {key[:40]!r}", expected="keys without control characters")
+            found.config[start + key] = item
+        return found
+
+    def _take(self, rule: Rule, at: Steps, rest: dict[str, Any], found: Contents) -> None:
+        present = look_up(rest, at)
+        match rule.what:
+            case "bookkeeping":
+                _removed(rest, at)
+            case "model" if usable(present):
+                found.routing[self.prefix("routing") + ".".join(at)] = present
+                _removed(rest, at)
+            case "text" if isinstance(present, str):
+                found.prompts[self.prefix("prompts") + filled(rule.name, self._name)] = present
+                _removed(rest, at)
+            case "ordered" if isinstance(present, dict):
+                _put(rest, at, [[key, item] for key, item in present.items()])
+            case "servers" if isinstance(present, dict):
+                start = self.prefix("tools") + rule.name
+                for name in [name for name in present if _is_tool(start + name, present[name])]:
+                    found.tools[start + name] = present.pop(name)
+                if not present:
+                    _removed(rest, at)
+            case "hooks" if isinstance(present, dict):
+                start = self.prefix("listeners")
+                for event in [event for event in present if _is_event(start + event, present[event])]:
+                    found.listeners[start + event] = present.pop(event)
+                if not present:
+                    _removed(rest, at)
+
+    def joined(self, contents: Contents, kept: dict[str, Any]) -> dict[str, Any]:
+        """The document's value; `kept` is the document as it is, whose bookkeeping and empty containers stay."""
+        start = self.prefix("config")
+        value: dict[str, Any] = {key.removeprefix(start): _copied(item) for key, item in contents.config.items()}
+        for rule in self.documents.rules:
+            self._put_in(rule, value, contents, kept)
+        return value
+
+    def _put_in(self, rule: Rule, value: dict[str, Any], contents: Contents, kept: dict[str, Any]) -> None:
+        match rule.what:
+            case "bookkeeping":
+                for at in _places(kept, rule.at):
+                    _put(value, at, look_up(kept, at))
+            case "model":
+                start = self.prefix("routing")
+                for key, model in contents.routing.items():
+                    at = tuple(key.removeprefix(start).split("."))
+                    if _matches(rule.at, at):
+                        _put(value, at, model)
+            case "text":
+                for text in contents.prompts.values():
+                    _put(value, rule.at, text)
+            case "ordered":
+                for at in list(_places(value, rule.at)):
+                    pairs = look_up(value, at)
+                    if _are_pairs(pairs):
+                        _put(value, at, {pair[0]: pair[1] for pair in pairs})
+            case "servers" | "hooks":
+                self._put_members(rule, value, contents, kept)
+
+    def _put_members(self, rule: Rule, value: dict[str, Any], contents: Contents, kept: dict[str, Any]) -> None:
+        """Put in servers, or events that have any hooks."""
+        if rule.what == "servers":
+            start = self.prefix("tools") + rule.name
+            members = {key.removeprefix(start): tool for key, tool in contents.tools.items()}
+        else:
+            start = self.prefix("listeners")
+            members = {key.removeprefix(start): groups for key, groups in contents.listeners.items() if groups}
+        there = look_up(value, rule.at)
+        empty = look_up(kept, rule.at)
+        if members or isinstance(empty, dict):
+            _put(value, rule.at, {**(there if isinstance(there, dict) else {}), **members})
+
+
+_SURFACE = {"model": "routing", "servers": "tools", "hooks": "listeners", "text": "prompts"}
+
+
+def normal(value: Any, rules: tuple[Rule, ...]) -> Any:
+    """A document's value by what it means: without bookkeeping and empty containers, ordered mappings as pairs."""
+    rest = _copied(value)
+    for rule in rules:
+        for at in list(_places(rest, rule.at)):
+            present = look_up(rest, at)
+            if rule.what == "bookkeeping":
+                _removed(rest, at)
+            elif rule.what == "ordered" and isinstance(present, dict):
+                _put(rest, at, [[key, item] for key, item in present.items()])
+            elif rule.what == "hooks" and isinstance(present, dict):
+                for event in [event for event, groups in present.items() if groups == []]:
+                    del present[event]
+            if rule.what in {"servers", "hooks"} and present == {}:
+                _removed(rest, at)
+    return rest
+
+
+def ordered_places(value: Any, rules: tuple[Rule, ...]) -> Iterator[Steps]:
+    """Mappings in a document's value whose order counts."""
+    for rule in rules:
+        if rule.what == "ordered":
+            yield from (at for at in _places(value, rule.at) if isinstance(look_up(value, at), dict))
+
+
+def _is_tool(key: str, raw: Any) -> bool:
+    """Whether the surface holds a server exactly as it is written."""
+    if not isinstance(raw, dict) or not usable(key):
+        return False
+    try:
+        found = SURFACES["tools"].read({key: raw}, "server")
+    except InputError:
+        return False
+    return bool(thaw(found[key]) == raw)
+
+
+def _is_event(key: str, raw: Any) -> bool:
+    return usable(key) and isinstance(raw, list) and bool(raw) and all(isinstance(group, dict) for group in raw)
+
+
+def _are_pairs(raw: Any) -> bool:
+    pair = 2
+    if not isinstance(raw, list) or not all(isinstance(one, list) and len(one) == pair for one in raw):
+        return False
+    keys = [one[0] for one in raw]
+    return all(isinstance(key, str) for key in keys) and len(set(keys)) == len(keys)
+
+
+def _matches(pattern: Steps, at: Steps) -> bool:
+    return len(pattern) == len(at) and all(one in {ANY, two} for one, two in zip(pattern, at, strict=True))
+
+
+def _places(value: Any, pattern: Steps, above: Steps = ()) -> Iterator[Steps]:
+    """The places in a value that a pattern means."""
+    if not pattern:
+        yield above
+    elif isinstance(value, dict):
+        for key in list(value) if pattern[0] == ANY else [pattern[0]]:
+            if key in value:
+                yield from _places(value[key], pattern[1:], (*above, key))
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
+
+
+def _put(value: dict[str, Any], at: Steps, new: Any) -> None:
+    for step in at[:-1]:
+        below = value.get(step)
+        if not isinstance(below, dict):
+            below = value[step] = {}
+        value = below
+    value[at[-1]] = new
+
+
+def _removed(value: dict[str, Any], at: Steps) -> None:
+    """Remove what stands at a place, and mappings above it that are left with nothing."""
+    above = look_up(value, at[:-1])
+    del above[at[-1]]
+    if not above and at[:-1]:
+        _removed(value, at[:-1])
+
+
+__all__ = ["MISSING", "Bound", "Contents", "normal"]

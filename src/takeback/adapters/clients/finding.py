@@ -1,0 +1,135 @@
+"""Finds a client's files: by name in any folder, below its own folders, and through what instruction files bring in.
+
+A file that is reached through a link is the file the link leads to, if that lies inside the directory; otherwise it
+is told and left alone. Folders that hold other people's files, or another harness, are not entered.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from takeback.adapters.directory import TEMPORARY
+from takeback.adapters.manifest import PRIVATE
+
+FOREIGN = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", ".cache"})
+MOST_FOLDERS = 20_000
+MOST_BELOW = 20_000
+"""How many folders are looked into at most, for instruction files and below a client's own folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file: the path it has, the path of the file itself, and if it is left alone, why."""
+
+    path: str
+    real: str
+    outside: str = ""
+
+
+class Finder:
+    """Looks into one directory."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._real = os.path.realpath(root)
+        self.limits: list[str] = []
+
+    def one(self, path: str) -> Seen | None:
+        """The file at a path, if there is one or a link stands there."""
+        place = self.root / path
+        if not os.path.lexists(place):
+            return None
+        return self._seen(path)
+
+    def _seen(self, path: str) -> Seen:
+        real = os.path.realpath(self.root / path)
+        if real == os.path.join(self._real, path):
+            return Seen(path, path)
+        inside = os.path.relpath(real, self._real)
+        if inside == ".." or inside.startswith("../"):
+            return Seen(path, path, f"it is a link that leads out of the directory, to {real}")
+        if not os.path.lexists(real):
+            return Seen(path, path, "it is a link that leads nowhere")
+        return Seen(path, inside)
+
+    def below(self, folder: str) -> Iterator[Seen]:
+        """Every file below a folder."""
+        seen = self.one(folder)
+        if seen is None or seen.outside or not (self.root / folder).is_dir():
+            if seen is not None and seen.outside:
+                yield seen
+            return
+        yield from self._walk(folder, frozenset(), MOST_BELOW)
+
+    def named(self, names: frozenset[str]) -> Iterator[Seen]:
+        """Every file with one of some names, in any folder that is the project's own."""
+        yield from (seen for seen in self._walk("", FOREIGN, MOST_FOLDERS, names) if seen is not None)
+
+    def _walk(
+        self, folder: str, foreign: frozenset[str], most: int, names: frozenset[str] | None = None
+    ) -> Iterator[Seen]:
+        waiting, looked = [folder], 0
+        while waiting:
+            here = waiting.pop()
+            looked += 1
+            if looked > most:
+                self.limits.append(f"{folder or '.'}: more than {most} folders; not all were looked into")
+                return
+            try:
+                entries = sorted(os.scandir(self.root / here), key=lambda entry: entry.name)
+            except OSError as error:
+                if names is None:
+                    yield Seen(here, here, f"it cannot be read: {error.strerror}")
+                continue
+            if here and any(entry.name == PRIVATE for entry in entries):
+                continue  # another harness
+            below: list[str] = []
+            for entry in entries:
+                path = f"{here}/{entry.name}" if here else entry.name
+                if TEMPORARY.fullmatch(entry.name):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in foreign and entry.name != PRIVATE:
+                        below.append(path)
+                elif (names is None or entry.name in names) and not self._is_folder(entry):
+                    yield self._seen(path)
+            waiting += reversed(below)
+
+    @staticmethod
+    def _is_folder(entry: os.DirEntry[str]) -> bool:
+        try:
+            return entry.is_dir()
+        except OSError:
+            return False
+
+    def matching(self, pattern: str) -> Iterator[Seen]:
+        """Files that a pattern of paths means: `docs/*.md`, or just a path."""
+        pattern = pattern.removeprefix("./")
+        if pattern.startswith(("/", "~", "../")) or "/../" in pattern or "://" in pattern or not pattern:
+            return
+        if not any(char in pattern for char in "*?["):
+            seen = self.one(pattern)
+            if seen is not None and (seen.outside or (self.root / pattern).is_file()):
+                yield seen
+            return
+        fixed = pattern.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0].rpartition("/")[0]
+        for seen in self._walk(fixed, FOREIGN, MOST_FOLDERS):
+            if _glob(seen.path, pattern):
+                yield seen
+
+
+def _glob(path: str, pattern: str) -> bool:
+    """Whether a path is meant by a pattern; `**` stands for any folders, `*` stays inside one."""
+    return _parts_match(path.split("/"), pattern.split("/"))
+
+
+def _parts_match(parts: list[str], patterns: list[str]) -> bool:
+    if not patterns:
+        return not parts
+    if patterns[0] == "**":
+        return any(_parts_match(parts[at:], patterns[1:]) for at in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], patterns[0]) and _parts_match(parts[1:], patterns[1:])

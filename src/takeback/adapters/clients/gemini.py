@@ -1,0 +1,86 @@
+"""Gemini CLI: `.gemini/` and GEMINI.md. It does not start with a byte-order mark, an empty file, a trailing comma."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from takeback.adapters.clients.checks import at_imports, every, hooks, typed, with_front_matter
+from takeback.adapters.clients.client import Client, Documents, Rule, Scripts, Skills, Texts
+from takeback.adapters.formats.json_text import CommentedJsonDocument
+from takeback.adapters.formats.toml_text import TomlDocument
+
+_RULES: Final = (
+    Rule(("mcpServers",), "servers", "mcp:"),
+    Rule(("hooks",), "hooks"),
+    Rule(("model", "name"), "model"),
+)
+_TYPES: Final = {
+    "model": (dict,),
+    "model.name": (str,),
+    "mcpServers": (dict,),
+    "context": (dict,),
+    "context.fileName": (str, list),
+    "tools": (dict,),
+    "general": (dict,),
+    "ui": (dict,),
+    "security": (dict,),
+    "privacy": (dict,),
+    "hooks": (dict,),
+    "hooksConfig": (dict,),
+    "mcp": (dict,),
+    "skills": (dict,),
+}
+_WAYS: Final = ("command", "url", "httpUrl")
+
+
+def _servers(value: Any) -> str | None:
+    found = value.get("mcpServers", {}) if isinstance(value, dict) else {}
+    for name, server in found.items() if isinstance(found, dict) else ():
+        if not isinstance(server, dict) or not any(way in server for way in _WAYS):
+            return f"mcpServers.{name} must have one of {', '.join(_WAYS)}"
+    return None
+
+
+def _included(value: Any) -> tuple[str, ...]:
+    context = value.get("context", {}) if isinstance(value, dict) else {}
+    named = context.get("fileName", ()) if isinstance(context, dict) else ()
+    names = [named] if isinstance(named, str) else named if isinstance(named, list) else []
+    return tuple(name for name in names if isinstance(name, str))
+
+
+class Settings(CommentedJsonDocument):
+    """JSON with comments; with a byte-order mark the client does not start."""
+
+    byte_order_mark = False
+
+
+def gemini(*, user: bool = False) -> Client:
+    """The declaration; with `user`, of the user's own folder."""
+    base = "" if user else ".gemini/"
+    check = every(typed(_TYPES), _servers, hooks(frozenset({"command"})))
+    own = frozenset({("general", "enableAutoUpdate"), ("general", "disableAutoUpdate"), ("security", "auth")})
+    command = (Rule(("prompt",), "text", "commands/{}"),)
+    documents = (
+        Documents(f"{base}settings.json", Settings, _RULES, check=check, own=own),
+        Documents(
+            f"{base}commands/*.toml",
+            TomlDocument,
+            command,
+            "commands/{}",
+            fresh=b"",
+            check=typed({"description": (str,), "prompt": (str,)}),
+        ),
+        *(() if not user else (Documents("policies/*.toml", TomlDocument, (), "policies/{}", fresh=b""),)),
+    )
+    return Client(
+        "gemini",
+        ("settings.json", "GEMINI.md") if user else (".gemini", "GEMINI.md"),
+        documents,
+        texts=(Texts(f"{base}agents", ".md", "agents/{}", check=with_front_matter("name", "description")),),
+        skills=(Skills(f"{base}skills"),),
+        scripts=(Scripts(f"{base}hooks"),),
+        instructions=("GEMINI.md",),
+        imports=at_imports,
+        includes=_included,
+        user_folder=".gemini",
+    )

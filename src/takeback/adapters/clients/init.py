@@ -1,0 +1,148 @@
+"""Making a directory with clients' files a harness: one directory of Takeback's own is added, nothing else.
+
+What is there is taken as it is. Done again, it takes in clients that were added since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from takeback.adapters.clients import CLIENTS, members_of
+from takeback.adapters.clients.adapter import ClientAdapter
+from takeback.adapters.directory import Directory
+from takeback.adapters.files_adapter import HEAD
+from takeback.adapters.making import (
+    LOCAL,
+    demand_own,
+    identity_of,
+    locked,
+    make_private,
+    opened_journal,
+    quietly_unlinked,
+)
+from takeback.adapters.manifest import HIDDEN, KEYS, MANIFEST, Manifest, Workspace, write_manifest
+from takeback.adapters.opening import manifest_of, open_workspace
+from takeback.errors import HarnessError, InputError
+from takeback.harness.harness import Harness
+from takeback.harness.images import FileImage
+from takeback.journal.url import without_password
+from takeback.state import State
+from takeback.state.installed import install_surfaces
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of a directory."""
+
+    root: Path
+    fresh: bool
+    """Whether it was not a harness before."""
+    kinds: tuple[str, ...]
+    added: tuple[str, ...]
+    """Clients that were not known before."""
+
+
+def detect(root: Path, *, user: bool = False) -> tuple[str, ...]:
+    """The clients whose files are in a directory."""
+    found = [
+        name
+        for name, declared in CLIENTS.items()
+        if any((root / sign).exists() or (root / sign).is_symlink() for sign in declared(user=user).signs)
+    ]
+    if not found and not user and (root / "AGENTS.md").exists():
+        found.append("codex")
+    return tuple(found)
+
+
+def user_folder(kind: str) -> Path:
+    """Where a client has the user's own files."""
+    if kind not in CLIENTS:
+        raise InputError("kind", found=kind, expected=f"one of {', '.join(CLIENTS)}")
+    return Path.home() / CLIENTS[kind](user=True).user_folder
+
+
+def init_clients(
+    path: str | PathLike[str],
+    kinds: Sequence[str] = (),
+    *,
+    user: bool = False,
+    journal: str | None = None,
+    secret: bool = False,
+    seal: bool = False,
+    keys: str | PathLike[str] | None = None,
+) -> Made:
+    """Make a directory with clients' files a harness, of the clients that are named or else of those found there."""
+    install_surfaces()
+    root = Path(path)
+    if not root.is_dir():
+        raise InputError(str(root), found="no directory", expected="a directory with a client's files")
+    if (root / MANIFEST).exists():
+        raise InputError(str(root), found="a workspace", expected="a directory that is not a workspace")
+    wanted = tuple(dict.fromkeys(kinds or detect(root, user=user)))
+    members_of(list(wanted), user=user)
+    if (root / HIDDEN).exists():
+        return _extended(root, wanted, user=user, journal=journal, keys=keys)
+    if not wanted:
+        known = ", ".join(CLIENTS)
+        raise InputError(str(root), found="no client's files", expected=f"files of one of {known}, or a kind by name")
+    noted = LOCAL if journal is None else without_password(journal)
+    if journal is not None and noted != journal and not secret:
+        raise InputError(
+            "the journal's URL",
+            found="a password in it",
+            expected="a URL that can be written into the manifest",
+            hint="give the whole URL in TAKEBACK_JOURNAL, or keep the password in a pgpass file",
+        )
+    with ExitStack() as leaving, ExitStack() as failing:
+        directory = locked(root, leaving, failing)
+        if (root / HIDDEN).exists():
+            failing.pop_all()
+            return _extended(root, wanted, user=user, journal=journal, keys=keys)
+        make_private(directory, failing)
+        remote = journal is not None and "://" in journal
+        place = str(journal) if remote else root / noted
+        store = opened_journal(place, Path(keys or root / KEYS), failing, seal=seal)
+        leaving.callback(store.close)
+        identity = identity_of(directory, None if remote else store, failing)
+        own = Directory(root, tag=identity)
+        adapter = ClientAdapter(own, members_of(list(wanted), user=user))
+        leaving.callback(adapter.close)
+        demand_own(store, identity)
+        present = adapter.read(State())
+        for fault in present.broken:
+            raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
+        failing.callback(quietly_unlinked, root / HEAD)
+        Harness(adapter, store, start=present.state, about={"identity": identity})
+        about = Workspace(id=identity, adapter=adapter.name, journal=noted, kinds=list(wanted), user=user)
+        own.write(HIDDEN, FileImage(write_manifest(Manifest(workspace=about)), 0o600))
+        failing.pop_all()
+    return Made(root, fresh=True, kinds=wanted, added=wanted)
+
+
+def _extended(
+    root: Path, wanted: Sequence[str], *, user: bool, journal: str | None, keys: str | PathLike[str] | None
+) -> Made:
+    """A harness that is there already, with the clients that were added since."""
+    manifest = manifest_of(root)
+    about = manifest.workspace
+    if user != about.user:
+        raise InputError(str(root), found="a harness of another scope", expected="the scope it was made with")
+    added = tuple(kind for kind in wanted if kind not in about.kinds)
+    if added:
+        whole = manifest.model_copy(update={"workspace": about.model_copy(update={"kinds": [*about.kinds, *added]})})
+        with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
+            status = harness.status()
+            if status.drift or status.broken:
+                raise HarnessError(
+                    f"{root} has changes that are not recorded", hint="'takeback adopt' records them; then init again"
+                )
+            directory = Directory(root, tag=about.id)
+            with closing(directory):
+                directory.write(HIDDEN, FileImage(write_manifest(whole), 0o600))
+        with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
+            harness.adopt(f"{', '.join(added)} found", by="takeback init")
+    return Made(root, fresh=False, kinds=(*about.kinds, *added), added=added)

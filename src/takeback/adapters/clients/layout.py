@@ -1,0 +1,269 @@
+"""Which file holds what: the files of a directory's clients, and where something new would go.
+
+A `Layout` is made anew at every reading. Documents are bound by their prefix; prompts and plain files by their path.
+A file belongs to the first client that claims it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from takeback.adapters.clients.client import ANY, Client, Documents, Effect, Texts
+from takeback.adapters.clients.contents import Bound
+from takeback.adapters.clients.finding import Finder, Seen
+from takeback.adapters.clients.names import filled, longest, prefix
+from takeback.harness.images import FileImage
+
+SKILL = "SKILL.md"
+SURFACES_OF_DOCUMENTS = ("config", "routing", "tools", "listeners", "prompts")
+Read = Callable[[str], FileImage | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One client of a directory; `prefix` is what its names begin with."""
+
+    client: Client
+    prefix: str = ""
+
+
+@dataclass(slots=True)
+class Layout:
+    """The files that were found, by the path of the file itself."""
+
+    members: Sequence[Member]
+    documents: dict[str, Bound] = field(default_factory=dict)
+    prompts: dict[str, str] = field(default_factory=dict)
+    """Prompts' names by path."""
+    texts: dict[str, Texts] = field(default_factory=dict)
+    """How the files of some prompts are declared."""
+    files: dict[str, Effect] = field(default_factory=dict)
+    loaded: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Event and id of plain files that a client loads by itself."""
+    strange: list[str] = field(default_factory=list)
+
+    def taken(self, path: str) -> bool:
+        """Whether a file is already one of ours."""
+        return path in self.documents or path in self.prompts or path in self.files
+
+    def owner(self, surface: str, key: str) -> Bound | None:
+        """The document that holds something, or would."""
+        bound = [one for one in self.documents.values() if one.stores(surface)]
+        start = longest(key, (one.prefix(surface) for one in bound if one.holds(surface, key)))
+        for one in bound:
+            if one.prefix(surface) == start and one.holds(surface, key):
+                return one
+        return None
+
+    def with_room_for(self, surface: str, key: str) -> Bound | None:
+        """The document that holds something; a new one of a folder where that is what its name says."""
+        for member in self.members:
+            for documents in member.client.documents:
+                bound = _new_document(member, documents, surface, key)
+                if bound is not None and bound.path not in self.documents:
+                    self.documents[bound.path] = bound
+        return self.owner(surface, key)
+
+    def prompt_path(self, key: str) -> str | None:
+        """The file of a prompt, or where a new one would go; None if nothing would read it there."""
+        for path, name in self.prompts.items():
+            if name == key:
+                return path
+        for member in self.members:
+            rest = key.removeprefix(prefix(member.prefix))
+            if prefix(member.prefix) and rest == key:
+                continue
+            for texts in member.client.texts:
+                name = _between(rest, texts.name)
+                if name:
+                    return f"{texts.folder}/{name}{texts.ending}"
+            for skills in member.client.skills:
+                name = _between(rest, "skills/{}")
+                if name and "/" not in name:
+                    return f"{skills.folder}/{name}/{SKILL}"
+        last = key.rpartition("/")[2]
+        known = any(last in member.client.instructions for member in self.members)
+        return key if known else None
+
+    def file_home(self, path: str) -> Effect | None:
+        """When a change of a plain file is noticed; None if nothing would use it there."""
+        if path in self.files:
+            return self.files[path]
+        for member in self.members:
+            folders = [(one.folder, one.effect) for one in member.client.scripts]
+            folders += [(one.folder, one.effect) for one in member.client.skills]
+            for folder, effect in folders:
+                if path.startswith(f"{folder}/"):
+                    return effect
+        return None
+
+    def text_of(self, path: str) -> Texts | None:
+        """How a prompt's file is declared, also one that is not there yet."""
+        for member in self.members:
+            for texts in member.client.texts:
+                if path.startswith(f"{texts.folder}/") and path.endswith(texts.ending):
+                    return texts
+        return None
+
+    def owns(self, path: str) -> bool:
+        """Whether a path is, or could be, one of the clients' files."""
+        if self.taken(path) or self.text_of(path) is not None or self.file_home(path) is not None:
+            return True
+        name = path.rpartition("/")[2]
+        return any(name in member.client.instructions for member in self.members)
+
+
+def find_layout(root: Path, members: Sequence[Member], read: Read) -> Layout:
+    """Look for every file of some clients."""
+    layout = Layout(members)
+    finder = Finder(root)
+    for member in members:
+        for path, bound in _documents(finder, member, layout):
+            layout.documents.setdefault(path, bound)
+        _find_texts(finder, member, layout)
+        _find_files(finder, member, layout)
+    names = frozenset(name for member in members for name in member.client.instructions)
+    for seen in sorted(finder.named(names), key=lambda seen: (seen.path != seen.real, seen.path)):
+        _claim_prompt(layout, seen, seen.path)
+    _find_imports(finder, layout, read)
+    layout.strange += finder.limits
+    return layout
+
+
+def include(layout: Layout, root: Path, patterns: Sequence[str], read: Read) -> None:
+    """Take in the instruction files that a document names."""
+    finder = Finder(root)
+    for pattern in patterns:
+        for seen in finder.matching(pattern):
+            _claim_prompt(layout, seen, seen.path)
+    _find_imports(finder, layout, read)
+
+
+def _documents(finder: Finder, member: Member, layout: Layout) -> Iterator[tuple[str, Bound]]:
+    for documents in member.client.documents:
+        if ANY not in documents.path:
+            seen = finder.one(documents.path)
+            if seen is not None and seen.outside:
+                layout.strange.append(f"{seen.path}: {seen.outside}; left alone")
+                continue
+            path = documents.path if seen is None else seen.real
+            yield path, Bound(documents, path, client=member.prefix)
+            continue
+        folder, _, ending = documents.path.partition(f"/{ANY}")
+        for seen in finder.below(folder):
+            if seen.outside:
+                layout.strange.append(f"{seen.path}: {seen.outside}; left alone")
+            elif seen.path.endswith(ending):
+                name = seen.path[len(folder) + 1 : len(seen.path) - len(ending)]
+                yield seen.real, Bound(documents, seen.real, client=member.prefix, name=name)
+
+
+def _find_texts(finder: Finder, member: Member, layout: Layout) -> None:
+    for texts in member.client.texts:
+        for seen in finder.below(texts.folder):
+            if seen.path.endswith(texts.ending):
+                name = seen.path[len(texts.folder) + 1 : len(seen.path) - len(texts.ending)]
+                if _claim_prompt(layout, seen, prefix(member.prefix) + filled(texts.name, name)):
+                    layout.texts[seen.real] = texts
+
+
+def _find_files(finder: Finder, member: Member, layout: Layout) -> None:
+    for skills in member.client.skills:
+        for seen in finder.below(skills.folder):
+            name, _, rest = seen.path[len(skills.folder) + 1 :].partition("/")
+            if rest == SKILL:
+                _claim_prompt(layout, seen, f"{prefix(member.prefix)}skills/{name}")
+            else:
+                _claim_file(layout, seen, skills.effect)
+    for scripts in member.client.scripts:
+        for seen in finder.below(scripts.folder):
+            if scripts.endings and not seen.path.endswith(scripts.endings):
+                continue
+            if _claim_file(layout, seen, scripts.effect) and scripts.event:
+                event = prefix(member.prefix) + scripts.event
+                layout.loaded[seen.real] = (event, seen.path[len(scripts.folder) + 1 :])
+
+
+def _find_imports(finder: Finder, layout: Layout, read: Read) -> None:
+    """Files that instruction files bring in, and those that these bring in."""
+    waiting = [(path, name) for path, name in layout.prompts.items() if path not in layout.texts]
+    while waiting:
+        path, name = waiting.pop()
+        image = read(path)
+        if image is None:
+            continue
+        text = image.content.decode("utf-8", "replace")
+        above = name.rpartition("/")[0]
+        for member in layout.members:
+            for brought in member.client.imports(text):
+                there = _beside(above, brought)
+                for seen in finder.matching(there) if there else ():
+                    waiting += [(seen.real, seen.path)] if _claim_prompt(layout, seen, seen.path) else []
+
+
+def _beside(above: str, path: str) -> str:
+    """A path that is written relative to a folder, relative to the directory; empty if it leads out."""
+    parts = [] if path.startswith("/") or not above else above.split("/")
+    for part in path.split("/"):
+        if part == "..":
+            if not parts:
+                return ""
+            parts.pop()
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "" if path.startswith(("/", "~")) else "/".join(parts)
+
+
+def _claim_prompt(layout: Layout, seen: Seen, name: str) -> bool:
+    if not _usable(layout, seen):
+        return False
+    layout.prompts[seen.real] = name
+    return True
+
+
+def _claim_file(layout: Layout, seen: Seen, effect: Effect) -> bool:
+    if not _usable(layout, seen):
+        return False
+    layout.files[seen.real] = effect
+    return True
+
+
+def _usable(layout: Layout, seen: Seen) -> bool:
+    if seen.outside:
+        told = f"{seen.path}: {seen.outside}; left alone"
+        if told not in layout.strange:
+            layout.strange.append(told)
+        return False
+    try:
+        seen.real.encode()
+    except UnicodeEncodeError:
+        shown = seen.real.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        layout.strange.append(f"{shown}: its name is not UTF-8; left alone")
+        return False
+    return not layout.taken(seen.real)
+
+
+def _between(text: str, template: str) -> str:
+    """What stands for {} in a template, if a text is of that form."""
+    start, _, end = template.partition("{}")
+    fits = text.startswith(start) and text.endswith(end) and len(text) > len(start) + len(end)
+    return text[len(start) : len(text) - len(end)] if fits else ""
+
+
+def _new_document(member: Member, documents: Documents, surface: str, key: str) -> Bound | None:
+    if ANY not in documents.path:
+        return None
+    own = prefix(member.prefix)
+    if not key.startswith(own):
+        return None
+    rest = key[len(own) :]
+    if surface == "prompts":
+        templates = [rule.name for rule in documents.rules if rule.what == "text"]
+        name = next((found for template in templates if (found := _between(rest, template))), "")
+    else:
+        name = _between(rest.partition(":")[0] if ":" in rest else "", documents.scope)
+    if not name:
+        return None
+    return Bound(documents, documents.path.replace(ANY, name), client=member.prefix, name=name)

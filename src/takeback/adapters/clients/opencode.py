@@ -1,0 +1,124 @@
+"""opencode: `opencode.json(c)`, `.opencode/` and AGENTS.md. In its permissions the last rule that matches wins, so
+that the order of keys counts; a missing file that a setting brings in keeps it from starting.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from takeback.adapters.clients.checks import every, typed, with_front_matter
+from takeback.adapters.clients.client import Client, Documents, Rule, Scripts, Skills, Texts
+from takeback.adapters.formats.json_text import JsoncDocument
+
+_RULES: Final = (
+    Rule(("mcp",), "servers", "mcp:"),
+    Rule(("permission", "*"), "ordered"),
+    Rule(("agent", "*", "permission", "*"), "ordered"),
+    Rule(("model",), "model"),
+    Rule(("small_model",), "model"),
+    Rule(("agent", "*", "model"), "model"),
+)
+_TYPES: Final = {
+    "$schema": (str,),
+    "model": (str,),
+    "small_model": (str,),
+    "instructions": (list,),
+    "mcp": (dict,),
+    "agent": (dict,),
+    "command": (dict,),
+    "plugin": (list,),
+    "provider": (dict,),
+    "permission": (str, dict),
+    "theme": (str,),
+    "share": (str,),
+    "autoupdate": (bool, str),
+    "tools": (dict,),
+    "keybinds": (dict,),
+    "formatter": (bool, dict),
+    "lsp": (bool, dict),
+    "username": (str,),
+}
+_ACTIONS: Final = frozenset({"ask", "allow", "deny"})
+
+
+def _servers(value: Any) -> str | None:
+    found = value.get("mcp", {}) if isinstance(value, dict) else {}
+    for name, server in found.items() if isinstance(found, dict) else ():
+        kind = server.get("type") if isinstance(server, dict) else None
+        if kind == "local" and not isinstance(server.get("command"), list):
+            return f"mcp.{name} is local and needs a command, as a list"
+        if kind == "remote" and not isinstance(server.get("url"), str):
+            return f"mcp.{name} is remote and needs a url"
+        if kind not in {"local", "remote"} and not (isinstance(server, dict) and set(server) <= {"enabled"}):
+            return f"mcp.{name} must have the type 'local' or 'remote'"
+    return None
+
+
+def _permissions(value: Any) -> str | None:
+    found = value.get("permission", {}) if isinstance(value, dict) else {}
+    for tool, rules in found.items() if isinstance(found, dict) else ():
+        for action in rules.values() if isinstance(rules, dict) else (rules,):
+            if action not in _ACTIONS:
+                return f"permission.{tool} has the action {action!r}; known are ask, allow and deny"
+    return None
+
+
+def _included(value: Any) -> tuple[str, ...]:
+    found = value.get("instructions", ()) if isinstance(value, dict) else ()
+    named = tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+    return (*named, *_file_references(value))
+
+
+def _file_references(value: Any) -> tuple[str, ...]:
+    """Paths in `{file:path}`, wherever they stand."""
+    if isinstance(value, dict):
+        return tuple(path for item in value.values() for path in _file_references(item))
+    if isinstance(value, list):
+        return tuple(path for item in value for path in _file_references(item))
+    if isinstance(value, str) and "{file:" in value:
+        return tuple(part.partition("}")[0] for part in value.split("{file:")[1:] if "}" in part)
+    return ()
+
+
+class Settings(JsoncDocument):
+    """JSON with comments; an empty file means no settings."""
+
+    blank = True
+
+
+def opencode(*, user: bool = False) -> Client:
+    """The declaration; with `user`, of the user's own folder."""
+    base = "" if user else ".opencode/"
+    check = every(typed(_TYPES), _servers, _permissions)
+    own = frozenset({("$schema",)})
+
+    def document(path: str, scope: str) -> Documents:
+        return Documents(path, Settings, _RULES, scope, check=check, own=own)
+
+    documents = [document("opencode.jsonc", ""), document("opencode.json", "json")]
+    if not user:
+        documents += [
+            document(".opencode/opencode.jsonc", ".opencode"),
+            document(".opencode/opencode.json", ".opencode.json"),
+        ]
+    described = with_front_matter("description")
+    texts = [
+        Texts(f"{base}{folder}", ".md", f"{name}/{{}}", check=described if name == "agents" else (lambda _: None))
+        for name, folders in (("agents", ("agents", "agent")), ("commands", ("commands", "command")))
+        for folder in folders
+    ]
+    endings = (".js", ".ts", ".mjs", ".mts")
+    return Client(
+        "opencode",
+        ("opencode.jsonc", "opencode.json") if user else ("opencode.jsonc", "opencode.json", ".opencode"),
+        tuple(documents),
+        texts=tuple(texts),
+        skills=(Skills(f"{base}skills"), Skills(f"{base}skill")),
+        scripts=(
+            Scripts(f"{base}plugins", endings, event="plugins"),
+            Scripts(f"{base}plugin", endings, event="plugin"),
+        ),
+        instructions=("AGENTS.md",),
+        includes=_included,
+        user_folder=".config/opencode",
+    )

@@ -1,0 +1,67 @@
+"""Files of which every byte counts: what taking entries back and bringing them back does to them.
+
+An entry may have changed a file in nothing that the state says: a comment, the formatting, permission bits. Taking it
+back changes the file all the same. Where later edits stand in the way of that, it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from takeback.harness.adapter import FileAdapter, Unsayable
+from takeback.harness.engine import Engine
+from takeback.harness.images import DirectoryImage, FileChange
+from takeback.harness.ledger import Ledger
+from takeback.harness.recorded import exact, recorded_paths
+from takeback.harness.results import Refused, Why
+from takeback.state import State
+
+LAYOUT = "layout"
+"""In the payload of an entry: the files it changed in nothing that the state says."""
+
+
+def changes_of_bytes(
+    engine: Engine,
+    adapter: FileAdapter,
+    rendered: tuple[FileChange, ...] | Unsayable,
+    after: State,
+    off: Iterable[int],
+    on: Iterable[int],
+) -> Sequence[FileChange] | Refused:
+    """The changes of files that make the state another, and that take back or bring back what it does not say."""
+    entries = (*off, *on)
+    spliced = {} if isinstance(rendered, Unsayable) else {change.path: change for change in rendered}
+    wanted = dict.fromkeys((*spliced, *recorded_paths(engine.ledger, entries)))
+    if isinstance(rendered, Unsayable):
+        wanted |= dict.fromkeys(adapter.touched(engine.ledger.state, after))
+    layout = layout_of(engine.ledger, entries)
+    found: list[FileChange] = []
+    for path in wanted:
+        there = adapter.image(path)
+        change = exact(adapter, engine.ledger, spliced.get(path, FileChange(path, there, there)), after, off, on)
+        if not isinstance(change.after, DirectoryImage) and not adapter.means(path, change.after, after):
+            reason = rendered.reason if isinstance(rendered, Unsayable) else f"{path} cannot be brought back"
+            return Refused(Why.UNSAYABLE, f"{reason}; nothing was changed")
+        if path in layout and path not in spliced and change.after == change.before:
+            return Refused(Why.UNSAYABLE, f"{path} was edited since in the same places; nothing was changed")
+        if change.after != change.before:
+            found.append(change)
+    return _in_order(found)
+
+
+def layout_of(ledger: Ledger, entries: Iterable[int]) -> tuple[str, ...]:
+    """The files that some entries changed in nothing that the state says."""
+    found: dict[str, None] = {}
+    for number in entries:
+        paths: Any = ledger.store.get(number).payload.get(LAYOUT, ())
+        found |= dict.fromkeys(paths)
+    return tuple(found)
+
+
+def _in_order(changes: Sequence[FileChange]) -> list[FileChange]:
+    """Directories that are made first, then files, then directories that go, the deepest first."""
+    made = sorted((one for one in changes if isinstance(one.after, DirectoryImage)), key=lambda one: one.path)
+    gone = [one for one in changes if isinstance(one.before, DirectoryImage) and one.after is None]
+    files = [one for one in changes if one not in made and one not in gone]
+    return [*made, *files, *sorted(gone, key=lambda one: one.path, reverse=True)]

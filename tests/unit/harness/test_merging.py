@@ -1,0 +1,178 @@
+"""A change put on another version of a text: by lines, by tokens where lines clash, and never a guess."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from takeback.harness.hunks import hunks
+from takeback.harness.merging import MOST_READINGS, merged, readings
+
+
+def listed(*names: str) -> bytes:
+    return b'{\n  "allow": [\n' + b",\n".join(b'    "%s"' % name.encode() for name in names) + b"\n  ]\n}\n"
+
+
+def test_the_last_item_is_taken_back_after_another_was_added_behind_it():
+    assert merged(listed("A", "B"), listed("A", "B", "C"), listed("A")) == listed("A", "C")
+
+
+def test_an_item_is_taken_back_after_the_one_before_it_went():
+    assert merged(listed("A", "B", "C"), listed("B", "C"), listed("A", "C")) == listed("C")
+
+
+def test_an_item_on_one_line_is_taken_back_after_another_was_added():
+    assert merged(b'["A","B"]', b'["A","B","C"]', b'["A"]') == b'["A","C"]'
+    assert merged(b'{"a": 1, "b": 2}', b'{"a": 9, "b": 2}', b'{"a": 1}') == b'{"a": 9}'
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "expected"),
+    [
+        (b"a\nb\nc\n", b"a\nb\nc\nd\n", b"a\nc\n", b"a\nc\nd\n"),
+        (b"a\nb\nc\n", b"a\nb\nX\nc\n", b"a\nc\n", b"a\nX\nc\n"),
+        (b"a\r\nb\r\nc", b"a\r\nb\r\nc\r\nd", b"A\r\nb\r\nc", b"A\r\nb\r\nc\r\nd"),
+        (
+            b"\xff\xfe one \x80 two\n",
+            b"\xff\xfe ONE \x80 two\n",
+            b"\xff\xfe one \x80 TWO\n",
+            b"\xff\xfe ONE \x80 TWO\n",
+        ),
+        (b"", b"", b"new", b"new"),
+        (b"old", b"", b"old", b""),
+        (b"one two three", b"one two 3", b"1 two three", b"1 two 3"),
+        (b"a\nb\n", b"a\nX\nb\n", b"a\nX\nb\n", b"a\nX\nb\n"),
+    ],
+)
+def test_changes_that_do_not_meet_are_both_made(base, ours, theirs, expected):
+    assert merged(base, ours, theirs) == expected
+    assert next(readings(base, ours, theirs)) == expected
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs"),
+    [
+        (b"timeout = 10\n", b"timeout = 11\n", b"timeout = 12\n"),
+        (b"a\nb\nc\n", b"a\nX\nc\n", b"a\nY\nc\n"),
+        (b"a\nb\nc\n", b"a\nc\n", b"a\nB\nc\n"),
+    ],
+)
+def test_both_changing_the_same_is_a_conflict(base, ours, theirs):
+    assert merged(base, ours, theirs) is None
+    assert ours not in list(readings(base, ours, theirs))
+
+
+def test_two_insertions_at_one_place_have_both_orders_and_no_single_merge():
+    base, ours, theirs = listed("A"), listed("A", "C"), listed("A", "B")
+    assert merged(base, ours, theirs) is None
+    assert set(readings(base, ours, theirs)) == {listed("A", "B", "C"), listed("A", "C", "B")}
+
+
+def test_of_equal_neighbours_the_one_nobody_else_changed_goes():
+    assert merged(b"x\nb\nb\nb\n", b"x\nB\nb\nBB\n", b"x\nb\nb\n") == b"x\nB\nBB\n"
+
+
+def test_equal_neighbours_parted_by_someone_else_have_several_readings():
+    found = list(readings(b"a\nb\nb\nc\n", b"a\nb\nX\nb\nc\n", b"a\nb\nc\n"))
+    assert set(found) == {b"a\nX\nb\nc\n", b"a\nb\nX\nc\n"}
+
+
+def test_readings_are_different_and_few():
+    base = b"\n".join([b"same"] * 40)
+    ours = b"\n".join([b"same"] * 20 + [b"X"] + [b"same"] * 21)
+    found = list(readings(base, ours, b"\n".join([b"same"] * 38)))
+    assert 1 <= len(found) <= MOST_READINGS
+    assert len(set(found)) == len(found)
+
+
+def test_a_large_file_is_compared_in_few_steps():
+    lines = [b"line %d\n" % number for number in range(40_000)]
+    ours, theirs = list(lines), list(lines)
+    ours[17] = b"changed\n"
+    ours.insert(30_000, b"new\n")
+    del theirs[25_000]
+    theirs[39_000] = b"changed too\n"
+    compared = Counting.of(lines)
+    found = hunks(compared, theirs)
+    assert [(hunk.start, hunk.end) for hunk in found] == [(25_000, 25_001), (39_001, 39_002)]
+    assert compared.looks < 20 * len(lines)
+    both = list(ours)
+    del both[25_000]
+    both[39_001] = b"changed too\n"
+    assert merged(b"".join(lines), b"".join(ours), b"".join(theirs)) == b"".join(both)
+
+
+class Counting(list):
+    """A list that counts how often one of its items is looked at."""
+
+    looks = 0
+
+    @classmethod
+    def of(cls, items):
+        return cls(items)
+
+    def __getitem__(self, at):
+        self.looks += len(range(*at.indices(len(self)))) if isinstance(at, slice) else 1
+        return super().__getitem__(at)
+
+
+PIECES = st.lists(st.sampled_from([b"a", b"b", b"c", b"d\n"]), max_size=14)
+
+
+@settings(max_examples=400, deadline=None)
+@given(PIECES, PIECES)
+def test_hunks_make_the_new_of_the_old_wherever_they_are_slid_to(base, new):
+    found = hunks(base, new)
+    for at, hunk in enumerate(found):
+        low = found[at - 1].end + 1 if at else 0
+        high = found[at + 1].start - 1 if at + 1 < len(found) else len(base)
+        for place in hunk.slid(base, low, high):
+            assert put(base, [*found[:at], place, *found[at + 1 :]]) == new
+
+
+def put(base, changes):
+    result, at = [], 0
+    for hunk in changes:
+        result += [*base[at : hunk.start], *hunk.pieces]
+        at = hunk.end
+    return [*result, *base[at:]]
+
+
+TEXTS = st.lists(st.sampled_from([b"one\n", b"two\n", b"{\n", b"},\n", b'"x": 1,\n', b"\r\n"]), max_size=8).map(
+    b"".join
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS, TEXTS, TEXTS)
+def test_a_merge_is_the_same_from_both_sides(base, ours, theirs):
+    assert set(readings(base, ours, base)) == {ours}
+    assert set(readings(base, base, theirs)) == {theirs}
+    one, two = merged(base, ours, theirs), merged(base, theirs, ours)
+    assert one is None or two is None or one == two
+
+
+def minified(*names: str) -> bytes:
+    return b'{"allow":[' + b",".join(b'"%s"' % name.encode() for name in names) + b"]}"
+
+
+def commas_first(*names: str) -> bytes:
+    return b'{ "allow":\n  [ ' + b"\n  , ".join(b'"%s"' % name.encode() for name in names) + b"\n  ]\n}"
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from([listed, minified, commas_first]),
+    st.lists(st.sampled_from("abcdef"), unique=True, min_size=1, max_size=4),
+    st.permutations("uvwxyz"),
+    st.data(),
+)
+def test_one_of_several_added_items_is_taken_back_whatever_came_later(style, start, added, data):
+    texts, now = [style(*start)], list(start)
+    for name in added[:4]:
+        now.insert(data.draw(st.integers(0, len(now))), name)
+        texts.append(style(*now))
+    at = data.draw(st.integers(0, 3))
+    found = merged(texts[at + 1], texts[-1], texts[at])
+    assert found == style(*(name for name in now if name != added[at]))
