@@ -48,7 +48,7 @@ def filling(slot: Slot, gone: Any, actual: State) -> Any:
         return _aligned(gone, content)
     if gone.mode is not None:
         return File(content.content, gone.mode) if isinstance(content, File) else ABSENT
-    if SURFACES[slot[0]].nested and isinstance(content, PMap | File):
+    if isinstance(content, File) or SURFACES[slot[0]].divided(content, slot[1:]):
         return ABSENT
     return content
 

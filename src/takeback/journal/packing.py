@@ -132,7 +132,7 @@ class Packer:
             node: Json = inner if content.mode is None else ["f", content.mode, inner]
             return node if content.claim is None else ["x", content.claim, node]
         kind = type(content)
-        if kind is PMap and surface.nested:
+        if surface.divided(content, slot[1:]):
             inside = {name: self._node(surface, (*slot, name), item, parts) for name, item in content.items()}
             return ["d", inside]
         if isinstance(content, File):

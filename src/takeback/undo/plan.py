@@ -18,7 +18,7 @@ from takeback.state.parts import is_part
 from takeback.state.pmap import EMPTY
 from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title
 from takeback.undo.history import END, ContentGone, History, View, grounded_on
-from takeback.undo.index import Node, Versions, entry_of
+from takeback.undo.index import Node, Version, Versions, entry_of
 from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
 from takeback.undo.settle import Entries, helpers, settle
 
@@ -193,23 +193,25 @@ def _in_force(history: History, slot: Slot, view: View, off: tuple[int, ...], on
 def _kept(history: History, view: View) -> tuple[Kept, ...]:
     """What entries that are taken back or brought back wrote, and later ones have written since."""
     found: dict[Slot, Kept] = {}
-    later: dict[Slot, int] = {}
+    last: dict[Slot, Version | None] = {}
     for entry in sorted(view.off | view.on):
         for write in history.index.writes(entry):
             slot = write.slot
-            if slot not in later:
-                later[slot] = _last_writer(history, slot, view)
-            if later[slot] > entry and later[slot] not in view.on:
-                found[slot] = Kept(slot, later[slot])
+            if slot not in last:
+                last[slot] = _last_write(history, slot, view)
+            later = last[slot]
+            if later is not None and later.entry > entry and later.entry not in view.on:
+                over = later.write.slot
+                found[slot] = Kept(slot, later.entry, None if over == slot else over)
     return tuple(found.values())
 
 
-def _last_writer(history: History, slot: Slot, view: View) -> int:
-    """The last live entry that wrote a slot or something around it; -1 if there is none."""
-    last = history.last(slot, view)
+def _last_write(history: History, slot: Slot, view: View) -> Version | None:
+    """The last live write to a slot or to something around it."""
     nested = SURFACES[slot[0]].nested
-    over = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
-    return max((one for one in (last, over) if one is not None), default=(-1, 0), key=lambda one: one[:2])[0]
+    last = history.last(slot, view)
+    cover = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
+    return max((one for one in (last, cover) if one is not None), default=None, key=lambda one: one[:2])
 
 
 def _nested_changes(
