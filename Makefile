@@ -23,7 +23,7 @@ demo: .venv/.core
 	$(BIN)/takeback demo
 
 test: setup
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not model"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not model and not clients"
 
 check: setup
 	$(BIN)/ruff check src tests examples
@@ -34,6 +34,7 @@ bench: setup
 	$(BIN)/takeback bench roundtrip
 	$(BIN)/takeback bench proof
 	$(BIN)/takeback bench undo
+	$(BIN)/takeback bench edits
 
 docs: setup
 	$(BIN)/python -m tests.support.reference

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from takeback.adapters import init_workspace, open_memory, open_workspace
+    from takeback.adapters.frameworks import AgentHarness, open_langchain, open_openai_agents, open_pydantic_ai
     from takeback.errors import InputError, TakebackError
     from takeback.evolve import evolve
     from takeback.harness import (
@@ -43,6 +44,7 @@ __all__ = [
     "Adapter",
     "Admitted",
     "Adopted",
+    "AgentHarness",
     "Applied",
     "Blocked",
     "Candidate",
@@ -74,7 +76,10 @@ __all__ = [
     "gate",
     "init_workspace",
     "objection",
+    "open_langchain",
     "open_memory",
+    "open_openai_agents",
+    "open_pydantic_ai",
     "open_workspace",
     "oracle",
     "prove",
@@ -99,6 +104,12 @@ _HOMES = {
         "Why",
     ),
     "takeback.adapters": ("init_workspace", "open_memory", "open_workspace"),
+    "takeback.adapters.frameworks": (
+        "AgentHarness",
+        "open_langchain",
+        "open_openai_agents",
+        "open_pydantic_ai",
+    ),
     "takeback.harness.adapter": ("Adapter",),
     "takeback.harness.results": ("Discarded",),
     "takeback.journal": ("Record",),

@@ -119,10 +119,10 @@ def test_a_narrow_terminal_cuts_only_what_was_done(workspace, change, monkeypatc
     monkeypatch.setenv("COLUMNS", columns)
     heading, line, beginning = in_process("log", "-C", workspace, terminal=True)[0].splitlines()
     heading, line, beginning = (COLOUR.sub("", text) for text in (heading, line, beginning))
-    assert heading.split() == ["entry", "#", "when", "kind", "evidence", "status", "what"]
+    assert heading.split() == ["entry", "#", "when", "evidence", "status", "what"]
     cells = re.split(r"  +", line)
-    assert (cells[0], cells[1], cells[3:6]) == (entry[:10], "2", ["apply", "refuted, FORCED", "live"])
-    assert (cells[6][-1], cells[6][:6]) == ("…", "a note")
+    assert (cells[0], cells[1], cells[3:5]) == (entry[:10], "2", ["FORCED", "live"])
+    assert (cells[5][-1], cells[5][:6]) == ("…", "a note")
     assert len(line) <= max(int(columns), 80)
     assert beginning.endswith("the beginning") or columns == "20"
     assert " ".join(note.split()) in run("log", "-C", workspace)[1]
@@ -190,14 +190,17 @@ def test_recover_finishes_what_a_killed_process_left(workspace, change):
     [
         (("undo", "zzzz"), "names no entry"),
         (("undo", "abcdef"), "no entry's id begins with"),
-        (("undo",), "at least one"),
+        (("undo", "HEAD~9"), "one from HEAD to HEAD~0"),
+        (("undo", "HEAD", "--by", "me"), "found entries and a filter, expected one of them"),
+        (("undo", "--by", "nobody"), "expected at least one; 'takeback log' lists them"),
+        (("undo", "@{soon}"), "ISO 8601"),
         (("undo", "#1"), "beginning of the journal"),
         (("redo",), "no undo in force"),
         (("show", "#99"), "#99"),
         (("show", "#99999999999999999999999"), "expected the number of an entry"),
         (("log", "--grade", "good"), "one of proved"),
         (("log", "--surface", "moods"), "one of config"),
-        (("log", "--since", "yesterday"), "90m, 2h, 3d"),
+        (("log", "--since", "soon"), "90m, 2h, 3d"),
         (("log", "--format", "{nonsense}"), "{addresses}"),
         (("apply", "nowhere.json"), "nowhere.json"),
     ],
@@ -358,8 +361,8 @@ def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspa
     lines = run("log", "-C", workspace)[1].splitlines()
     assert lines[1].endswith("brought back #2 (a longer timeout)")
     assert lines[2].endswith("took back #2 (a longer timeout)")
-    assert lines[3].endswith('prompts["p"] (by planner)')
-    assert lines[4].endswith('a longer timeout: config["x"]')
+    assert lines[3].endswith('set prompts["p"] (by planner)')
+    assert lines[4].endswith('a longer timeout: set config["x"] to 1')
 
     def kinds(*options):
         return [entry["kind"] for entry in run_json("log", "-C", workspace, *options)[1]["entries"]]

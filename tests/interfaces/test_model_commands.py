@@ -168,6 +168,23 @@ def test_propose_asks_judges_mends_and_chooses(tmp_path: Path) -> None:
     assert [seen.body["seed"] for seen in server.seen] == [7000, 107000]
 
 
+@pytest.mark.parametrize("language", [(), ("--language", "L1")])
+def test_propose_replays_the_shipped_repairs_without_the_oracle_in_the_language_they_were_made_in(
+    tmp_path: Path, language: tuple[str, ...]
+) -> None:
+    words = ("propose", "--task", "nat_mw_041", "--synthesizer", "replay", "--no-oracle", "--json")
+    result = run(*words, *language, home=tmp_path)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["chosen"] == 0
+
+
+def test_a_repair_that_was_not_recorded_in_a_language_says_which_one_to_try(tmp_path: Path) -> None:
+    words = ("propose", "--task", "nat_mw_041", "--synthesizer", "replay", "--no-oracle", "--language", "L2")
+    result = run(*words, home=tmp_path)
+    assert isinstance(result.exception, RecordingError)
+    assert "--language L1" in result.exception.hint
+
+
 def test_lab_natural_freezes_a_bank_that_replays_and_feeds_the_factorial(tmp_path: Path) -> None:
     folder = tmp_path / "bank"
     with FaultServer([Act(text=FAILURE)]) as server:

@@ -1,8 +1,8 @@
 """An independent applier of forward operations, on plain dicts.
 
 Written from docs/formats.md and nothing else, so that the core can be checked against it: it shares no
-code with `takeback`. It covers the eight forward operations of L0 and L1, and it raises `RefusedError` where
-the format says an operation fails.
+code with `takeback`. It covers the forward operations of L0, L1 and L2, and it raises `RefusedError` where the
+format says an operation fails.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def dump(state: Json) -> str:
 
 
 def _set_config(state: Json, op: Json) -> None:
-    keys = [re.sub(r"\\(.)", r"\1", part) for part in re.findall(r"(?:\\.|[^.\\])+", op["target"])]
+    keys = _keys(op["target"])
     node = state.setdefault("config", {})
     for key in keys[:-1]:
         node = node.setdefault(key, {})
@@ -107,6 +107,147 @@ def _allocate_socket(state: Json, op: Json) -> None:
     held[op["target"]] = {"kind": "socket", "lifecycle": "open", **value}
 
 
+def _keys(path: str) -> list[str]:
+    return [re.sub(r"\\(.)", r"\1", part) for part in re.findall(r"(?:\\.|[^.\\])+", path)]
+
+
+def _edited(text: str, edit: Json) -> str:
+    old = edit["old"]
+    places = sum(text.startswith(old, at) for at in range(len(text))) if old else 1
+    if places != 1:
+        raise RefusedError(f"{old!r} is there {places} times")
+    return text.replace(old, edit["new"]) if old else text + edit["new"]
+
+
+def _edit_prompt(state: Json, op: Json) -> None:
+    prompts = state.get("prompts", {})
+    if op["target"] not in prompts:
+        raise RefusedError("no such prompt")
+    prompts[op["target"]] = _edited(prompts[op["target"]], op["value"])
+
+
+def _edit_file(state: Json, op: Json) -> None:
+    file = state.get("files", {}).get(op["target"], {})
+    if "content" not in file:
+        raise RefusedError("no such text")
+    file["content"] = _edited(file["content"], op["value"])
+
+
+def _move_file(state: Json, op: Json) -> None:
+    files = state.get("files", {})
+    if op["target"] not in files or op["value"] in files:
+        raise RefusedError("nothing to move, or something in the way")
+    _write_file(state, {"target": op["value"], "value": files[op["target"]]})
+    _remove_file(state, op)
+
+
+def _remove_file(state: Json, op: Json) -> None:
+    files = state.get("files", {})
+    if files.pop(op["target"], None) is None or "/" not in op["target"]:
+        return
+    folder = op["target"].rpartition("/")[0]
+    if not any(path.startswith(f"{folder}/") for path in files):
+        files[folder] = {"directory": True}
+
+
+def _items(state: Json, op: Json) -> list[Json]:
+    node = state.get("config", {})
+    for key in _keys(op["target"]):
+        node = node.get(key, {})
+    if not isinstance(node, list):
+        raise RefusedError("no list")
+    return node
+
+
+def _only(items: list[Json], item: Json) -> int:
+    found = [at for at, one in enumerate(items) if json.dumps(one) == json.dumps(item)]
+    if len(found) != 1:
+        raise RefusedError(f"{item!r} is there {len(found)} times")
+    return found[0]
+
+
+def _append_config(state: Json, op: Json) -> None:
+    _items(state, op).append(op["value"])
+
+
+def _insert_config(state: Json, op: Json) -> None:
+    items = _items(state, op)
+    if "index" in op:
+        items.insert(op["index"], op["value"])
+    elif "before" in op:
+        items.insert(_only(items, op["before"]), op["value"])
+    else:
+        items.insert(_only(items, op["after"]) + 1, op["value"])
+
+
+def _remove_config_item(state: Json, op: Json) -> None:
+    items = _items(state, op)
+    del items[_only(items, op["value"])]
+
+
+def _unset_config(state: Json, op: Json) -> None:
+    *above, last = _keys(op["target"])
+    node = state.get("config", {})
+    for key in above:
+        node = node.get(key, {})
+    node.pop(last, None)
+
+
+def _remove_from(surface: str) -> Any:
+    def remover(state: Json, op: Json) -> None:
+        state.get(surface, {}).pop(op["target"], None)
+
+    return remover
+
+
+def _place(ids: list[str], op: Json) -> int:
+    if "index" in op:
+        return min(op["index"], len(ids))
+    neighbour = op.get("before", op.get("after"))
+    if neighbour not in ids:
+        raise RefusedError(f"{neighbour} is not there")
+    return ids.index(neighbour) + ("after" in op)
+
+
+def _moved(records: list[Json], name: str, op: Json) -> list[Json]:
+    mine = [one for one in records if one["id"] == name]
+    if not mine:
+        raise RefusedError(f"{name} is not there")
+    rest = [one for one in records if one["id"] != name]
+    rest.insert(_place([one["id"] for one in rest], op), mine[0])
+    return rest
+
+
+def _move_middleware(state: Json, op: Json) -> None:
+    state["middleware"] = _moved(state.get("middleware", []), op["target"], op)
+
+
+def _replace_middleware(state: Json, op: Json) -> None:
+    chain = state.get("middleware", [])
+    ids = [link["id"] for link in chain]
+    if op["target"] not in ids:
+        raise RefusedError("it is not there")
+    chain[ids.index(op["target"])] = {"options": {}, "priority": 100, **op["value"], "id": op["target"]}
+
+
+def _remove_middleware(state: Json, op: Json) -> None:
+    state["middleware"] = [link for link in state.get("middleware", []) if link["id"] != op["target"]]
+
+
+def _move_listener(state: Json, op: Json) -> None:
+    listeners = state.get("listeners", {})
+    listeners[op["target"]] = _moved(listeners.get(op["target"], []), op["value"], op)
+
+
+def _remove_listener(state: Json, op: Json) -> None:
+    listeners = state.get("listeners", {})
+    left = [one for one in listeners.get(op["target"], []) if one["id"] != op.get("value", one["id"])]
+    if left:
+        listeners[op["target"]] = left
+    else:
+        listeners.pop(op["target"], None)
+
+
 _APPLY = {
     "set_config": _set_config,
     "set_prompt": _set_plain("prompts"),
@@ -116,4 +257,21 @@ _APPLY = {
     "add_listener": _add_listener,
     "write_file": _write_file,
     "allocate_socket": _allocate_socket,
+    "edit_prompt": _edit_prompt,
+    "edit_file": _edit_file,
+    "move_file": _move_file,
+    "append_config": _append_config,
+    "insert_config": _insert_config,
+    "remove_config_item": _remove_config_item,
+    "unset_config": _unset_config,
+    "remove_prompt": _remove_from("prompts"),
+    "unset_routing": _remove_from("routing"),
+    "remove_tool": _remove_from("tools"),
+    "remove_file": _remove_file,
+    "free_socket": _remove_from("resources"),
+    "remove_middleware": _remove_middleware,
+    "move_middleware": _move_middleware,
+    "replace_middleware": _replace_middleware,
+    "remove_listener": _remove_listener,
+    "move_listener": _move_listener,
 }

@@ -110,6 +110,7 @@ a.b.z = 4
 """,
     "long": "x = [" + ", ".join(f'"item {n}"' for n in range(60)) + "]\n" + 'y = "' + "z" * 2000 + '"\n',
     "text": 'a = """\none # no comment\n[no.table]\n"""\nb = \'\'\'\n]]\n\'\'\' # yes\nc = "\\u00e9 #"\n# last\n',
+    "far apart": "[a]\nx = 1\n\n\n[a.b]\ny = 2\n\n\n\n[[c]]\nz = 3\n\n\n[[c]]\n",
     "empty": "",
     "comment": "# only this\n",
 }

@@ -36,7 +36,9 @@ EXITS = {
     "takeback oracle": "0 a recovery was built, 1 the language has none, 2 the candidate cannot be read.",
 }
 SHOWN = "0 shown, also if there is nothing to show, 2 bad input or a fault."
-EXITS |= {f"takeback {name}": SHOWN for name in ("diff", "log", "show", "schema", "states", "tasks", "tasks show")}
+EXITS |= {
+    f"takeback {name}": SHOWN for name in ("diff", "export", "log", "show", "schema", "states", "tasks", "tasks show")
+}
 EXITS |= {
     "takeback status": "0 nothing needs attention, 1 something does, 2 bad input or a fault.",
     "takeback doctor": "0 everything is good, 1 something is bad, 2 bad input or a fault.",

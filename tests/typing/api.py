@@ -10,6 +10,7 @@ from typing import assert_never, assert_type
 
 from takeback import (
     Adopted,
+    AgentHarness,
     Applied,
     Blocked,
     Candidate,
@@ -33,6 +34,7 @@ from takeback import (
     Why,
     diff,
     init_workspace,
+    open_langchain,
     open_memory,
     open_workspace,
     oracle,
@@ -51,6 +53,8 @@ def opening() -> None:
         assert_type(harness.status(), Status)
     with open_memory() as other:
         assert_type(other, Harness)
+    with open_langchain({"prompts": {}}, models={"small": object()}, journal="agent.db") as agent:
+        assert_type(agent, AgentHarness)
 
 
 def candidates() -> None:

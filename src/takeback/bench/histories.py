@@ -7,7 +7,7 @@ edit that made it. A record shows its last version that is not taken out. Nothin
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +19,11 @@ CLASSES: Final = ("far apart", "adjacent", "overlapping", "dependent", "compound
 _TRIES: Final = 400
 _NEAR: Final = 2
 _FAR: Final = 4
+_ANY: Final = "rdi"
+"""Replace, delete, insert."""
+_THIRD: Final = {"dependent": "i", "overlapping": "rrrd"}
+_LATER: Final = {"dependent": "r", "overlapping": "rrdi"}
+"""What the third edit and later ones do in classes that are not about any edit; drawn evenly."""
 
 _REPEATED: Final = ("", "", "", "---", "- [ ] open", "```", "> note", "Ask first.")
 _VERBS: Final = ("check", "run", "read", "write", "ask about", "keep", "measure", "explain", "review", "log")
@@ -91,7 +96,7 @@ class _Document:
 
     def text(self, without: int = NONE) -> str:
         shown = (line.shown(without) for line in self.lines)
-        return "".join(f"{content}\n" for content in shown if content is not None)
+        return joined(content for content in shown if content is not None)
 
     def fresh(self) -> str:
         """A line as people write them, at times one that stands elsewhere already."""
@@ -131,30 +136,39 @@ class _Document:
         return True
 
     def insert(self, after: int, count: int) -> bool:
-        """Put new lines right after a visible one."""
-        anchor = self.visible()[after]
+        """Put new lines right after a visible one; after the last one they stand behind everything there ever was."""
+        visible = self.visible()
         new = [self.fresh() for _ in range(count)]
         if not self._say(after + 1, 0, new):
             return False
-        at = self.lines.index(anchor) + 1
+        at = len(self.lines) if after == len(visible) - 1 else self.lines.index(visible[after]) + 1
         self.lines[at:at] = [Line([(self.edit, content)]) for content in new]
         return True
 
     def _say(self, first: int, count: int, new: list[str]) -> bool:
-        """Note down the change as an edit tool makes it; False where it could not say which lines it means."""
+        """Note down the change as an edit tool makes it; False where no edit says which lines it means."""
         now = [line.shown() or "" for line in self.visible()]
-        text = "".join(f"{content}\n" for content in now)
-        low, high = first if count else first - 1, first + count
-        for wider in range(LINES):
-            begin, end = max(0, low - (wider + 1) // 2), min(len(now), high + wider // 2)
+        text = joined(now)
+        low, high = (first if count else first - 1), first + count
+        for begin, end in _windows(low, high, len(now)):
             old, put = now[begin:end], [*now[begin:first], *new, *now[high:end]]
-            needle = "".join(f"{content}\n" for content in old)
-            if _once(text, needle):
-                if _only_reading(old, put) != (first - begin, first - begin + count):
-                    return False
-                self.made.append(Change(needle, "".join(f"{content}\n" for content in put)))
+            if _once(text, joined(old)) and _only_reading(old, put) == (first - begin, high - begin):
+                self.made.append(Change(joined(old), joined(put)))
                 return True
         return False
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Return lines as a text."""
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _windows(low: int, high: int, size: int) -> Iterator[tuple[int, int]]:
+    """Stretches of lines around two positions, the shortest first."""
+    for wider in range(LINES):
+        for above in range(wider, -1, -1):
+            if low - above >= 0 and high + wider - above <= size:
+                yield low - above, high + wider - above
 
 
 def _once(text: str, needle: str) -> bool:
@@ -177,17 +191,20 @@ def _only_reading(old: list[str], new: list[str]) -> tuple[int, int] | None:
     return begin, len(old) - end
 
 
-def _anywhere(at: int) -> bool:
-    return at >= 0
+Wanted = Callable[[range], bool]
 
 
-def _draw(document: _Document, wanted: Callable[[int], bool], *, kinds: str = "rdi") -> None:
-    """Make one change to lines of which every one is wanted, as seen by its position."""
+def _anywhere(at: range) -> bool:
+    return bool(at)
+
+
+def _draw(document: _Document, wanted: Callable[[range], bool], *, kinds: str = _ANY) -> None:
+    """Make one change to lines that are wanted, as seen by their positions; an insertion comes after the first."""
     rng = document.rng
     for _ in range(_TRIES):
         size, count = len(document.visible()), rng.choice((1, 1, 1, 2, 2, 3))
-        first = rng.randrange(size - count)
-        if not all(wanted(at) for at in range(first, first + count)):
+        first = rng.randrange(size - count + 1)
+        if not wanted(range(first, first + count)):
             continue
         kind = rng.choice(kinds)
         make = {"r": document.replace, "d": document.remove, "i": document.insert}[kind]
@@ -215,34 +232,42 @@ def _make(kind: str, document: _Document) -> None:
     if kind == "compound":
         before = document.text()
         for _ in range(document.rng.choice((2, 2, 3))):
-            _draw(document, _anywhere)
+            _draw(document, document.rng.choice((_anywhere, lambda at: at.start in middle)))
         while document.text() == before:
             _draw(document, _anywhere)
     elif edit < TAKEN_OUT:
-        outside = {
-            "far apart": lambda at: at not in range(middle.start - _FAR, middle.stop + _FAR),
-            "overlapping": lambda at: at in middle,
+        outside: dict[str, Wanted] = {
+            "far apart": lambda at: at.stop <= middle.start - _FAR or at.start >= middle.stop + _FAR,
+            "overlapping": lambda at: at.start in middle,
         }
         _draw(document, outside.get(kind, _anywhere))
     elif edit == TAKEN_OUT:
-        _draw(document, lambda at: at in middle, kinds="i" if kind == "dependent" else "rdi")
+        _draw(document, lambda at: at.start in middle, kinds=_THIRD.get(kind, _ANY))
     else:
-        touched = _touched(document, TAKEN_OUT)
-        low, high = min(touched), max(touched)
-        beside = {low - 1, low - 2, high + 1, high + 2}
-        near: dict[str, Callable[[int], bool]] = {
-            "far apart": lambda at: not low - _FAR <= at <= high + _FAR,
-            "adjacent": lambda at: at in beside,
-            "overlapping": lambda at: low - 1 <= at <= high + 1,
-            "dependent": lambda at: document.visible()[at].made_by(TAKEN_OUT),
-        }
-        loose = kind != "far apart" and edit > TAKEN_OUT + 1 and document.rng.random() < 0.4  # noqa: PLR2004
-        if kind == "dependent" and not any(near[kind](at) for at in range(len(document.visible()) - 1)):
-            loose = True
-        _draw(document, _anywhere if loose else near[kind], kinds="r" if kind == "dependent" else "rdi")
+        _make_later(kind, document)
 
 
-def history(kind: str, seed: int) -> History:
+def _make_later(kind: str, document: _Document) -> None:
+    """Make an edit after the one that is to be taken out, where its class wants it; some are made elsewhere."""
+    touched = _touched(document, TAKEN_OUT)
+    low, high = min(touched), max(touched)
+    visible = document.visible()
+    near: dict[str, Wanted] = {
+        "far apart": lambda at: at.stop <= low - _FAR or at.start > high + _FAR,
+        "adjacent": lambda at: (
+            low - _NEAR <= at.start < at.stop <= low or high < at.start < at.stop <= high + _NEAR + 1
+        ),
+        "overlapping": lambda at: any(low <= position <= high for position in at),
+        "dependent": lambda at: any(visible[position].made_by(TAKEN_OUT) for position in at),
+    }
+    wanted = near[kind]
+    loose = kind != "far apart" and document.edit > TAKEN_OUT + 1 and document.rng.random() < 0.4  # noqa: PLR2004
+    if loose or not any(wanted(range(at, at + 1)) for at in range(len(visible) - 1)):
+        wanted = _anywhere
+    _draw(document, wanted, kinds=_LATER.get(kind, _ANY))
+
+
+def history(kind: str, seed: str) -> History:
     """Return one history of a class; the same for the same seed."""
     rng = random.Random(f"{kind} {seed}")
     document = _Document(rng, [])
@@ -259,6 +284,6 @@ def history(kind: str, seed: int) -> History:
     return History(kind, tuple(versions), tuple(changes), document.text(without=TAKEN_OUT))
 
 
-def histories(each: int) -> list[History]:
+def histories(each: int, seed: int = 0) -> list[History]:
     """Return so many histories of each class."""
-    return [history(kind, seed) for kind in CLASSES for seed in range(each)]
+    return [history(kind, f"{seed} {at}") for kind in CLASSES for at in range(each)]

@@ -34,6 +34,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "log": Listed("log", "List entries, newest first."),
         "show": Listed("show", "Show one entry: what it changed, its candidate and its evidence."),
         "diff": Listed("diff", "Show what changed."),
+        "export": Listed("export", "Print the state as it was right after an entry."),
         "undo": Listed("undo", "Take entries back, whatever came after them."),
         "redo": Listed("undo", "Bring back entries that were taken back."),
         "restore": Listed("undo", "Go back, or forward again, to how things were after an entry or at a time."),

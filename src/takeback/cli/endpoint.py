@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Literal
@@ -137,16 +137,16 @@ def open_model(
     environment: Mapping[str, str],
     home: Path,
     cache: Path,
-    shipped: Path,
+    shipped: Sequence[Path],
     threads: int = 1,
     slots: int = 1,
 ) -> ChatModel:
-    """The model a specification names; `shipped` is the recording that plain `replay` means.
+    """The model a specification names; `shipped` are the recordings that plain `replay` means.
 
     A local model answers `slots` requests at once, and an endpoint is asked as many.
     """
     if spec.kind == "replay":
-        return ReplayModel(Path(spec.argument) if spec.argument else shipped)
+        return ReplayModel(*([Path(spec.argument)] if spec.argument else shipped))
     if spec.kind == "openai":
         settings = read_settings(environment, home)
         endpoint = endpoint_for(spec.argument, settings, max(slots, DEFAULT_AT_ONCE))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
@@ -13,12 +13,19 @@ from takeback.cli.output import cells, cut, out
 from takeback.cli.workspaces import SHORT
 from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.log import EntryView, view
-from takeback.present.entries import summary
+from takeback.harness.log import EntryView, log, view
+from takeback.harness.times import read_time
+from takeback.language.near import suggestion
+from takeback.present.entries import deeds, summary
 from takeback.present.visible import visible
+from takeback.state import SURFACES
+from takeback.verify import Grade
 
 COLUMNS: Final = {"entry": SHORT, "#": 5, "when": 11, "kind": 7, "evidence": 15, "status": 7}
 """Columns before the last one, with the width they have at least."""
+NARROW: Final = {"entry": SHORT, "#": 5, "when": 11, "evidence": 8, "status": 7}
+"""The same on a terminal that is narrower than `WIDE`, so that what was done has room."""
+WIDE: Final = 110
 MIN_WHAT: Final = 12
 STYLES: Final = {"live": "green", "undone": "yellow", "aborted": "red", "pending": "red", "done": "dim"}
 FIELDS: Final[Mapping[str, Callable[[EntryView], str]]] = {
@@ -35,8 +42,6 @@ FIELDS: Final[Mapping[str, Callable[[EntryView], str]]] = {
     "addresses": lambda entry: ", ".join(entry.addresses),
 }
 _FIELD: Final = re.compile(r"\{(\w*)\}")
-_AGO: Final = re.compile(r"(\d{1,6})\s*(s|m|h|d|w)")
-_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +73,25 @@ class Filter:
         return self.text.casefold() in words
 
 
-def read_since(text: str, now: datetime) -> datetime:
-    """A time (ISO 8601, UTC unless it says otherwise), or how long ago, such as 90m, 2h or 3d."""
-    ago = _AGO.fullmatch(text.strip().removesuffix("ago").strip())
-    if ago is not None:
-        return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError("--since", found=text, expected="2031-05-27T14:30:00Z, or 90m, 2h, 3d") from None
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+def read_filter(text: str = "", *, surface: str = "", by: str = "", grade: str = "", since: str = "") -> Filter:
+    """The filter that options name, or an error that lists what there is."""
+    grades = [*(one.value for one in Grade), "forced"]
+    if surface and surface not in SURFACES:
+        hint = suggestion(surface, SURFACES)
+        raise InputError("--surface", found=surface, expected=f"one of {', '.join(SURFACES)}", hint=hint)
+    if grade and grade not in grades:
+        raise InputError("--grade", found=grade, expected=f"one of {', '.join(grades)}")
+    return Filter(text, surface, by, grade, read_time(since, datetime.now(UTC), "--since") if since else None)
+
+
+def live_entries(harness: Harness, wanted: Filter) -> tuple[str, ...]:
+    """The ids of live changes that a filter lets through, newest first; an error if there are none."""
+    found = tuple(entry.id for entry in wanted.admitted(log(harness), names_in(harness)) if entry.status == "live")
+    if not found:
+        raise InputError(
+            "undo", found="no live change that passes", expected="at least one; 'takeback log' lists them"
+        )
+    return found
 
 
 def names_in(harness: Harness) -> Callable[[int], str]:
@@ -87,33 +101,44 @@ def names_in(harness: Harness) -> Callable[[int], str]:
     def named(number: int) -> str:
         record = harness.journal.get(number)
         entry = view(harness, record)
-        return entry.note or ", ".join(entry.addresses)
+        return entry.note or deeds(entry)
 
     return named
 
 
+def _columns() -> Mapping[str, int]:
+    return NARROW if out.width is not None and out.width < WIDE else COLUMNS
+
+
 def show_heading() -> None:
     """Print the names of the log's columns."""
-    out.print(_row(tuple(COLUMNS), "what")[0], style="bold")
+    out.print(_row({name: name for name in COLUMNS}, "what")[0], style="bold")
 
 
 def show_line(entry: EntryView, what: str) -> None:
     """Print an entry on one line. On a terminal the last column, what was done, is cut to fit; elsewhere nothing."""
-    grade = f"{entry.grade}, FORCED" if entry.forced else entry.grade
-    when = entry.at[5:16].replace("T", " ")
     told = f"{what} (by {entry.by})" if entry.by else what
-    line, start = _row((entry.id[:SHORT], str(entry.seq), when, entry.kind, grade, entry.status), told)
+    grade = entry.grade if not entry.forced else "FORCED" if _columns() is NARROW else f"{entry.grade}, FORCED"
+    shown = {
+        "entry": entry.id[:SHORT],
+        "#": str(entry.seq),
+        "when": entry.at[5:16].replace("T", " "),
+        "kind": entry.kind,
+        "evidence": grade,
+        "status": entry.status,
+    }
+    line, start = _row(shown, told)
     at = start - 2 - max(COLUMNS["status"], len(entry.status))
     end = at + len(entry.status)
     out.print(line[:at], (line[at:end], STYLES.get(entry.status, "")), line[end:])
 
 
-def _row(cells_before: tuple[str, ...], last: str) -> tuple[str, int]:
-    line = "".join(f"{cell:<{width}}  " for cell, width in zip(cells_before, COLUMNS.values(), strict=True))
-    shown = visible(last)
+def _row(shown: Mapping[str, str], last: str) -> tuple[str, int]:
+    line = "".join(f"{shown[name]:<{width}}  " for name, width in _columns().items())
+    told = visible(last)
     if out.width is not None:
-        shown = cut(shown, max(MIN_WHAT, out.width - cells(line)))
-    return (line + shown).rstrip(), len(line)
+        told = cut(told, max(MIN_WHAT, out.width - cells(line)))
+    return (line + told).rstrip(), len(line)
 
 
 def checked_format(template: str) -> str:

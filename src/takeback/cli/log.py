@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,18 +16,15 @@ from takeback.cli.entries import (
     checked_format,
     formatted,
     names_in,
-    read_since,
+    read_filter,
     show_heading,
     show_line,
 )
 from takeback.cli.output import JsonFlag, emit, err, out
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, opened
-from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.log import EntryView, Rewind, changes_of, log
 from takeback.present.entries import Named, summary
-from takeback.state import SURFACES
-from takeback.verify import Grade
 
 ON_A_TERMINAL: Final = 30
 """Entries shown on a terminal where no number is given; elsewhere, all."""
@@ -64,13 +60,7 @@ def show_entries(
 
     Example: `takeback log --dir agent -n 10`, `takeback log --surface prompts --since 2h -p`
     """
-    wanted = Filter(
-        text,
-        _known_surface(surface),
-        by,
-        _known_grade(grade),
-        read_since(since, datetime.now(UTC)) if since else None,
-    )
+    wanted = read_filter(text, surface=surface, by=by, grade=grade, since=since)
     checked_format(template)
     with opened(directory, journal) as harness:
         named = names_in(harness)
@@ -107,16 +97,3 @@ def _json(harness: Harness, entry: EntryView, named: Named, *, patch: bool) -> d
     if patch and entry.kind != "genesis":
         told["changes"] = changes_json(changes_of(harness, harness.journal.get(entry.seq)))
     return told
-
-
-def _known_surface(name: str) -> str:
-    if name and name not in SURFACES:
-        raise InputError("--surface", found=name, expected=f"one of {', '.join(SURFACES)}")
-    return name
-
-
-def _known_grade(name: str) -> str:
-    known = [*(grade.value for grade in Grade), "forced"]
-    if name and name not in known:
-        raise InputError("--grade", found=name, expected=f"one of {', '.join(known)}")
-    return name

@@ -20,15 +20,19 @@ from takeback.cli.synthesizers import (
     RecordOption,
     ThreadsOption,
     opened,
+    plain_replay,
     read_mode,
     read_rule,
 )
 from takeback.errors import InputError
-from takeback.state import State
+from takeback.state import Level, State
 from takeback.synthesize.joint import Joint, joint
 from takeback.synthesize.judging import judge_for
 from takeback.synthesize.loop import Repair, Settings
 from takeback.synthesize.portfolio import repair_with_portfolio
+from takeback.synthesize.prompting import FIRST as FIRST_PROMPTS
+from takeback.synthesize.prompting import VERSION
+from takeback.synthesize.spec import parse_spec
 from takeback.verify import RULE_NAMES
 
 if TYPE_CHECKING:
@@ -62,7 +66,8 @@ def propose(
 ) -> None:
     """Ask a model to carry out a task, and mend what cannot be taken back.
 
-    Of several proposals, the best that can be taken back is chosen.
+    Of several proposals, the best that can be taken back is chosen. Plain `replay` answers in L1 and with the first
+    prompts, as it was recorded.
 
     Example: `takeback propose --task nat_cfg_001 --synthesizer replay`
     """
@@ -70,12 +75,14 @@ def propose(
     from takeback.lab.tasks import get  # noqa: PLC0415 - likewise
 
     task = get(task_id)
+    shipped = plain_replay(parse_spec(synthesizer))
     settings = Settings(
         mode=read_mode(feedback),
         budget=budget,
-        level=read_level(language),
+        level=Level.L1 if shipped and language is None else read_level(language),
         seed=first_seed(task),
         sampling=read_sampling(sampling),
+        prompts=FIRST_PROMPTS if shipped else VERSION,
     )
     read_rule(rule)
     with opened(synthesizer, record, threads) as found:

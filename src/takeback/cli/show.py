@@ -13,7 +13,7 @@ from takeback.cli.outcomes import SEVERAL
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import DirOption, EntryArgument, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.harness.codec import candidate_of, evidence_of
-from takeback.harness.log import changes_of, state_before, view
+from takeback.harness.log import changes_of, state_after, state_before, view
 from takeback.harness.requests import named_entry
 from takeback.present.entries import summary
 
@@ -27,23 +27,25 @@ def show(
     entry: str = EntryArgument,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
+    state: bool = typer.Option(False, "--state", help="Show the whole state right after it instead."),
     stat: bool = StatFlag,
     no_pager: bool = NoPagerFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Show one entry: what it changed, its candidate and its evidence.
 
-    Example: `takeback show 3f2a91 --dir agent`
+    Example: `takeback show 3f2a91 --dir agent`, `takeback show HEAD~2 --state`
     """
     with opened(directory, journal) as harness:
         record = named_entry(harness.ledger, entry)
         seen = view(harness, record)
         changes = () if record.kind == "genesis" else changes_of(harness, record)
         what = summary(seen, names_in(harness))
+        whole = state_after(harness, record).write() if state else None
         candidate, evidence = candidate_of(harness.journal, record), evidence_of(harness.journal, record)
         if as_json:
             details = {"what": what, "candidate": candidate, "evidence": evidence, "changes": changes_json(changes)}
-            emit({**seen.to_json(), **details, "prev": record.prev})
+            emit({**seen.to_json(), **details, "prev": record.prev, **({} if whole is None else {"state": whole})})
             return
         with out.paged(allowed=not no_pager):
             out.print(f"entry {seen.id}", style="bold")
@@ -51,6 +53,9 @@ def show(
             if seen.grade:
                 out.print(f"evidence: {seen.grade}{', FORCED although not admitted' if seen.forced else ''}")
             out.print(seen.note or what)
+            if whole is not None:
+                out.print(json.dumps(whole, ensure_ascii=False, indent=2))
+                return
             for address in seen.ambiguous:
                 out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
             show_changes(changes, lambda: state_before(harness, record), stat=stat)

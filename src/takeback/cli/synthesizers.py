@@ -68,7 +68,7 @@ def opened(
         environment=os.environ,
         home=Path.home(),
         cache=cache,
-        shipped=replay or _shipped(behind),
+        shipped=_shipped(behind) if replay is None else (replay,),
         threads=threads,
         slots=slots,
     )
@@ -76,13 +76,18 @@ def opened(
         yield Opened(spec, kept, method_of(spec, kept))
 
 
-def _shipped(spec: Spec) -> Path:
-    """The recording that comes with the lab, where plain `replay` asks for it."""
-    if spec.kind != "replay" or spec.argument:
-        return Path()
-    from takeback.lab.experiments.recorded import first_natural  # noqa: PLC0415 - only plain `replay` needs the lab
+def _shipped(spec: Spec) -> tuple[Path, ...]:
+    """The recordings that come with the lab, where plain `replay` asks for them."""
+    if not plain_replay(spec):
+        return ()
+    from takeback.lab.experiments.recorded import first_runs  # noqa: PLC0415 - only plain `replay` needs the lab
 
-    return first_natural()
+    return first_runs()
+
+
+def plain_replay(spec: Spec) -> bool:
+    """Whether the recordings that come with Takeback are asked for."""
+    return spec.kind == "replay" and not spec.argument
 
 
 def read_rule(name: str) -> str:

@@ -9,9 +9,11 @@ import typer
 
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.errors import InputError
-from takeback.lab.tasks import FAMILIES, SETS, Task, capability, get, load
+from takeback.lab.tasks import FAMILIES, INSIDE_FAMILIES, SETS, Task, capability, get, load
+from takeback.lab.tasks import families as families_of
 
 _LINE = 90
+_EVERY = (*FAMILIES, *INSIDE_FAMILIES)
 _tasks = typer.Typer(invoke_without_command=True)
 
 
@@ -25,7 +27,7 @@ def tasks(
     context: typer.Context,
     set_name: str | None = typer.Option(None, "--set", metavar="NAME", help=f"Only this set: {', '.join(SETS)}."),
     family: str | None = typer.Option(
-        None, "--family", metavar="NAME", help=f"Only this family: {', '.join(FAMILIES)}."
+        None, "--family", metavar="NAME", help=f"Only this family: {', '.join(_EVERY)}."
     ),
     as_json: bool = JsonFlag,
 ) -> None:
@@ -35,13 +37,13 @@ def tasks(
     """
     if context.invoked_subcommand is not None:
         return
-    if family is not None and family not in FAMILIES:
-        raise InputError("--family", found=family, expected=f"one of {', '.join(FAMILIES)}")
+    if family is not None and family not in _EVERY:
+        raise InputError("--family", found=family, expected=f"one of {', '.join(_EVERY)}")
     chosen = {
         name: [task for task in load(name) if family in {None, task.family}]
         for name in (SETS if set_name is None else (set_name,))
     }
-    families = FAMILIES if family is None else (family,)
+    families = {name: families_of(name) if family is None else (family,) for name in chosen}
     if as_json:
         emit(_listing(chosen, families))
         return
@@ -75,13 +77,15 @@ def show(
             _show_value(shown[part])
 
 
-def _listing(chosen: dict[str, list[Task]], families: tuple[str, ...]) -> dict[str, Any]:
+def _listing(chosen: dict[str, list[Task]], families: dict[str, tuple[str, ...]]) -> dict[str, Any]:
     listed = [task for tasks in chosen.values() for task in tasks]
     return {
         "total": len(listed),
-        "counts": {name: _by_family(tasks, families) for name, tasks in chosen.items()},
+        "counts": {name: _by_family(tasks, families[name]) for name, tasks in chosen.items()},
         "situations": {
-            name: {family: len({task.situation for task in tasks if task.family == family}) for family in families}
+            name: {
+                family: len({task.situation for task in tasks if task.family == family}) for family in families[name]
+            }
             for name, tasks in chosen.items()
         },
         "tasks": [
@@ -103,11 +107,15 @@ def _by_family(tasks: list[Task], families: tuple[str, ...]) -> dict[str, int]:
     return {family: sum(task.family == family for task in tasks) for family in families}
 
 
-def _show_counts(chosen: dict[str, list[Task]], families: tuple[str, ...]) -> None:
-    rows = [
-        (name, *map(str, _by_family(tasks, families).values()), str(len(tasks))) for name, tasks in chosen.items()
-    ]
-    out.table(("set", *families, "all"), rows)
+def _show_counts(chosen: dict[str, list[Task]], families: dict[str, tuple[str, ...]]) -> None:
+    """One table for all sets that have the same families."""
+    for columns in dict.fromkeys(families.values()):
+        rows = [
+            (name, *map(str, _by_family(tasks, columns).values()), str(len(tasks)))
+            for name, tasks in chosen.items()
+            if families[name] == columns
+        ]
+        out.table(("set", *columns, "all"), rows)
 
 
 def _first_line(text: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from takeback.cli.entries import Filter, live_entries, read_filter
 from takeback.cli.outcomes import Outcome, conclude
 from takeback.cli.output import JsonFlag, out
 from takeback.cli.workspaces import DirOption, EntriesArgument, JournalOption, NoPagerFlag, StatFlag, opened
@@ -36,6 +37,11 @@ def undo(
     cascade: bool = CascadeFlag,
     strict: bool = StrictFlag,
     salvage: bool = typer.Option(False, "--salvage", help="If the witness is gone, put back what is left of it."),
+    surface: str = typer.Option("", "--surface", metavar="NAME", help="Every live change of this surface."),
+    by: str = typer.Option("", "--by", metavar="WHO", help="Every live change that this person or agent made."),
+    since: str = typer.Option(
+        "", "--since", metavar="TIME", help="Every live change from this time on, or from 2h ago."
+    ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
@@ -44,20 +50,25 @@ def undo(
 ) -> None:
     """Take entries back, whatever came after them. The result is the history without them.
 
+    Without a name the newest live change is taken back; repeated, it goes further back. With `--surface`, `--by` and
+    `--since` everything that passes all of them is taken back, as one plan.
+
     What a later entry wrote again stays as that entry wrote it, and is said; `--strict` refuses instead.
 
     Exit code 1 if it is blocked by a later entry, or if the plan with the token given is stale.
 
-    Example: `takeback undo 3f2a91 --plan`, then `takeback undo 3f2a91 --token TOKEN`
+    Example: `takeback undo 3f2a91 --plan`, then `takeback undo 3f2a91 --token TOKEN`,
+    `takeback undo HEAD~2`, `takeback undo --by reviewer --since 1h --plan`
     """
-    if not entries:
-        raise InputError("undo", found="no entry", expected="at least one; 'takeback log' lists them")
-    names = tuple(entries)
+    wanted = read_filter(surface=surface, by=by, since=since)
+    if entries and wanted != Filter():
+        raise InputError("undo", found="entries and a filter", expected="one of them")
     _demand_one(plan=plan, token=token is not None, salvage=salvage)
     _demand_one(cascade=cascade, salvage=salvage)
     _demand_one(strict=strict, salvage=salvage)
 
     def answer(harness: Harness) -> Outcome:
+        names = tuple(entries or ()) if wanted == Filter() else live_entries(harness, wanted)
         if plan:
             return harness.plan(lambda ledger: undo_request(ledger, names), cascade=cascade, strict=strict)
         if salvage:

@@ -21,10 +21,10 @@ JournalOption = typer.Option(
     None, "--journal", envvar="TAKEBACK_JOURNAL", metavar="PATH|URL", help="Use this journal, not the manifest's."
 )
 EntryArgument = typer.Argument(
-    ..., metavar="ENTRY", help="An entry: the beginning of its id, #NUMBER, or HEAD.", show_default=False
+    ..., metavar="ENTRY", help="An entry: the beginning of its id, #NUMBER, HEAD~N or @{TIME}.", show_default=False
 )
 EntriesArgument = typer.Argument(
-    None, metavar="ENTRY", help="Entries: beginnings of their ids, #NUMBERs, or HEAD.", show_default=False
+    None, metavar="ENTRY", help="Entries: beginnings of ids, #NUMBERs, HEAD~N or @{TIME}.", show_default=False
 )
 NoteOption = typer.Option("", "--note", "-m", metavar="TEXT", help="Say why, for the log.")
 ByOption = typer.Option(

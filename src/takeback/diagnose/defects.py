@@ -98,8 +98,10 @@ def _touches(op: Operation, address: Address) -> bool:
     """Tell whether an operation names the address, something above or below it, or its whole surface."""
     if op.kind.surface != address.surface:
         return False
-    surface, mine = SURFACES[address.surface], op.address.key
-    return op.target == "*" or surface.covers(mine, address.key) or surface.covers(address.key, mine)
+    surface, keys = SURFACES[address.surface], [mine.key for mine in (op.address, *op.also)]
+    return op.target == "*" or any(
+        surface.covers(mine, address.key) or surface.covers(address.key, mine) for mine in keys
+    )
 
 
 def operations_for(surface: str, stage: Stage) -> tuple[str, ...]:

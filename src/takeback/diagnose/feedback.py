@@ -127,7 +127,8 @@ def _prescriptive(fill: Files, mutation: Program, wrong: tuple[Defect, ...], see
     surfaces = dict.fromkeys(op.kind.surface for op in mutation)
     steps = []
     for surface in surfaces:
-        targets = ", ".join(dict.fromkeys(op.target for op in mutation if op.kind.surface == surface))
+        here = [op for op in mutation if op.kind.surface == surface]
+        targets = ", ".join(dict.fromkeys(name for op in here for name in (op.target, *(one.key for one in op.also))))
         captures = " or ".join(operations_for(surface, Stage.CAPTURE))
         recoveries = " or ".join(operations_for(surface, Stage.RECOVERY))
         steps.append(f"{targets}: use {captures} in witness, {recoveries} with the same witness_key in recovery")
@@ -165,7 +166,7 @@ def _bundle(fill: Files, coarse: str, mutation: Program, residuals: tuple[Residu
         fill,
         "d1",
         coarse=coarse,
-        order=" -> ".join(str(op.address) for op in mutation),
+        order=" -> ".join(str(address) for op in mutation for address in (op.address, *op.also)),
         residuals="; ".join(map(str, residuals[:MAX_LINES])) or "none on dev states",
         count=str(len(residuals)),
         observation=observation,

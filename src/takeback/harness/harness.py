@@ -193,7 +193,8 @@ class Harness:
     ) -> UndoOutcome:
         """Take entries back; taking back an undo brings back what it took, taking back a discard what was there.
 
-        What later entries have written since is kept, and said; with `strict` that is refused.
+        Without names, the newest change that is live. What later entries have written since is kept, and said; with
+        `strict` that is refused.
         """
         discarded = self._discarded(names_of(entries))
         if discarded is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from takeback.errors import InputError
-from takeback.harness.codec import FORGOTTEN_WORD, writes_of
+from takeback.harness.codec import FORGOTTEN_WORD, candidate_of, writes_of
+from takeback.harness.images import FILE_KEY
 from takeback.harness.ledger import CHANGES, Fate
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.journal.packing import is_gone
@@ -44,6 +45,10 @@ class EntryView:
     on: tuple[int, ...]
     ambiguous: tuple[str, ...] = ()
     """Addresses of what was adopted of which the versions allow several readings."""
+    files: tuple[str, ...] = ()
+    """Files whose bytes it keeps."""
+    mutation: tuple[Mapping[str, Any], ...] = ()
+    """The operations of an applied change, as in its candidate."""
     effect: tuple[str, ...] = ()
     """When the client notices it, where that is known."""
     layout: tuple[str, ...] = ()
@@ -65,6 +70,7 @@ class EntryView:
             "off": list(self.off),
             "on": list(self.on),
             "ambiguous": list(self.ambiguous),
+            "files": list(self.files),
             "effect": list(self.effect),
             "layout": list(self.layout),
         }
@@ -84,6 +90,7 @@ def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryVie
     payload: Any = record.payload
     status = (harness.ledger.fate(record) if fate is None else fate).value
     keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
+    marked = [slot_of_key(key) for key in payload.get("touches", ()) if key.startswith('["@')]
     return EntryView(
         seq=record.entry,
         id=record.id,
@@ -98,6 +105,8 @@ def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryVie
         off=tuple(payload.get("off", ())),
         on=() if record.kind in CHANGES else tuple(payload.get("on", ())),
         ambiguous=tuple(payload.get("ambiguous", ())),
+        files=tuple(slot[1] for slot in marked if slot[0] == FILE_KEY),
+        mutation=tuple((candidate_of(harness.journal, record) or {}).get("mutation", ())),
         effect=tuple(payload.get("effect", ())),
         layout=tuple(payload.get("layout", ())),
     )

@@ -1,7 +1,8 @@
 """From the names a person gives to the entries a plan is about.
 
-An entry is named by the beginning of its id, by `#number`, or `HEAD` for the last entry; restore takes a time as
-well. Undo of an undo, redo or restore is the opposite of what that record did.
+An entry is named by the beginning of its id, by `#number`, `HEAD` for the last entry, `HEAD~2` for the second before
+it, or `@{2 hours ago}` for the last one at that time; restore takes a time as well. Undo of an undo, redo or restore
+is the opposite of what that record did.
 """
 
 from __future__ import annotations
@@ -10,16 +11,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from takeback.errors import InputError
 from takeback.harness.ledger import CHANGES, TOGGLES, Fate, Ledger
+from takeback.harness.times import read_time
 from takeback.journal import ENTRY_KINDS, Record, resolve
 
 TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
 OVERLONG = re.compile(r"#\d{19,}")
 """A number that no journal can reach."""
+BACK = re.compile(r"HEAD(?:~(\d{0,9})|(\^*))")
+"""So many entries before the last one."""
+AT = re.compile(r"(?:HEAD)?@\{(.*)\}")
+"""The last entry at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +40,11 @@ class Request:
 
 def named_entry(ledger: Ledger, name: str) -> Record:
     """The entry a person means."""
-    if name == "HEAD":
-        head = next(ledger.entries(), None)
-        if head is None:
-            raise InputError("entry", found=name, expected="an entry; the journal has none")
-        return head
+    back, at = BACK.fullmatch(name), AT.fullmatch(name)
+    if back is not None:
+        return _before_head(ledger, name, int(back[1] or 1) if back[1] is not None else len(back[2]))
+    if at is not None:
+        return entry_at(ledger, at[1])
     if OVERLONG.fullmatch(name):
         raise InputError("entry", found=name, expected="the number of an entry, as in 'takeback log'")
     record = resolve(ledger.store, name)
@@ -46,8 +53,28 @@ def named_entry(ledger: Ledger, name: str) -> Record:
     return record
 
 
+def _before_head(ledger: Ledger, name: str, back: int) -> Record:
+    """The entry so many before the last one."""
+    found: list[Record] = list(islice(ledger.entries(), back, back + 1))
+    if found:
+        return found[0]
+    count = sum(1 for _ in ledger.entries())
+    expected = f"one from HEAD to HEAD~{count - 1}" if count else "an entry; the journal has none"
+    raise InputError("entry", found=name, expected=expected)
+
+
+def last_live(ledger: Ledger) -> Record:
+    """The newest change that is live, which an undo without names takes back: repeating it goes further back."""
+    for record in ledger.entries():
+        if record.kind in CHANGES and record.number not in ledger.history.undone:
+            return record
+    raise InputError("undo", found="no change that is live", expected="something to take back")
+
+
 def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
-    """Take entries back."""
+    """Take entries back; without names, the newest change that is live."""
+    if not names:
+        names = (last_live(ledger).id,)
     off: set[int] = set()
     on: set[int] = set()
     for name in names:
@@ -90,7 +117,7 @@ def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
 
 def restore_request(ledger: Ledger, name: str) -> Request:
     """Everything that has to be taken back and brought back to be where things were after an entry, or at a time."""
-    target = entry_at(ledger, name) if TIME.search(name) else named_entry(ledger, name)
+    target = entry_at(ledger, name) if TIME.search(name) and not AT.fullmatch(name) else named_entry(ledger, name)
     undone = set(ledger.history.undone)
     changes_after: set[int] = set()
     for record in ledger.entries():
@@ -108,12 +135,8 @@ def restore_request(ledger: Ledger, name: str) -> Request:
 
 
 def entry_at(ledger: Ledger, text: str) -> Record:
-    """The last entry at or before a time (ISO 8601, UTC unless it says otherwise)."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError("time", found=text, expected="ISO 8601, such as 2031-05-27T14:30:00Z") from None
-    time = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+    """The last entry at or before a time."""
+    time = read_time(text, datetime.now(UTC))
     first = ""
     for record in ledger.entries():
         first = record.created_at

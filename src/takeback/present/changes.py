@@ -14,6 +14,7 @@ from takeback.journal.packing import is_gone
 from takeback.present.contents import Sheet, items_sheet, sheet_of, text_sheet
 from takeback.present.diffs import Difference, difference
 from takeback.state import ABSENT, SURFACES, State
+from takeback.state.chain import Chain
 from takeback.state.items import Items
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot, put_slots, slot_title, whole_of
@@ -25,10 +26,11 @@ FORGOTTEN: Final = Sheet(("(forgotten)\n",), inline="(forgotten)")
 def differences(
     changes: Iterable[SlotChange | Write], before: Callable[[], State] | None = None
 ) -> Iterator[Difference]:
-    """What changes did. `before` works out the state ahead of them, asked for only where parts were changed."""
-    for change in _whole(list(changes), before):
+    """What changes did. `before` works out the state ahead of them, asked for only where parts changed or moved."""
+    changes = list(changes)
+    for change in _whole(changes, before):
         itemised = any(isinstance(side, Items) for side in (change.before, change.after))
-        notes = ("moved within its chain",) if moved(change) else ()
+        notes = (_move(change.slot, changes, before),) if moved(change) else ()
         old, new = (_shown(change.slot, side, itemised=itemised) for side in (change.before, change.after))
         for slot in sorted(old.keys() | new.keys()):
             yield difference(slot_title(slot), old.get(slot), new.get(slot), *notes)
@@ -52,6 +54,28 @@ def _whole(changes: list[SlotChange | Write], before: Callable[[], State] | None
         if slot not in told:
             told.add(slot)
             yield SlotChange(slot, get_slot(old, slot), get_slot(new, slot)) if slot != change.slot else change
+
+
+def _move(slot: Slot, changes: list[SlotChange | Write], before: Callable[[], State] | None) -> str:
+    """From which place to which an element moved; only that it did where the chain can no longer be worked out."""
+    said = "moved within its chain"
+    if before is None or any(is_gone(change.before) or is_gone(change.after) for change in changes):
+        return said
+    try:
+        old = before()
+        new = put_slots(old, [(change.slot, change.after) for change in changes])
+    except TakebackError:
+        return said
+    places = [_place(slot, state) for state in (old, new)]
+    return said if None in places or places[0] == places[1] else "moved from place {} to place {}".format(*places)
+
+
+def _place(slot: Slot, state: State) -> int | None:
+    """Where an element stands in its chain, counted from 1."""
+    chain: Any = state.part(slot[0])
+    for name in slot[1:-1]:
+        chain = chain.get(name)
+    return chain.index(slot[-1]) + 1 or None if isinstance(chain, Chain) else None
 
 
 def _shown(slot: Slot, content: Any, *, itemised: bool) -> dict[Slot, Sheet]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from takeback.present.titles import counted, listed, part_in, pointed, title_in
 from takeback.state import ABSENT, State
+from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot, slot_title, whole_of
 from takeback.undo import Plan
 from takeback.undo.outcome import Kept
@@ -34,8 +35,13 @@ def headline(plan: Plan, *, done: bool) -> str | None:
 
 def kept_lines(plan: Plan, *, done: bool) -> Iterator[str]:
     """What is kept, one line each; parts by where they stand now, after what was done."""
-    for one in plan.kept:
-        yield f"kept: {title_in(one.slot, *_states(plan, done=done))}, which #{one.entry} {_verb(plan, one)} later"
+    told = (
+        f"kept: {slot_title(whole_of(one.slot))}, which #{one.entry} {_verb(plan, one)} as a whole later"
+        if _covered(one)
+        else f"kept: {title_in(one.slot, *_states(plan, done=done))}, which #{one.entry} {_verb(plan, one)} later"
+        for one in plan.kept
+    )
+    yield from dict.fromkeys(told)
 
 
 def kept_json(plan: Plan, *, done: bool) -> list[dict[str, Any]]:
@@ -56,12 +62,19 @@ def _states(plan: Plan, *, done: bool) -> tuple[State, State]:
 
 
 def _later(plan: Plan) -> Iterator[str]:
-    groups: dict[tuple[int, str], list[Slot]] = {}
+    groups: dict[tuple[int, str], dict[Slot, None]] = {}
     for one in plan.kept:
-        groups.setdefault((one.entry, _verb(plan, one)), []).append(one.slot)
+        slot = whole_of(one.slot) if _covered(one) else one.slot
+        groups.setdefault((one.entry, _verb(plan, one)), {})[slot] = None
     for (entry, verb), slots in sorted(groups.items()):
         yield f"#{entry} {verb} {pointed(slots, plan.state, plan.before)} later"
 
 
+def _covered(one: Kept) -> bool:
+    """Whether a line or item lies in a text or list that was written as a whole later."""
+    return one.over is not None and is_part(one.slot[-1])
+
+
 def _verb(plan: Plan, one: Kept) -> str:
-    return "removed" if get_slot(plan.state, one.slot) is ABSENT else "rewrote"
+    slot = whole_of(one.slot) if _covered(one) else one.slot
+    return "removed" if get_slot(plan.state, slot) is ABSENT else "rewrote"

@@ -13,7 +13,8 @@ from takeback.state.parts import END, Parts, is_part, part_title
 from takeback.state.slots import Slot, get_slot, slot_title, whole_of
 
 NEWLINE: Final = "newline at the end"
-UNITS: Final = ("line", "item", "value", NEWLINE)
+WHOLES: Final = {"files": "file", "prompts": "prompt"}
+UNITS: Final = ("line", "item", "value", "file", "prompt", NEWLINE)
 
 
 def title_in(slot: Slot, *states: State) -> str:
@@ -35,9 +36,9 @@ def part_in(slot: Slot, *states: State) -> str | None:
 
 
 def unit_of(slot: Slot, *states: State) -> str:
-    """What a slot is called: a line, an item, or a value."""
+    """What a slot is called: a line, an item, a file, a prompt, or a value."""
     if not is_part(slot[-1]):
-        return "value"
+        return WHOLES.get(slot[0], "value")
     if slot[-1][1:] == END:
         return NEWLINE
     for state in states:

@@ -23,6 +23,8 @@ class Kept(NamedTuple):
 
     slot: Slot
     entry: int
+    over: Slot | None = None
+    """Where that entry wrote, if not exactly there: the whole text or list that a part was in, or something above."""
 
 
 class Plan(NamedTuple):

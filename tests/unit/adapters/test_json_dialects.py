@@ -111,6 +111,12 @@ def test_a_new_object_follows_the_ones_beside_it():
     assert after.data == data.replace(b'"y" }\n', b'"y" },\n    "three": { "c": "z", "l": [1, 2] }\n')
 
 
+def test_a_comma_stands_behind_the_last_line_where_the_document_has_it():
+    data = b'{\n  "s": {\n    "c": "x",\n  },\n}\n'
+    after = JsoncDocument(data, "f").set(("t",), {"c": ["y"]})
+    assert after.data == data[:-2] + b'  "t": {\n    "c": [\n      "y",\n    ],\n  },\n}\n'
+
+
 def test_of_a_key_that_stands_twice_the_last_counts_and_is_edited():
     document = JsonDocument(b'{"a": 1, "b": 0, "a": 2}', "f")
     assert document.value == {"a": 2, "b": 0}

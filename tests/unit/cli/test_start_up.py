@@ -43,7 +43,18 @@ def beneath(modules: set[str], *packages: str) -> set[str]:
     return {name for name in modules for package in packages if name == package or name.startswith(f"{package}.")}
 
 
-OPTIONAL = ("takeback.lab", "takeback.bench", "psycopg", "openai", "rich", "scipy", "matplotlib", "numpy")
+FRAMEWORKS = ("langchain", "langchain_core", "langgraph", "agents", "pydantic_ai")
+OPTIONAL = (
+    "takeback.lab",
+    "takeback.bench",
+    "psycopg",
+    "openai",
+    "rich",
+    "scipy",
+    "matplotlib",
+    "numpy",
+    *FRAMEWORKS,
+)
 
 
 def test_importing_the_package_imports_nothing_else_of_it():

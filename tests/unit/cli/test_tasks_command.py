@@ -20,8 +20,9 @@ def test_the_listing_counts_sets_and_families() -> None:
         "natural": 600,
         "fresh": 300,
         "controlled": 120,
+        "l2": 120,
     }
-    assert listed["total"] == len(listed["tasks"]) == 1020
+    assert listed["total"] == len(listed["tasks"]) == 1140
 
 
 def test_set_and_family_narrow_the_listing() -> None:

@@ -292,3 +292,15 @@ def test_where_only_an_absent_address_breaks_the_candidate_that_is_what_is_shown
     verdict = verify_sampled(tried, nominal=nominal)
     shown = feedback(Mode.COUNTEREXAMPLE, tried.mutation, tried, verdict, ground=Ground(nominal, tuple(states))).text
     assert "Smallest state" in shown
+
+
+def test_feedback_about_a_moved_file_names_both_paths_and_blames_nobody_for_touching_the_second() -> None:
+    capture = {"op_type": "capture_file", "target": "a.md", "witness_key": "w0"}
+    restore = {"op_type": "restore_file", "target": "a.md", "witness_key": "w0"}
+    move = {"op_type": "move_file", "target": "a.md", "value": "b.md"}
+    tried = candidate([move], [capture], [restore])
+    verdict = prove(tried, level=Level.L2)
+    (defect,) = defects(tried, visible(verdict))
+    assert (defect.kind, defect.place) == (DefectKind.MISSING_RECOVERY, 'files["b.md"]')
+    assert "a.md, b.md: use capture_file" in feedback(Mode.PRESCRIPTIVE, tried.mutation, tried, verdict).text
+    assert 'files["a.md"] -> files["b.md"]' in feedback(Mode.D1, tried.mutation, tried, verdict).text

@@ -73,6 +73,16 @@ def test_of_equal_neighbours_the_one_nobody_else_changed_goes():
     assert merged(b"x\nb\nb\nb\n", b"x\nB\nb\nBB\n", b"x\nb\nb\n") == b"x\nB\nBB\n"
 
 
+def test_among_many_equal_neighbours_there_is_one_that_nobody_changed():
+    assert merged(b"b\n" * 5, b"1\n2\nb\n4\n5\n", b"b\n" * 4) == b"1\n2\n4\n5\n"
+
+
+@pytest.mark.parametrize("kept", ["A", "C"])
+def test_the_last_two_items_are_taken_back_one_after_the_other(kept):
+    both, one = listed(kept, "X", "Y"), listed(kept, "X")
+    assert merged(both, one, listed(kept, "Y")) == listed(kept)
+
+
 def test_equal_neighbours_parted_by_someone_else_have_several_readings():
     found = list(readings(b"a\nb\nb\nc\n", b"a\nb\nX\nb\nc\n", b"a\nb\nc\n"))
     assert set(found) == {b"a\nX\nb\nc\n", b"a\nb\nX\nc\n"}

@@ -22,6 +22,10 @@ def edit(old, new, target="system"):
     return {"op_type": "edit_prompt", "target": target, "value": {"old": old, "new": new}}
 
 
+def rewrite(text):
+    return {"op_type": "set_prompt", "target": "system", "value": text}
+
+
 def append(value):
     return {"op_type": "append_config", "target": "list", "value": value}
 
@@ -57,6 +61,15 @@ def planned(harness, entry):
         ([edit("line 5\nline 6", "five\nsix")], [edit("five\nsix", "5\n6")], "rewrote these 2 lines later"),
         ([append("z")], [remove("z")], "removed this item later"),
         ([config("a", 1)], [config("a", 2)], "rewrote this value later"),
+        ([edit("line 5\n", "five\n")], [rewrite("other\n")], "rewrote this prompt later"),
+        ([edit("line 5\nline 6", "five\nsix")], [rewrite("other\n")], "rewrote this prompt later"),
+        (
+            [edit("line 5\n", "five\n")],
+            [{"op_type": "remove_prompt", "target": "system"}],
+            "removed this prompt later",
+        ),
+        ([append("z")], [config("list", ["new"])], "rewrote this value later"),
+        ([rewrite("one\n")], [rewrite("two\n")], "rewrote this prompt later"),
     ],
 )
 def test_that_nothing_visible_changes_is_said_first_with_the_entry_that_wrote_later(harness, first, second, because):
@@ -64,6 +77,30 @@ def test_that_nothing_visible_changes_is_said_first_with_the_entry_that_wrote_la
     plan = planned(harness, one)
     assert headline(plan, done=True) == f"nothing visible changed: #{two} {because}"
     assert headline(plan, done=False) == f"nothing visible would change: #{two} {because}"
+
+
+def test_a_whole_write_over_edited_lines_is_said_once_and_not_as_if_lines_had_been_removed(harness):
+    one = apply(harness, edit("line 5\nline 6", "five\nsix"))
+    two = apply(harness, rewrite("other\n"))
+    plan = planned(harness, one)
+    assert list(kept_lines(plan, done=True)) == [f'kept: prompts["system"], which #{two} rewrote as a whole later']
+    assert [row["part"] for row in kept_json(plan, done=True)] == ["line 5", "line 6"]
+
+
+def test_a_move_within_a_chain_says_from_which_place_to_which():
+    links = [{"id": name, "handler": f"m:{name}"} for name in "abc"]
+    listeners = {"go": [{"id": "x"}, {"id": "y"}]}
+    with open_memory(State.read({"middleware": links, "listeners": listeners})) as harness:
+        one = apply(harness, {"op_type": "move_middleware", "target": "c", "index": 0})
+        two = apply(harness, {"op_type": "move_listener", "target": "go", "value": "y", "index": 0})
+        for entry, said in (
+            (one, 'middleware["c"]: moved from place 1 to place 3'),
+            (two, "from place 1 to place 2"),
+        ):
+            plan = planned(harness, entry)
+            (told,) = differences(plan.changes, lambda plan=plan: plan.before)
+            ((_, line),) = unified(told)
+            assert said in line
 
 
 def test_what_was_there_anyway_is_said_to_be_the_same_with_and_without(harness):

@@ -11,7 +11,7 @@ from typing import Final
 from takeback.adapters.clients.checks import every, hooks, servers, typed
 from takeback.adapters.clients.client import Client, Documents, Effect, Rule, Scripts, Skills
 from takeback.adapters.formats.json_text import JsonDocument
-from takeback.adapters.formats.toml_text import TomlDocument
+from takeback.adapters.formats.toml_text import ClientTomlDocument
 
 _HOOKS: Final = frozenset({"command", "mcp_tool", "prompt", "agent"})
 _TYPES: Final = {
@@ -75,7 +75,9 @@ def codex(*, user: bool = False) -> Client:
     trust = frozenset({("projects",), ("tui",), ("plugins",), ("marketplaces",), ("notice",)})
     hook_effect = {"hooks": Effect.APPROVAL}
     documents = [
-        Documents(f"{base}config.toml", TomlDocument, rules, fresh=b"", check=check, effects=hook_effect, own=trust),
+        Documents(
+            f"{base}config.toml", ClientTomlDocument, rules, fresh=b"", check=check, effects=hook_effect, own=trust
+        ),
         Documents(
             f"{base}hooks.json",
             HooksFile,
@@ -87,7 +89,7 @@ def codex(*, user: bool = False) -> Client:
         ),
         Documents(
             f"{base}agents/*.toml",
-            TomlDocument,
+            ClientTomlDocument,
             (Rule(("developer_instructions",), "text", "agents/{}"), Rule(("model",), "model")),
             "agents/{}",
             fresh=b"",
@@ -95,7 +97,7 @@ def codex(*, user: bool = False) -> Client:
         ),
     ]
     if user:
-        documents.append(Documents("*.config.toml", TomlDocument, rules, "{}", fresh=b"", check=check))
+        documents.append(Documents("*.config.toml", ClientTomlDocument, rules, "{}", fresh=b"", check=check))
     return Client(
         "codex",
         ("config.toml", "AGENTS.md") if user else (".codex", "AGENTS.override.md"),

@@ -7,7 +7,7 @@ from typing import Any, Final
 from takeback.adapters.clients.checks import at_imports, every, hooks, typed, with_front_matter
 from takeback.adapters.clients.client import Client, Documents, Rule, Scripts, Skills, Texts
 from takeback.adapters.formats.json_text import CommentedJsonDocument
-from takeback.adapters.formats.toml_text import TomlDocument
+from takeback.adapters.formats.toml_text import ClientTomlDocument
 
 _RULES: Final = (
     Rule(("mcpServers",), "servers", "mcp:"),
@@ -64,13 +64,13 @@ def gemini(*, user: bool = False) -> Client:
         Documents(f"{base}settings.json", Settings, _RULES, check=check, own=own),
         Documents(
             f"{base}commands/*.toml",
-            TomlDocument,
+            ClientTomlDocument,
             command,
             "commands/{}",
             fresh=b"",
             check=typed({"description": (str,), "prompt": (str,)}),
         ),
-        *(() if not user else (Documents("policies/*.toml", TomlDocument, (), "policies/{}", fresh=b""),)),
+        *(() if not user else (Documents("policies/*.toml", ClientTomlDocument, (), "policies/{}", fresh=b""),)),
     )
     return Client(
         "gemini",

@@ -18,6 +18,7 @@ from takeback.adapters.formats.json_scan import Dialect, Node
 
 _INDENT = re.compile(rb"\n([ \t]+)[^\s]")
 _COLON = re.compile(rb"[ \t]*:[ \t]*")
+_ALIGNED = re.compile(rb"[ \t]{2,}")
 _BLANKS = re.compile(rb"[ \t]*")
 
 
@@ -115,16 +116,17 @@ def _containers(root: Node) -> Iterator[Node]:
 
 
 def _most(found: Iterable[bytes], default: bytes) -> bytes:
-    """What is found most often; of equally frequent ones the shortest."""
+    """What is found most often; of equally frequent ones the first."""
     counted = Counter(found)
-    return min(counted, key=lambda one: (-counted[one], len(one), one)) if counted else default
+    return max(counted, key=lambda one: counted[one]) if counted else default
 
 
 def _colons(data: bytes, nodes: Iterable[Node]) -> Iterator[bytes]:
+    """What stands between keys and values; several blanks, which align something, count as one."""
     for node in nodes:
         for key, item in zip(node.keys, node.items, strict=False):
             if _COLON.fullmatch(between := data[key[1] : item.span[0]]):
-                yield between
+                yield _ALIGNED.sub(b" ", between)
 
 
 def _gaps(data: bytes, nodes: Iterable[Node]) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from itertools import chain, zip_longest
 from typing import Any, Final, Protocol, TypeVar
 
 from takeback.errors import InputError
-from takeback.lab.tasks import DEFECTS, FAMILIES, Task, load
+from takeback.lab.tasks import DEFECTS, FAMILIES, INSIDE_FAMILIES, Task, load
 from takeback.verify import RULES
 
 FIRST_SEED: Final = 7000
@@ -38,7 +38,9 @@ Item = TypeVar("Item", bound=OfFamily)
 
 def round_robin(items: Sequence[Item], per_family: int | None = None) -> tuple[Item, ...]:
     """The first items of each family, families taking turns, so that any prefix is balanced."""
-    rows = [[item for item in items if item.family == family][:per_family] for family in FAMILIES]
+    rows = [
+        [item for item in items if item.family == family][:per_family] for family in (*FAMILIES, *INSIDE_FAMILIES)
+    ]
     return tuple(item for item in chain.from_iterable(zip_longest(*rows)) if item is not None)
 
 

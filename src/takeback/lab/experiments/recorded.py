@@ -38,9 +38,9 @@ def is_shipped(folder: Path) -> bool:
     return folder.resolve().is_relative_to(recorded_folder().resolve())
 
 
-def first_natural() -> Path:
-    """The recording of proposals under the first prompts, in L1: what `propose` and `evolve` replay."""
-    return recorded_folder() / FIRST / "natural"
+def first_runs() -> tuple[Path, ...]:
+    """The recordings of proposals and repairs under the first prompts, in L1: what `propose` and `evolve` replay."""
+    return tuple(recorded_folder() / FIRST / name for name in ("natural", "factorial"))
 
 
 def write_run(folder: Path, ran: Mapping[str, Any], lock: Lock) -> None:

@@ -23,6 +23,9 @@ def read_oracle(raw: Mapping[str, Any]) -> Oracle:
 def oracle_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     """The solvability audit: recovered under L0 and L1, strata by family."""
     data = read_oracle(raw)
+    if any(task.L2 is not None for task in data.tasks):
+        yield _inside_table(data)
+        return
     rows: list[tuple[Cell, ...]] = []
     for name in [*families_of([task.family for task in data.tasks]), "Total"]:
         tasks = [task for task in data.tasks if name in (task.family, "Total")]
@@ -44,6 +47,18 @@ def oracle_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     title = f"Oracle solvability, rule {data.rule}: {data.population}"
     note = "The last row is another population: natural failures, not reference mutations."
     yield Table("oracle-strata", title, columns, tuple(rows), note, rules)
+
+
+def _inside_table(data: Oracle) -> Table:
+    """Recovered under L2, which the paper does not have."""
+    rows: list[tuple[Cell, ...]] = []
+    for name in [*families_of([task.family for task in data.tasks]), "Total"]:
+        tasks = [task for task in data.tasks if name in (task.family, "Total")]
+        counts = [sum(bool(getattr(task, level)) for task in tasks) for level in ("L0", "L1", "L2")]
+        rows.append((name, *(Share(count, len(tasks)) for count in counts)))
+    columns = ("Family", *(f"Recovered under {level}" for level in ("L0", "L1", "L2")))
+    title = f"Oracle solvability, rule {data.rule}: {data.population}"
+    return Table("oracle-strata", title, columns, tuple(rows), "", frozenset({len(rows) - 1}))
 
 
 def stability_tables(raw: Mapping[str, Any]) -> Iterator[Table]:

@@ -74,14 +74,15 @@ def oracle_plots(raw: Mapping[str, Any]) -> Plots:
     data = read_oracle(raw)
     found = Counter((task.family, _stratum(task)) for task in data.tasks)
     names = families_of([task.family for task in data.tasks])
-    counts = {family: {kind: found[family, kind] for kind in ("S0", "S1", "residual")} for family in names}
+    strata = ("S0", "S1", *(["S2"] if any(task.L2 is not None for task in data.tasks) else []), "residual")
+    counts = {family: {kind: found[family, kind] for kind in strata} for family in names}
     yield "strata", plots.stacked_families(counts, f"Oracle strata, rule {data.rule}: {data.population}")
     if data.matrix:
         yield "round-trips", plots.round_trip_matrix(data.matrix, f"Round trips of the oracle: {data.population}")
 
 
 def _stratum(task: OracleTask) -> str:
-    return "S0" if task.L0 else "S1" if task.L1 else "residual"
+    return "S0" if task.L0 else "S1" if task.L1 else "S2" if task.L2 else "residual"
 
 
 def snapshot_plots(raw: Mapping[str, Any]) -> Plots:

@@ -175,6 +175,7 @@ class OracleTask(Input):
     family: str
     L0: bool
     L1: bool
+    L2: bool | None = None
 
 
 class Oracle(Run):

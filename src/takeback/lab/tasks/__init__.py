@@ -1,6 +1,17 @@
 """Task sets: what the lab asks of an agent's harness, with states, postconditions and references."""
 
 from takeback.lab.tasks.library import get, load
-from takeback.lab.tasks.model import DEFECTS, FAMILIES, SETS, Controlled, Task, capability
+from takeback.lab.tasks.model import DEFECTS, FAMILIES, INSIDE_FAMILIES, SETS, Controlled, Task, capability, families
 
-__all__ = ["DEFECTS", "FAMILIES", "SETS", "Controlled", "Task", "capability", "get", "load"]
+__all__ = [
+    "DEFECTS",
+    "FAMILIES",
+    "INSIDE_FAMILIES",
+    "SETS",
+    "Controlled",
+    "Task",
+    "capability",
+    "families",
+    "get",
+    "load",
+]

@@ -1,4 +1,4 @@
-"""The shipped task sets: `natural`, `fresh` and `controlled`, read from `data/`.
+"""The shipped task sets: `natural`, `fresh`, `controlled` and `l2`, read from `data/`.
 
 One file per set and family; `profiles.json` holds the harnesses that tasks start from. Reading is done once per
 process. Nothing is generated: the data files are the source. `data/first` holds the controlled tasks of the first
@@ -13,9 +13,9 @@ from importlib import resources
 from typing import Any
 
 from takeback.errors import InputError
-from takeback.lab.tasks.model import FAMILIES, SETS, Task, read_task
+from takeback.lab.tasks.model import SETS, Task, families, read_task
 
-_PREFIXES = {"nat": "natural", "fresh": "fresh", "ctl": "controlled"}
+_PREFIXES = {"nat": "natural", "fresh": "fresh", "ctl": "controlled", "l2": "l2"}
 FIRST = "first"
 """The edition of the controlled set that the first recorded run was made on."""
 
@@ -32,7 +32,7 @@ def _load(set_name: str, edition: str) -> tuple[Task, ...]:
     profiles = _read("profiles.json")
     tasks: list[Task] = []
     seen: set[str] = set()
-    for family in FAMILIES:
+    for family in families(set_name):
         name = f"{edition}/{set_name}_{family}.json" if edition else f"{set_name}_{family}.json"
         for index, raw in enumerate(_read(name)):
             where = f"{name}[{index}]"

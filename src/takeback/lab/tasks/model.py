@@ -19,7 +19,8 @@ from takeback.lab.tasks import postconditions as checks
 Json = Any
 
 FAMILIES = ("config", "tools", "middleware", "listeners", "resources", "multi")
-SETS = ("natural", "fresh", "controlled")
+INSIDE_FAMILIES = ("prompt_edits", "file_edits", "list_items", "removals", "moves", "mixed")
+SETS = ("natural", "fresh", "controlled", "l2")
 DEFECTS = (
     "missing capture",
     "dummy capture",
@@ -37,6 +38,26 @@ FORWARD = {
     "write_file": "files",
     "allocate_socket": "resources",
 }
+INSIDE = {
+    "edit_prompt": "prompts",
+    "remove_prompt": "prompts",
+    "edit_file": "files",
+    "remove_file": "files",
+    "move_file": "files",
+    "append_config": "config",
+    "insert_config": "config",
+    "remove_config_item": "config",
+    "unset_config": "config",
+    "unset_routing": "routing",
+    "remove_tool": "tools",
+    "remove_middleware": "middleware",
+    "move_middleware": "middleware",
+    "replace_middleware": "middleware",
+    "remove_listener": "listeners",
+    "move_listener": "listeners",
+    "free_socket": "resources",
+}
+"""What the references of the set `l2` are made of: operations that came with that language."""
 _TEXTS = ("id", "situation", "profile", "instruction")
 _PROGRAMS = ("witness", "recovery", "contract")
 
@@ -93,6 +114,11 @@ class Task:
         return shown
 
 
+def families(set_name: str) -> tuple[str, ...]:
+    """The families of a set, in their order."""
+    return INSIDE_FAMILIES if set_name == "l2" else FAMILIES
+
+
 def capability(task: Task, state: Mapping[str, Json]) -> Fraction:
     """J: the share of the task's postconditions that hold on a state's plain JSON."""
     met = sum(checks.holds(one, state, task.state) for one in task.postconditions)
@@ -147,8 +173,9 @@ def read_task(raw: Json, *, set_name: str, family: str, profiles: Json, where: s
     where = f"{where} ({raw['id']})"
     if raw["profile"] not in profiles:
         raise InputError(f"{where}.profile", found=raw["profile"], expected=f"one of {', '.join(profiles)}")
-    reference = _reference(raw.get("reference"), f"{where}.reference")
-    surfaces = tuple(name for name in checks.SURFACES if name in {FORWARD[op["op_type"]] for op in reference})
+    known = INSIDE if set_name == "l2" else FORWARD
+    reference = _reference(raw.get("reference"), known, f"{where}.reference")
+    surfaces = tuple(name for name in checks.SURFACES if name in {known[op["op_type"]] for op in reference})
     if list(surfaces) != raw.get("surfaces"):
         raise InputError(f"{where}.surfaces", found=raw.get("surfaces"), expected=f"{list(surfaces)}")
     state = overlay(
@@ -172,12 +199,12 @@ def read_task(raw: Json, *, set_name: str, family: str, profiles: Json, where: s
     )
 
 
-def _reference(raw: Json, where: str) -> tuple[Json, ...]:
+def _reference(raw: Json, known: Mapping[str, str], where: str) -> tuple[Json, ...]:
     if not isinstance(raw, list) or not raw:
         raise InputError(where, found=raw, expected="a list of forward operations")
     for index, op in enumerate(raw):
-        if not isinstance(op, dict) or op.get("op_type") not in FORWARD or "target" not in op:
-            raise InputError(f"{where}[{index}]", found=op, expected=f"one of {', '.join(FORWARD)} with a target")
+        if not isinstance(op, dict) or op.get("op_type") not in known or "target" not in op:
+            raise InputError(f"{where}[{index}]", found=op, expected=f"one of {', '.join(known)} with a target")
     return tuple(raw)
 
 

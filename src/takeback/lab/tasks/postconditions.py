@@ -8,6 +8,7 @@ here applies operations or knows the core.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -175,6 +176,66 @@ def _callback_order(state: State, _: State, fields: Fields) -> bool:
     return [one["id"] for one in bound] == list(fields["callbacks"])
 
 
+def _callbacks_kept(state: State, nominal: State, fields: Fields) -> bool:
+    before = {one["id"]: one for one in nominal.get("listeners", {}).get(fields["event"], [])}
+    kept = [before[name] for name in fields["callbacks"] if name in before]
+    bound = list(state.get("listeners", {}).get(fields["event"], []))
+    return len(kept) == len(fields["callbacks"]) and same(bound, kept)
+
+
+def _chain_order(state: State, _: State, fields: Fields) -> bool:
+    return _order(state) == list(fields["chain"])
+
+
+def _items(state: State, _: State, fields: Fields) -> bool:
+    return same(at(state, fields["address"]), list(fields["items"]))
+
+
+def _edited(state: State, nominal: State, fields: Fields) -> bool:
+    now, text = _text(state, fields["address"]), _text(nominal, fields["address"])
+    for edit in fields["edits"]:
+        if text is None or (edit["old"] and text.count(edit["old"]) != 1):
+            return False
+        text = text.replace(edit["old"], edit["new"]) if edit["old"] else text + edit["new"]
+    return now is not None and now == text
+
+
+def _text(state: State, address: str) -> str | None:
+    found = at(state, address)
+    if isinstance(found, Mapping):
+        found = found.get("content")
+    return found if isinstance(found, str) else None
+
+
+def _moved_file(state: State, nominal: State, fields: Fields) -> bool:
+    files, before = state.get("files", {}), nominal.get("files", {}).get(fields["path"])
+    return fields["path"] not in files and before is not None and same(files.get(fields["to"], ABSENT), before)
+
+
+def _rest_unchanged(state: State, nominal: State, fields: Fields) -> bool:
+    return same(*(_without(one, fields["but"]) for one in (state, nominal)))
+
+
+def _without(state: State, addresses: Sequence[str]) -> Json:
+    """A state less some addresses, and less whatever is empty without them."""
+    left = copy.deepcopy(dict(state))
+    for surface, key in map(split_address, addresses):
+        if surface == "middleware":
+            left[surface] = [link for link in left.get(surface, []) if link["id"] != key]
+        else:
+            _drop(left.get(surface, {}), split_path(key) if surface == "config" else [key])
+    return {surface: part for surface, part in left.items() if part}
+
+
+def _drop(inside: Json, path: Sequence[str]) -> None:
+    if not isinstance(inside, dict) or path[0] not in inside:
+        return
+    if len(path) > 1:
+        _drop(inside[path[0]], path[1:])
+    if len(path) == 1 or inside[path[0]] == {}:
+        del inside[path[0]]
+
+
 def _file_contains(state: State, _: State, fields: Fields) -> bool:
     return fields["text"] in state.get("files", {}).get(fields["path"], {}).get("content", "")
 
@@ -223,6 +284,12 @@ CHECKS: Mapping[str, Check] = {
     "listener_bound": _check(_listener_bound, "event", "callback", "handler"),
     "listener_option": _check(_listener_option, "event", "callback", "option", "value"),
     "callback_order": _check(_callback_order, "event", "callbacks"),
+    "callbacks_kept": _check(_callbacks_kept, "event", "callbacks"),
+    "chain_order": _check(_chain_order, "chain"),
+    "items": _check(_items, "address", "items"),
+    "edited": _check(_edited, "address", "edits"),
+    "moved_file": _check(_moved_file, "path", "to"),
+    "rest_unchanged": _check(_rest_unchanged, "but"),
     "file_contains": _check(_file_contains, "path", "text"),
     "file_mode": _check(_file_mode, "path", "mode"),
     "socket_open": _check(_socket_open, "resource", "at"),
@@ -244,9 +311,9 @@ def problem(postcondition: Json) -> str | None:
         return f"check {postcondition['check']!r} lacks {', '.join(sorted(missing))}"
     if unknown := given - check.fields - check.optional:
         return f"check {postcondition['check']!r} does not take {', '.join(sorted(unknown))}"
-    if "address" in check.fields:
+    for address in [postcondition["address"]] if "address" in given else postcondition.get("but", ()):
         try:
-            split_address(postcondition["address"])
+            split_address(address)
         except ValueError as error:
             return str(error)
     return None

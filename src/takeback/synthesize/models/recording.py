@@ -152,11 +152,11 @@ class RecordingModel:
 
 
 class ReplayModel:
-    """Answers from a recording alone."""
+    """Answers from a recording alone, or from several of the same model."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *more: Path) -> None:
         self._directory = directory
-        lines = list(read_lines(directory))
+        lines = [line for one in (directory, *more) for line in read_lines(one)]
         if not lines:
             raise RecordingError("the recording holds no call", where=str(directory))
         self._known = {line.digest: line.reply for line in lines}
@@ -182,7 +182,7 @@ class ReplayModel:
             raise RecordingError(
                 f"request {name} is not among the {len(self._known)} recorded calls",
                 where=str(self._directory),
-                hint="made with other prompts, parameters or tasks? use those, or record with --record",
+                hint="made in another language (try --language L1) or with other prompts? use those, or --record",
             )
         return reply
 

@@ -72,7 +72,7 @@ def test_no_task_migrates_between_two_seeds():
 def test_a_stratum_that_depends_on_the_seed_is_counted_as_a_migration(monkeypatch):
     honest = oracle.audit
 
-    def fickle(case, rule, seed):
+    def fickle(case, rule, seed, level):
         return replace(honest(case, rule, 0), l0=seed == 1000) if case.id == CASES[0].id else honest(case, rule, 0)
 
     monkeypatch.setattr(oracle, "audit", fickle)
@@ -131,3 +131,29 @@ def test_a_frozen_bank_gives_its_defective_mutations(tmp_path):
 def test_a_bank_that_cannot_be_read_names_the_place(tmp_path, entries, place):
     with pytest.raises(InputError, match=place):
         ORACLE.plan({"bank": _bank(tmp_path, entries)})
+
+
+def test_l2_recovers_every_task_of_its_set_by_proof_and_l1_none():
+    found = audited({"set": ["l2"], "language": "L2", "rule": ["proof"]})
+    counts = found["rules"]["proof"]
+    assert (counts["tasks"], counts["L2"], counts["S2"], counts["L1"], counts["unrecovered"]) == (
+        120,
+        120,
+        120,
+        0,
+        [],
+    )
+    assert {row["L2"] for row in counts["families"].values()} == {20}
+    assert ORACLE.holds(found)
+    assert "recovered in L2 under proof: 120/120" in list(ORACLE.lines(found))
+    narrow = audited({"set": ["l2"], "rule": ["proof"], "tasks": 6})
+    assert narrow["rules"]["proof"]["residual"] == 6
+    assert not ORACLE.holds(narrow)
+
+
+def test_l2_strata_are_reported_and_another_language_is_refused():
+    data = run_experiment(ORACLE, ORACLE.plan({"set": ["l2"], "language": "L2", "rule": ["proof"], "tasks": 6})).data
+    (table,) = ORACLE.tables(data["oracle-proof"])
+    assert table.columns == ("Family", "Recovered under L0", "Recovered under L1", "Recovered under L2")
+    with pytest.raises(InputError, match="L1 or L2"):
+        ORACLE.plan({"language": "L3"})

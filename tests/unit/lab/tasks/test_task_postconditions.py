@@ -9,7 +9,7 @@ import pytest
 from takeback.lab.tasks.postconditions import CHECKS, at, holds, problem, same, split_path
 
 STATE: dict[str, Any] = {
-    "config": {"a": {"b": 1, "none": None}, "host.name": {"x": True}},
+    "config": {"a": {"b": 1, "none": None}, "host.name": {"x": True}, "list": [1, "a"]},
     "prompts": {"system": "Be brief. Be kind."},
     "routing": {"default": None},
     "tools": {
@@ -73,6 +73,9 @@ CASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"value": [True]},
     ),
     ({"check": "callback_order", "event": "go", "callbacks": ["x", "y"]}, {"callbacks": ["y", "x"]}),
+    ({"check": "callbacks_kept", "event": "go", "callbacks": ["x", "y"]}, {"callbacks": ["y", "x"]}),
+    ({"check": "chain_order", "chain": ["one", "two", "three"]}, {"chain": ["one", "three", "two"]}),
+    ({"check": "items", "address": 'config["list"]', "items": [1, "a"]}, {"items": [True, "a"]}),
     ({"check": "file_contains", "path": "bin/run", "text": "echo hi"}, {"path": "bin"}),
     ({"check": "file_mode", "path": "plain", "mode": "0644"}, {"path": "gone"}),
     ({"check": "file_mode", "path": "bin/run", "mode": "0755"}, {"mode": "0644"}),
@@ -97,7 +100,8 @@ def test_a_check_holds_and_fails(met: dict[str, Any], change: dict[str, Any]) ->
 
 
 def test_every_word_has_a_case() -> None:
-    assert {met["check"] for met, _ in CASES} | {"unchanged"} == set(CHECKS)
+    against_nominal = {"unchanged", "edited", "moved_file", "rest_unchanged"}
+    assert {met["check"] for met, _ in CASES} | against_nominal == set(CHECKS)
 
 
 def test_unchanged_compares_with_the_nominal_state_by_type() -> None:
@@ -108,9 +112,65 @@ def test_unchanged_compares_with_the_nominal_state_by_type() -> None:
     assert holds({"check": "unchanged", "address": 'config["gone"]'}, {}, STATE)
 
 
+def test_an_edited_text_has_these_edits_and_nothing_else() -> None:
+    check = {
+        "check": "edited",
+        "address": 'prompts["system"]',
+        "edits": [{"old": "brief", "new": "short"}, {"old": "", "new": " Now."}],
+    }
+    assert holds(check, {"prompts": {"system": "Be short. Be kind. Now."}}, STATE)
+    for text in ("Be short. Be kind.", "Be brief. Be kind. Now.", "Be short. Be kind. Now.\n"):
+        assert not holds(check, {"prompts": {"system": text}}, STATE)
+    assert not holds(check, {}, STATE)
+    assert not holds({**check, "edits": [{"old": "Be", "new": "Is"}]}, STATE, STATE)
+    file = {"check": "edited", "address": 'files["plain"]', "edits": [{"old": "p", "new": "q"}]}
+    assert holds(file, {"files": {"plain": {"content": "q"}}}, STATE)
+
+
+def test_callbacks_that_are_kept_are_as_they_were() -> None:
+    check = {"check": "callbacks_kept", "event": "go", "callbacks": ["y"]}
+    assert holds(check, {"listeners": {"go": [{"id": "y", "handler": "h:y"}]}}, STATE)
+    assert not holds(check, {"listeners": {"go": [{"id": "y", "handler": "h:z"}]}}, STATE)
+    assert not holds({**check, "callbacks": ["z"]}, {"listeners": {"go": []}}, STATE)
+
+
+def test_a_moved_file_is_there_as_it_was_and_no_longer_here() -> None:
+    check = {"check": "moved_file", "path": "plain", "to": "other"}
+    assert holds(check, {"files": {"other": {"content": "p"}}}, STATE)
+    assert not holds(check, {"files": {"other": {"content": "p"}, "plain": {"content": "p"}}}, STATE)
+    assert not holds(check, {"files": {"other": {"content": "p", "mode": "0755"}}}, STATE)
+    assert not holds({**check, "path": "gone"}, {"files": {"other": {"content": "p"}}}, STATE)
+
+
+@pytest.mark.parametrize(
+    ("address", "change"),
+    [
+        ('config["a.b"]', {"config": {**STATE["config"], "a": {"b": 2, "none": None}}}),
+        ('config["a"]', {"config": {"host.name": {"x": True}, "list": [1, "a"]}}),
+        ('middleware["two"]', {"middleware": [STATE["middleware"][0], STATE["middleware"][2]]}),
+        ('listeners["go"]', {"listeners": {}}),
+        ('files["plain"]', {"files": {"bin/run": STATE["files"]["bin/run"]}}),
+        ('prompts["system"]', {"prompts": {}}),
+    ],
+)
+def test_the_rest_is_unchanged_only_if_what_changed_is_named(address: str, change: dict[str, Any]) -> None:
+    check = {"check": "rest_unchanged", "but": [address]}
+    assert holds(check, {**STATE, **change}, STATE)
+    assert not holds({**check, "but": ['routing["default"]']}, {**STATE, **change}, STATE)
+    assert not holds(check, {**STATE, **change, "routing": {"default": "m"}}, STATE)
+
+
+def test_the_rest_of_a_chain_keeps_its_order() -> None:
+    one, two, three = STATE["middleware"]
+    check = {"check": "rest_unchanged", "but": ['middleware["two"]']}
+    assert holds(check, {**STATE, "middleware": [two, one, three]}, STATE)
+    assert not holds(check, {**STATE, "middleware": [three, two, one]}, STATE)
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
+        ({"check": "rest_unchanged", "but": ["config.a"]}, "not an address"),
         ({"check": "equal", "address": 'config["a"]'}, "unknown check"),
         ({"check": "equals", "address": 'config["a"]'}, "lacks value"),
         ({"check": "first", "middleware": "a", "index": 0}, "does not take index"),

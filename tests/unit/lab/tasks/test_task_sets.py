@@ -11,10 +11,11 @@ import pytest
 from tests.support import naive
 
 from takeback.errors import InputError
-from takeback.lab.tasks import FAMILIES, SETS, Task, capability, get, load
+from takeback.lab.tasks import FAMILIES, INSIDE_FAMILIES, SETS, Task, capability, families, get, load
+from takeback.lab.tasks.model import INSIDE
 
 EVERY_TASK = tuple(task for name in SETS for task in load(name))
-SIZES = {"natural": 100, "fresh": 50, "controlled": 20}
+SIZES = {"natural": 100, "fresh": 50, "controlled": 20, "l2": 20}
 CODES = {
     "config": "cfg",
     "tools": "tool",
@@ -22,8 +23,9 @@ CODES = {
     "listeners": "lst",
     "resources": "res",
     "multi": "multi",
+    **dict(zip(INSIDE_FAMILIES, ("prompt", "file", "list", "rm", "move", "mix"), strict=True)),
 }
-PREFIXES = {"natural": "nat", "fresh": "fresh", "controlled": "ctl"}
+PREFIXES = {"natural": "nat", "fresh": "fresh", "controlled": "ctl", "l2": "l2"}
 
 
 def without_digits(text: str) -> str:
@@ -41,7 +43,7 @@ def targets(task: Task) -> frozenset[tuple[str, str]]:
 
 @pytest.mark.parametrize("set_name", SETS)
 def test_each_family_of_a_set_has_its_number_of_tasks(set_name: str) -> None:
-    assert Counter(task.family for task in load(set_name)) == dict.fromkeys(FAMILIES, SIZES[set_name])
+    assert Counter(task.family for task in load(set_name)) == dict.fromkeys(families(set_name), SIZES[set_name])
 
 
 def test_ids_are_unique_and_tell_set_and_family() -> None:
@@ -80,6 +82,8 @@ def test_every_operation_of_a_reference_is_needed() -> None:
 def test_a_multi_task_has_two_targets_on_two_surfaces_and_the_others_stay_in_their_family() -> None:
     allowed = {"resources": {"files", "resources"}}
     for task in EVERY_TASK:
+        if task.family in INSIDE_FAMILIES:
+            continue
         if task.family == "multi":
             assert len(task.surfaces) >= 2, task.id
             assert len(targets(task)) >= 2, task.id
@@ -154,7 +158,53 @@ def test_tool_tasks_replace_tools_and_use_keys_that_are_not_the_id() -> None:
 
 
 def test_a_wrong_set_or_id_is_named() -> None:
-    with pytest.raises(InputError, match=r"task set: found nature, expected one of natural, fresh, controlled"):
+    with pytest.raises(InputError, match=r"task set: found nature, expected one of natural, fresh, controlled, l2"):
         load("nature")
     with pytest.raises(InputError, match=r"task id: found nat_cfg_999"):
         get("nat_cfg_999")
+
+
+INSIDE_OPERATIONS = {
+    "prompt_edits": {"edit_prompt"},
+    "file_edits": {"edit_file"},
+    "list_items": {"append_config", "insert_config", "remove_config_item"},
+    "moves": {"move_middleware", "move_listener", "replace_middleware", "move_file"},
+}
+
+
+def test_a_task_about_changes_inside_values_uses_the_operations_of_its_family() -> None:
+    seen = set()
+    for task in load("l2"):
+        used = {op["op_type"] for op in task.reference}
+        seen |= used
+        if task.family in INSIDE_OPERATIONS:
+            assert used <= INSIDE_OPERATIONS[task.family], task.id
+        elif task.family == "removals":
+            assert all(name.startswith(("remove_", "unset_", "free_")) for name in used), task.id
+        else:
+            assert len(targets(task)) >= 2, task.id
+    assert seen == set(INSIDE)
+
+
+def test_a_task_about_changes_inside_values_notices_when_anything_else_was_touched() -> None:
+    for task in load("l2"):
+        after = naive.apply(task.state, list(task.reference))
+        assert capability(task, after) == 1, task.id
+        for surface in ("config", "prompts", "routing", "tools", "listeners", "files", "resources"):
+            touched = {**after, surface: {**after.get(surface, {}), "touched": {"id": "touched"}}}
+            assert capability(task, touched) < 1, (task.id, surface)
+        assert capability(task, {**after, "middleware": after.get("middleware", [])[1:]}) < 1 or not after.get(
+            "middleware"
+        ), task.id
+
+
+def test_a_task_about_edits_notices_another_change_in_the_same_text_or_list() -> None:
+    for task in load("l2"):
+        after = naive.apply(task.state, list(task.reference))
+        for op in task.reference:
+            if op["op_type"] == "edit_prompt":
+                prompts = {**after["prompts"], op["target"]: after["prompts"][op["target"]] + "More.\n"}
+                assert capability(task, {**after, "prompts": prompts}) < 1, task.id
+            elif op["op_type"] == "edit_file":
+                file = {**after["files"][op["target"]], "mode": "0600"}
+                assert capability(task, {**after, "files": {**after["files"], op["target"]: file}}) < 1, task.id

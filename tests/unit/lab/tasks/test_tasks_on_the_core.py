@@ -43,7 +43,7 @@ def mutation(task: Task) -> Program:
 
 
 def by_oracle(task: Task) -> Candidate:
-    built = oracle(mutation(task), Level.L1, nominal(task))
+    built = oracle(mutation(task), Level.L2 if task.set_name == "l2" else Level.L1, nominal(task))
     assert isinstance(built, Candidate), task.id
     return built
 

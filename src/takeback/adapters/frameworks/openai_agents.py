@@ -1,0 +1,205 @@
+"""The OpenAI Agents SDK: instructions, tools and model of one constant agent ask the harness at every turn.
+
+The SDK has no middleware, so there is a small one here: it sees each call of the model before it is made, and goes
+around each call of a tool. `Agent.tools` itself is never assigned: the SDK stops other runs under way if it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from agents import Agent, FunctionTool, Model, ModelSettings
+from agents.tool_context import ToolContext
+
+from takeback.adapters.frameworks.adapter import AgentHarness
+from takeback.adapters.frameworks.catalogue import Assembly, Parts, Unfit
+
+SETTINGS = frozenset(field.name for field in dataclasses.fields(ModelSettings))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """What a model is about to be asked."""
+
+    instructions: str | None
+    input: Any
+    """A text, or a list of items as the Responses API has them."""
+    settings: ModelSettings
+    tools: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that is about to be run."""
+
+    name: str
+    arguments: str
+    """As JSON text."""
+    context: ToolContext[Any]
+
+
+Handler = Callable[[ToolCall], Awaitable[Any]]
+
+
+class Middleware:
+    """Sees what goes to the model and to tools; each method may be overridden. To refuse a call, raise."""
+
+    async def before_model(self, call: ModelCall) -> ModelCall:
+        """The call as it is to be made."""
+        return call
+
+    async def around_tool(self, call: ToolCall, handler: Handler) -> Any:
+        """What the tool is to answer; `handler` runs it."""
+        return await handler(call)
+
+
+class AgentsAssembly(Assembly):
+    """Makes the SDK's tools, and middleware."""
+
+    def model(self, registered: Any) -> Any:
+        """A model of the SDK."""
+        if not isinstance(registered, Model):
+            raise Unfit(f"a {type(registered).__name__} is registered, not a Model of the SDK")
+        return registered
+
+    def tool(self, name: str, registered: Any, record: Mapping[str, Any]) -> Any:
+        """A copy of the tool with the name and description that the model is to see."""
+        if not isinstance(registered, FunctionTool):
+            raise Unfit(f"a {type(registered).__name__} is registered, not a FunctionTool")
+        said = record.get("parameters")
+        if said and said != registered.params_json_schema:
+            raise Unfit("its parameters are not those of the registered tool")
+        tool = copy(registered)
+        tool.name, tool.description = name, record.get("description") or registered.description
+        return tool
+
+    def element(self, made: Any) -> Any:
+        """A middleware of this module."""
+        if not isinstance(made, Middleware):
+            raise Unfit(f"a {type(made).__name__} is not a Middleware of takeback.adapters.frameworks.openai_agents")
+        return made
+
+    def settings(self, said: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Settings that the SDK knows."""
+        unknown = sorted(said.keys() - SETTINGS)
+        if unknown:
+            raise Unfit(f"the SDK has no setting {', '.join(unknown)}; settings: {', '.join(sorted(SETTINGS))}")
+        try:
+            ModelSettings(**said)
+        except Exception as fault:
+            raise Unfit(f"the SDK does not take these settings: {fault}") from fault
+        return said
+
+
+class LiveModel(Model):
+    """Stands for whichever model the harness says, through the chain."""
+
+    def __init__(self, read: Callable[[], Parts]) -> None:
+        self._read = read
+
+    async def get_response(
+        self,
+        system_instructions: str | None,
+        input: Any,  # noqa: A002 - the SDK's name
+        model_settings: ModelSettings,
+        tools: list[Any],
+        *others: Any,
+        **more: Any,
+    ) -> Any:
+        """Ask the model."""
+        parts = self._read()
+        call = await _through(parts, ModelCall(system_instructions, input, model_settings, tuple(tools)))
+        return await parts.model.get_response(*_arguments(call), *others, **more)
+
+    async def stream_response(
+        self,
+        system_instructions: str | None,
+        input: Any,  # noqa: A002 - the SDK's name
+        model_settings: ModelSettings,
+        tools: list[Any],
+        *others: Any,
+        **more: Any,
+    ) -> AsyncIterator[Any]:
+        """Ask the model, and hand on its events."""
+        parts = self._read()
+        call = await _through(parts, ModelCall(system_instructions, input, model_settings, tuple(tools)))
+        async for event in parts.model.stream_response(*_arguments(call), *others, **more):
+            yield event
+
+    def get_retry_advice(self, request: Any) -> Any:
+        """What the model says."""
+        return self._read().model.get_retry_advice(request)
+
+
+@dataclass
+class LiveAgent(Agent[Any]):
+    """An agent whose tools are those that the harness says when a turn begins."""
+
+    harness: AgentHarness | None = None
+
+    async def get_all_tools(self, run_context: Any) -> list[Any]:
+        """The tools of servers, and those of the harness that are enabled."""
+        others = await super().get_all_tools(run_context)
+        if self.harness is None:
+            return list(others)
+        read = self.harness.parts
+        own = [tool for tool in read().tools.values() if await _enabled(tool, run_context, self)]
+        return [*others, *(_watched(tool, read) for tool in own)]
+
+
+def build_agent(harness: AgentHarness, *, name: str, handoffs: Sequence[Any], output_type: Any) -> Any:
+    """The agent, which stays as it is."""
+    return LiveAgent(
+        name=name,
+        instructions=lambda _context, _agent: harness.parts().instructions or "",
+        model=LiveModel(harness.parts),
+        handoffs=list(handoffs),
+        output_type=output_type,
+        harness=harness,
+    )
+
+
+async def _through(parts: Parts, call: ModelCall) -> ModelCall:
+    """The call after the chain has seen it, with the settings that the harness says."""
+    settings = call.settings.resolve(ModelSettings(**parts.settings))
+    call = dataclasses.replace(call, settings=settings)
+    for middleware in parts.chain:
+        call = await middleware.before_model(call)
+    return call
+
+
+def _arguments(call: ModelCall) -> tuple[Any, ...]:
+    return call.instructions, call.input, call.settings, list(call.tools)
+
+
+async def _enabled(tool: Any, context: Any, agent: Any) -> bool:
+    answer = tool.is_enabled if isinstance(tool.is_enabled, bool) else tool.is_enabled(context, agent)
+    return bool(await answer if inspect.isawaitable(answer) else answer)
+
+
+def _watched(tool: FunctionTool, read: Callable[[], Parts]) -> Any:
+    """The tool, run through the chain, and only if it still is the harness's when its turn comes."""
+
+    async def run(context: ToolContext[Any], arguments: str) -> Any:
+        parts = read()
+        if parts.tools.get(tool.name) is not tool:
+            return f"{tool.name} is not a tool now"
+
+        async def itself(call: ToolCall) -> Any:
+            return await tool.on_invoke_tool(call.context, call.arguments)
+
+        def around(inner: Handler, middleware: Any) -> Handler:
+            return lambda call: middleware.around_tool(call, inner)
+
+        innermost: Handler = itself
+        return await reduce(around, reversed(parts.chain), innermost)(ToolCall(tool.name, arguments, context))
+
+    watched = copy(tool)
+    watched.on_invoke_tool = run
+    return watched

@@ -1,0 +1,36 @@
+"""`takeback export`: the state after any entry, as `init --state` reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from takeback.cli.output import JsonFlag, emit
+from takeback.cli.workspaces import DirOption, JournalOption, opened
+from takeback.harness.log import state_after
+from takeback.harness.requests import named_entry
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("export")(export)
+
+
+def export(
+    at: str = typer.Option(
+        "HEAD", "--at", metavar="ENTRY", help="The entry right after which: an id, #NUMBER, HEAD~N or @{TIME}."
+    ),
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Print the state as it was right after an entry. It is JSON, with or without `--json`.
+
+    What it prints can be the beginning of another workspace.
+
+    Example: `takeback export --at HEAD~2 > state.json`, `takeback init copy --state state.json`
+    """
+    del as_json
+    with opened(directory, journal) as harness:
+        emit(state_after(harness, named_entry(harness.ledger, at)).write())

@@ -1,0 +1,58 @@
+"""Installs the real clients, pinned, into a cache of the project: `python -m tests.clients.install codex`."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+PACKAGES = {
+    "claude-code": ("@anthropic-ai/claude-code", "2.1.325", "claude"),
+    "codex": ("@openai/codex", "0.166.0", "codex"),
+    "opencode": ("opencode-ai", "1.18.33", "opencode"),
+    "gemini": ("@google/gemini-cli", "0.61.0", "gemini"),
+}
+CACHE = Path(__file__).parents[2] / ".cache" / "clients"
+SECONDS = 900
+
+
+def program(client: str) -> Path | None:
+    """The client's program, if it is installed."""
+    place = CACHE / client / "node_modules" / ".bin" / PACKAGES[client][2]
+    return place if place.exists() else None
+
+
+def install(client: str) -> str:
+    """Install one client, unless it is there; says what became of it."""
+    package, version, _ = PACKAGES[client]
+    if program(client) is not None:
+        return f"{client} {version}: there already"
+    npm = shutil.which("npm")
+    if npm is None:
+        return f"{client}: left out, there is no npm on this machine"
+    place = CACHE / client
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "package.json").write_text('{"private": true}\n')
+    command = [
+        npm,
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--no-package-lock",
+        "--loglevel=error",
+        f"{package}@{version}",
+    ]
+    try:
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"{client}: left out, npm took longer than {SECONDS} s"
+    if done.returncode or program(client) is None:
+        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no word"]
+        return f"{client}: left out, npm could not install it ({last[0][:120]})"
+    return f"{client} {version}: installed"
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or ["claude-code", "codex"]:
+        sys.stdout.write(install(name) + "\n")

@@ -1,0 +1,141 @@
+"""The benchmark of edits: its histories, its truth, its peers, and what it says about several readings."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from takeback.bench import edits
+from takeback.bench.edit_growth import measure_growth
+from takeback.bench.edit_peers import LIST_PEERS, TEXT_PEERS, Peer
+from takeback.bench.edits import compare, readings
+from takeback.bench.histories import CLASSES, EDITS, TAKEN_OUT, histories
+from takeback.bench.list_histories import LIST_CLASSES, list_histories
+
+FRESH = 7_301
+TEXTS = histories(6, FRESH)
+LISTS = list_histories(6, FRESH)
+
+
+def edited(text, change):
+    before, found, after = text.partition(change.old)
+    assert found
+    assert change.old not in after
+    return before + change.new + after
+
+
+@pytest.mark.parametrize("history", TEXTS, ids=lambda history: history.kind)
+def test_the_changes_of_a_history_of_a_text_make_its_versions(history):
+    text = history.versions[0]
+    assert len(history.changes) == EDITS
+    for changes, version in zip(history.changes, history.versions[1:], strict=True):
+        for change in changes:
+            text = edited(text, change)
+        assert text == version
+
+
+@pytest.mark.parametrize("history", LISTS, ids=lambda history: history.kind)
+def test_the_operations_of_a_history_of_a_list_make_its_versions(history):
+    items = list(history.versions[0])
+    for op, version in zip(history.operations, history.versions[1:], strict=True):
+        if op["op_type"] == "remove_config_item":
+            items.remove(op["value"])
+        elif "after" in op:
+            items.insert(items.index(op["after"]) + 1, op["value"])
+        else:
+            items.insert(items.index(op["before"]) if "before" in op else len(items), op["value"])
+        assert tuple(items) == version
+
+
+def test_what_is_right_far_apart_is_the_third_change_turned_round():
+    for history in histories(8, FRESH):
+        if history.kind == CLASSES[0]:
+            (change,) = history.changes[TAKEN_OUT - 1]
+            back = replace(change, old=change.new, new=change.old)
+            if history.versions[-1].count(back.old) == 1:
+                assert edited(history.versions[-1], back) == history.right
+
+
+def test_histories_are_the_same_for_the_same_seed_and_others_for_another():
+    assert histories(2, 1) == histories(2, 1) != histories(2, 2)
+    assert list_histories(2, 1) == list_histories(2, 1) != list_histories(2, 2)
+    assert {history.kind for history in TEXTS} == set(CLASSES)
+    assert {history.kind for history in LISTS} == set(LIST_CLASSES)
+
+
+def test_readings_are_counted_by_trying_every_place():
+    assert readings(("a", "b", "b", "c"), ("a", "b", "c")) == 2
+    assert readings(("a", "b", "c"), ("a", "c")) == 1
+    assert readings(("a", "c"), ("a", "a", "c")) == 2
+    assert readings(("a", "b", "a", "b"), ("a", "b")) == 3
+    assert readings(("a", "b"), ("a", "c")) == 1
+    assert readings(("a",), ()) == 1
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return compare([edits._of_text(history) for history in TEXTS], TEXT_PEERS)
+
+
+@pytest.fixture(scope="module")
+def lists():
+    return compare([edits._of_list(history) for history in LISTS], LIST_PEERS)
+
+
+def test_with_known_spans_every_third_edit_comes_out_right(texts, lists):
+    assert texts["right_known"] == texts["histories"] == len(TEXTS)
+    assert lists["right_known"] == lists["histories"] == len(LISTS)
+
+
+def test_adopted_versions_come_out_right_nearly_always_and_say_where_they_have_several_readings(texts, lists):
+    assert texts["right_adopted"] >= 0.92 * len(TEXTS)
+    assert lists["right_adopted"] >= 0.92 * len(LISTS)
+    for found in (texts, lists):
+        assert found["ambiguous"]["said"] == found["ambiguous"]["several"] > 0
+        assert found["ambiguous"]["said_needlessly"] == 0
+
+
+def test_every_peer_is_counted_out_in_full(texts, lists):
+    for found, peers in ((texts, TEXT_PEERS), (lists, LIST_PEERS)):
+        assert {*found["peers"], *found["missing"]} == {peer.name for peer in peers}
+        for row in found["peers"].values():
+            assert row["right"] + row["refused"] + row["wrong"] == found["histories"]
+
+
+def test_peers_do_what_they_are_known_for(texts):
+    peers = texts["peers"]
+    if "git revert" in peers:
+        assert peers["git revert"]["wrong"] == 0
+        assert peers["git revert"]["by_class"]["far apart"]["refused"] == 0
+        assert peers["git revert"]["by_class"]["dependent"]["refused"] > 0
+    for name in ("diff-match-patch", "Yjs text", "Yjs array of lines"):
+        if name in peers:
+            assert peers[name]["by_class"]["far apart"]["right"] == 6
+            assert peers[name]["wrong"] > 0
+
+
+def test_a_peer_that_is_not_installed_is_said_to_be_missing():
+    def answers(_):
+        raise AssertionError("asked")
+
+    found = compare([edits._of_text(TEXTS[0])], [Peer("nobody", "no_such_module", answers)])
+    assert found["missing"] == ["nobody"]
+    assert found["peers"] == {}
+
+
+def test_a_wrong_answer_and_a_refusal_are_not_taken_for_right_ones():
+    case = edits._of_text(TEXTS[0])
+    liars = [Peer("refuses", "json", lambda all_: [None] * len(all_)), Peer("lies", "json", lambda all_: [("x",)])]
+    found = compare([case], liars)["peers"]
+    assert (found["refuses"]["refused"], found["lies"]["wrong"]) == (1, 1)
+    wrong = compare([replace(case, right=("x",))], ())
+    assert (wrong["right_known"], wrong["right_adopted"]) == (0, 0)
+
+
+def test_growth_is_said_for_texts_lists_and_chains():
+    found = measure_growth((10, 20), rounds=2)
+    assert {"growth_text", "growth_list", "growth_chain"} <= set(found)
+    for rows, size in itertools.product(found["growth_us"].values(), (10, 20)):
+        assert set(rows[size]) == {"edit_us", "undo_us", "first_edit_us", "first_undo_us"}
