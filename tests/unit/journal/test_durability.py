@@ -15,6 +15,7 @@ from takeback.adapters import open_memory
 from takeback.errors import JournalError
 from takeback.harness import Applied, Undone
 from takeback.journal import Draft, leaf, open_journal
+from takeback.journal.memory import MemoryStore
 
 FULL = 2
 
@@ -90,3 +91,18 @@ def test_a_harness_connects_again_after_its_connection_was_lost(postgres_url, tm
         assert isinstance(harness.undo(entry.id), Undone)
         assert harness.state.write() == {"config": {"b": 2}}
         assert harness.journal.check().whole
+
+
+def test_a_store_of_another_package_is_found_by_its_scheme(monkeypatch):
+    class Point:
+        @staticmethod
+        def load():
+            return MemoryStore
+
+    monkeypatch.setattr(
+        "takeback.journal.store.entry_points",
+        lambda group, name: [Point] if (group, name) == ("takeback.stores", "elsewhere") else [],
+    )
+    assert isinstance(open_journal("elsewhere://host/journal"), MemoryStore)
+    with pytest.raises(JournalError, match="unknown kind of journal 'nowhere'"):
+        open_journal("nowhere://user:secret@host")
