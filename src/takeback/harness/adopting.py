@@ -6,9 +6,7 @@ so that it never stands in the way of a change or an undo.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any
 
 from takeback.harness.codec import change_draft
@@ -23,21 +21,18 @@ from takeback.undo import Write
 from takeback.undo.recording import writes_between
 
 
-@contextmanager
-def entered(engine: Engine) -> Iterator[Look]:
-    """The harness entered to change it, with what the client itself wrote taken in."""
-    with engine.entered() as look:
-        writers = engine.writers
-        if writers is None or not look.drift or look.broken:
-            yield look
-            return
-        who = {writers.writer(change.slot) for change in look.drift}
-        names = sorted(name for name in who if name is not None)
-        if len(names) < len(who):
-            yield look
-            return
-        adopt(engine, look, {"note": "written by the client itself", "by": ", ".join(names)})
-        yield replace(look, drift=())
+def looked(engine: Engine) -> Look:
+    """What is found by whoever is about to change the harness, with what the client itself wrote taken in."""
+    look = engine.look()
+    writers = engine.writers
+    if writers is None or not look.drift or look.broken:
+        return look
+    who = {writers.writer(change.slot) for change in look.drift}
+    names = sorted(name for name in who if name is not None)
+    if len(names) < len(who):
+        return look
+    adopt(engine, look, {"note": "written by the client itself", "by": ", ".join(names)})
+    return look._replace(drift=())
 
 
 def adopt(engine: Engine, look: Look, about: dict[str, Any]) -> Adopted | None:
@@ -55,6 +50,8 @@ def adopt(engine: Engine, look: Look, about: dict[str, Any]) -> Adopted | None:
     about |= {LAYOUT: [image.path for image in layout]} if layout else {}
     draft = change_draft("adopt", writes, about, packer=ledger.packer)
     entry = ledger.record(with_images(draft, [*images, *layout]), writes)
+    if engine.live is not None:
+        engine.live.write(look.actual, ledger.state)
     engine.note()
     return Adopted(entry, look.drift, several, tuple(image.path for image in layout))
 

@@ -62,6 +62,8 @@ class Ledger:
         self.last = 0
         self.head = ROOT
         self.identity = ""
+        self.admitted: set[int] = set()
+        """Entries that were seen to have an admitted recovery."""
         self._entries = self._changes = self._aborted = 0
         self._values = self._followed = 0
         self._inside_hidden = False
@@ -82,6 +84,7 @@ class Ledger:
 
     def begin(self, state: State, about: dict[str, Any], images: Sequence[KeptImage] = ()) -> None:
         """Write the first entry, with the whole state; only in an empty journal."""
+        self.history.index.source = None  # what is followed from the first record on is complete
         tree = self.packer.state(state)
         genesis = with_images(Draft("genesis", about, {"state": tree}), images)
         _, settled = self.store.append([genesis, Draft("commit", {"entry": 1})], expect=ROOT)
@@ -196,6 +199,8 @@ class Ledger:
         if entry.kind in CHANGES:
             self._changes += 1
             self.history.add(entry.entry, tuple(writes))
+            if was_admitted(entry):
+                self.admitted.add(entry.entry)
         else:
             self.history.toggle(_numbers(entry, "off"), _numbers(entry, "on"))
 
@@ -367,6 +372,11 @@ class Ledger:
                 for ref in refs:
                     places.setdefault(ref, []).append(slot)
         return places
+
+
+def was_admitted(record: Record) -> bool:
+    """Whether an entry was made with a recovery that was admitted."""
+    return record.kind == "apply" and not record.payload.get("forced") and "candidate" in record.contents
 
 
 def _numbers(record: Record, name: str) -> list[int]:

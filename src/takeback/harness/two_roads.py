@@ -13,7 +13,7 @@ from typing import Any
 
 from takeback.errors import HarnessError, OperationFailed
 from takeback.harness.codec import stored_candidate, writes_of
-from takeback.harness.ledger import Ledger
+from takeback.harness.ledger import Ledger, was_admitted
 from takeback.journal import Record, Store
 from takeback.journal.packing import is_gone
 from takeback.language import Candidate
@@ -35,19 +35,14 @@ class Roads(StrEnum):
     """Other entries touch what the entry touched or captured: the recovery was not made for that."""
 
 
-def has_recovery(record: Record) -> bool:
-    """Whether an entry was admitted with a recovery, and neither forced nor adopted."""
-    return record.kind == "apply" and not record.payload.get("forced") and "candidate" in record.contents
-
-
 def admitted_candidate(store: Store, record: Record) -> Candidate | None:
     """The candidate an entry was admitted with; None for one that was forced, adopted, is no change, or forgotten."""
-    return stored_candidate(store, record) if has_recovery(record) else None
+    return stored_candidate(store, record) if was_admitted(record) else None
 
 
-def unadmitted(ledger: Ledger, entries: tuple[int, ...]) -> tuple[int, ...]:
-    """Entries among some that have no admitted recovery."""
-    return tuple(record.entry for record in ledger.store.many(entries) if not has_recovery(record))
+def unadmitted(ledger: Ledger, plan: Plan) -> tuple[int, ...]:
+    """Entries among those of a plan that have no admitted recovery."""
+    return tuple(record.entry for record in ledger.store.many(plan.off + plan.on) if not was_admitted(record))
 
 
 def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from types import TracebackType
 
 from takeback.errors import JournalBusyError, JournalCorruptError, NotHeldError, StaleHeadError, UnknownEntryError
 from takeback.journal.chain import ChainReport, check_rows
@@ -50,6 +50,28 @@ class MemoryShelf(Shelf):
             del self._lookups[key]
 
 
+class MemoryLock:
+    """Keeps other threads out while it is entered."""
+
+    reentrant = True
+    """It may be entered any number of times, also while it is held."""
+    __slots__ = ("_acquire", "_release", "timeout")
+
+    def __init__(self, mutex: threading.RLock, timeout: float) -> None:
+        self._acquire = mutex.acquire
+        self._release = mutex.release
+        self.timeout = timeout
+
+    def __enter__(self) -> None:
+        if not self._acquire(False) and not self._acquire(timeout=self.timeout):
+            raise JournalBusyError(f"another thread held the journal for more than {self.timeout:g} s")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._release()
+
+
 class MemoryStore:
     """Records in lists; safe for threads, gone with the process."""
 
@@ -66,7 +88,6 @@ class MemoryStore:
         self._touching: dict[str, list[int]] = {}
         self._below: dict[str, list[int]] = {}
         self._mutex = threading.RLock()
-        self._locks = 0
 
     @classmethod
     def opened(cls, where: str, options: Options) -> MemoryStore:
@@ -142,9 +163,12 @@ class MemoryStore:
         return tuple(record for record, _ in zip(found, range(FIND_LIMIT), strict=False))
 
     def records(self, start: int = 1, *, reverse: bool = False) -> Iterator[Record]:
-        """Records from `start` on, or from the last down to it."""
-        part = self._records[max(start, 1) - 1 :]
-        return iter(part[::-1] if reverse else part)
+        """Records from number `start` on, or from the last down to it, as they are now; none is copied."""
+        low, high = start - 1 if start > 1 else 0, len(self._records)
+        if low >= high:
+            return iter(())
+        numbers = range(high - 1, low - 1, -1) if reverse else range(low, high)
+        return map(self._records.__getitem__, numbers)
 
     def latest(self, kind: str, before: int | None = None) -> Record | None:
         """The last record of a kind."""
@@ -183,21 +207,13 @@ class MemoryStore:
                 self._shelf.drop(ref)
             return Erased(record)
 
-    @contextmanager
-    def lock(self, timeout: float = 30.0) -> Iterator[None]:
+    def lock(self, timeout: float = 30.0) -> MemoryLock:
         """Keep other threads out until the block ends."""
-        if not self._mutex.acquire(timeout=timeout):
-            raise JournalBusyError(f"another thread held the journal for more than {timeout:g} s")
-        self._locks += 1
-        try:
-            yield
-        finally:
-            self._locks -= 1
-            self._mutex.release()
+        return MemoryLock(self._mutex, timeout)
 
     def assert_held(self) -> None:
         """Nobody else can take a journal of this process's own."""
-        if not self._locks:
+        if not self._mutex._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001 - an RLock tells no other way
             raise NotHeldError("the journal is not locked")
 
     def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
