@@ -276,8 +276,7 @@ class Harness:
 
     def _forget(self, places: tuple[Place, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
         found = forget_contents(self.ledger, lambda known: self.adapter.read(known).state, places, refs, dry=dry)
-        if found.record is not None:
-            self._engine.note()
+        self._engine.note()
         return found
 
     def recover(self) -> Recovered:
