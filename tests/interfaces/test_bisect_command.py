@@ -39,7 +39,7 @@ def change(root: Path, *lines: str) -> list[int]:
         with (root / "CLAUDE.md").open("a") as file:
             file.write(f"\n{line}")
         with closing(open_workspace(root, hold=False)) as harness:
-            made.append(harness.adopt(line).entry.seq)
+            made.append(harness.adopt(line).entry.entry)
     return made
 
 

@@ -15,6 +15,8 @@ from takeback.adapters.formats.toml_values import key_text, load_toml, value_tex
 from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, find_root, manifest_path
 from takeback.errors import InputError, UnsafePathError
 
+KEYS: Final = f"{PRIVATE}/journal.keys"
+"""Keys of a sealed journal, apart from it: a copy of the journal is worth nothing without them."""
 VERSION: Final = 1
 _EXPECTED: Final = {"extra_forbidden": "no such key", "string_type": "a text", "missing": "a value for it"}
 """What was expected where pydantic found a mistake of some type."""
@@ -91,6 +93,7 @@ def check_places(surfaces: dict[str, str], where: str) -> None:
 
 __all__ = [
     "HIDDEN",
+    "KEYS",
     "MANIFEST",
     "PRIVATE",
     "Manifest",

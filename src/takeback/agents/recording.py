@@ -66,7 +66,7 @@ def record(root: Path, event: Event) -> Reply:
             hint = f" 'takeback discard {names}' puts the last content back." if names else ""
             return _warning(event, f"takeback: {found.message}.{hint}\n")
         if isinstance(found, Adopted) and weaker:
-            return Reply(err=f"takeback: recorded as #{found.entry.seq}: {'; '.join(weaker)}\n")
+            return Reply(err=f"takeback: recorded as #{found.entry.entry}: {'; '.join(weaker)}\n")
     return Reply()
 
 

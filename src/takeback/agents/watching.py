@@ -24,7 +24,7 @@ from takeback.agents.declared import Home, Own, home_of
 from takeback.agents.judging import unloadable
 from takeback.errors import TakebackError
 from takeback.harness import Adopted, Harness, Refused
-from takeback.harness.log import EntryView, fate_of, view
+from takeback.harness.log import EntryView, view
 
 BY: Final = "takeback watch"
 GROUP_MS: Final = 1_600
@@ -74,7 +74,7 @@ class Watched:
         if not isinstance(found, Adopted):
             return None
         warnings += self._unloadable(harness) if self._check else []
-        return Noticed(view(harness, found.entry, fate_of(harness, found.entry)), tuple(warnings))
+        return Noticed(view(harness, found.entry), tuple(warnings))
 
     def _unloadable(self, harness: Harness) -> Iterator[str]:
         """Files that their client would not load."""

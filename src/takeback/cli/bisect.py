@@ -50,7 +50,7 @@ def find(
         with harness.held() as state:
             if isinstance(state, Refused):
                 conclude(state, harness, as_json=as_json)
-            after = -1 if good is None else named_entry(harness.ledger, good).seq
+            after = -1 if good is None else named_entry(harness.ledger, good).entry
             entries = sorted(entry.seq for entry in harness.log() if entry.status == "live" and entry.seq > after)
             place = leaving.enter_context(scratch_of(root))
         rehearsal = Rehearsal(place, entries, test, seconds)

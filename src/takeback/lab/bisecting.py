@@ -79,7 +79,7 @@ def _applied(harness: Harness, ops: list[Any]) -> int:
     done = harness.apply(invert(mutation, harness.state), force=True)
     if not isinstance(done, Applied):
         raise AssertionError(f"a change that runs was not made: {done}")  # noqa: TRY004 - no wrong type was given
-    return done.entry.seq
+    return done.entry.entry
 
 
 def over_time(entries: Sequence[int], broken: Try) -> Found:
