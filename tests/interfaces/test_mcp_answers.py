@@ -100,7 +100,7 @@ async def test_what_cannot_be_read_is_a_fault_that_says_why(root):
         assert "neither" in await fault(client, "propose_change")
         assert "both" in await fault(client, "propose_change", lines=["set config a 1"], mutation=BAD["mutation"])
         assert "verb" in await fault(client, "propose_change", lines=["delete config env"])
-        assert "entry" in await fault(client, "plan_undo", entries=["#99"])
+        assert "#99" in await fault(client, "plan_undo", entries=["#99"])
 
 
 async def test_what_is_not_admitted_gets_no_token_and_is_never_forced(root):
