@@ -16,7 +16,7 @@ from takeback.harness.images import KeptImage, with_images
 from takeback.harness.readings import several_readings
 from takeback.harness.recorded import formatted, last_known
 from takeback.harness.results import Adopted
-from takeback.state import State
+from takeback.state import ABSENT, State
 from takeback.undo import Write
 from takeback.undo.recording import writes_between
 
@@ -42,12 +42,14 @@ def adopt(engine: Engine, look: Look, about: dict[str, Any]) -> Adopted | None:
     layout = [one for one in layout_changes(engine) if one.path not in {image.path for image in images}]
     if not look.drift and not layout:
         return None
-    writes = ledger.history.grounded(writes_between(ledger.state, look.actual))
+    gone = tuple(Write(slot, held, ABSENT) for slot, held in ledger.holes.items())
+    writes = ledger.history.grounded((*writes_between(ledger.state, look.actual), *gone))
     several = several_readings(ledger.state, look.actual, writes)
     about = {**about, **taking_effect(engine, writes)}
     about |= {"ambiguous": list(several)} if several else {}
     about |= {LAYOUT: [image.path for image in layout]} if layout else {}
-    entry = ledger.record(with_images(change_draft("adopt", writes, about), [*images, *layout]), writes)
+    draft = change_draft("adopt", writes, about, packer=ledger.packer)
+    entry = ledger.record(with_images(draft, [*images, *layout]), writes)
     if engine.live is not None:
         engine.live.write(look.actual, ledger.state)
     engine.note()

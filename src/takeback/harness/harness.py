@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
-from takeback.errors import InputError
 from takeback.harness.adapter import Adapter, Unsayable
 from takeback.harness.adopting import adopt, layout_changes, looked, taking_effect
 from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
@@ -20,8 +19,9 @@ from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine
 from takeback.harness.filing import changes_of_bytes, layout_of
+from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
-from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.ledger import Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.recorded import exact
@@ -43,7 +43,8 @@ from takeback.harness.results import (
 )
 from takeback.harness.retrying import tried_again
 from takeback.harness.two_roads import compare_roads, unadmitted
-from takeback.journal import Record, Store
+from takeback.journal import Record, Ref, Store
+from takeback.journal.search import Place
 from takeback.language import Candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
@@ -159,7 +160,7 @@ class Harness:
                 **said,
                 **taking_effect(self._engine, change.writes),
             }
-            draft = change_draft("apply", change.writes, about)
+            draft = change_draft("apply", change.writes, about, packer=self.ledger.packer)
             entry = self._engine.make(draft, change.writes, change.state, changes)
             return Applied(entry, verdict, forced, change.ties)
 
@@ -254,18 +255,27 @@ class Harness:
             changes = self._ready(after)
             if isinstance(changes, Refused):
                 return changes
-            draft = change_draft("salvage", writes, {"note": f"what was left of undoing {', '.join(names)}"})
+            about = {"note": f"what was left of undoing {', '.join(names)}"}
+            draft = change_draft("salvage", writes, about, packer=self.ledger.packer)
             return Adopted(self._engine.make(draft, writes, after, changes), outcome.left)
 
-    def forget(self, *entries: EntryLike) -> Record:
-        """Delete the contents that entries captured, permanently. They stay in the log; some undos end with it."""
+    def forget(self, *entries: EntryLike, dry: bool = False) -> Forgetting:
+        """Delete what entries captured, permanently; with `dry`, only say how much. They stay in the log."""
         with self._engine.locked():
             self._engine.look()
-            request = [self._change(name) for name in names_of(entries)]
-            self.ledger.checkpoint()
-            record = self.journal.forget({entry.seq: tuple(entry.attachments) for entry in request})
-            self._engine.ledger = Ledger(self.journal)
-            return record
+            records = [named_entry(self.ledger, name) for name in names_of(entries)]
+            return self._forget((), captured(self.journal, records), dry=dry)
+
+    def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
+        """Delete every content in which a value stands, permanently; with `dry`, only say where it stands."""
+        with self._engine.locked():
+            self._engine.look()
+            return self._forget(*standing(self.ledger, value), dry=dry)
+
+    def _forget(self, places: tuple[Place, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
+        found = forget_contents(self.ledger, lambda known: self.adapter.read(known).state, places, refs, dry=dry)
+        self._engine.note()
+        return found
 
     def recover(self) -> Recovered:
         """Finish what a killed process left; called at every start, and harmless at any time."""
@@ -341,7 +351,7 @@ class Harness:
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
             asked = {"asked": list(names_of(request.asked)), **_made_by(by)}
             about = {**asked, **taking_effect(self._engine, writes)}
-            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about)
+            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 
     def _ready(self, after: State, off: Iterable[int] = (), on: Iterable[int] = ()) -> Sequence[FileChange] | Refused:
@@ -371,12 +381,6 @@ class Harness:
         self.ledger.refresh()
         record = named_entry(self.ledger, names[0])
         return record if record.kind == "discard" else None
-
-    def _change(self, name: str) -> Record:
-        record = named_entry(self.ledger, name)
-        if record.kind not in CHANGES:
-            raise InputError("entry", found=f"{name}, a {record.kind}", expected="a change")
-        return record
 
 
 def _made_by(who: str) -> dict[str, Any]:
