@@ -24,6 +24,9 @@ from tests.support.mcp_story import (  # noqa: E402
     settings,
 )
 
+from takeback import Applied, open_workspace, oracle  # noqa: E402
+from takeback.language.program import read_program  # noqa: E402
+from takeback.state import Stage  # noqa: E402
 from takeback.synthesize.loop import Repair  # noqa: E402
 
 pytestmark = pytest.mark.anyio
@@ -100,7 +103,7 @@ async def test_what_cannot_be_read_is_a_fault_that_says_why(root):
         assert "neither" in await fault(client, "propose_change")
         assert "both" in await fault(client, "propose_change", lines=["set config a 1"], mutation=BAD["mutation"])
         assert "verb" in await fault(client, "propose_change", lines=["delete config env"])
-        assert "entry" in await fault(client, "plan_undo", entries=["#99"])
+        assert "#99" in await fault(client, "plan_undo", entries=["#99"])
 
 
 async def test_what_is_not_admitted_gets_no_token_and_is_never_forced(root):
@@ -176,6 +179,30 @@ async def test_without_elicitation_it_is_refused_with_the_command_a_person_can_r
     by_hand = f'"{sys.executable}" -m {done["command"]}'
     subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=60)
     assert (root / ".claude/settings.json").read_bytes() != before
+
+
+@pytest.mark.parametrize(("mode", "asked", "outcome"), [("auto", 2, "applied"), ("legacy", 1, "declined")])
+async def test_a_yes_to_another_question_than_the_present_one_does_not_count(root, mode, asked, outcome):
+    class Slow(Person):
+        async def __call__(self, context, params):
+            if not self.questions:
+                with open_workspace(root) as other:
+                    op = {"op_type": "append_config", "target": "permissions.allow", "value": "A"}
+                    assert isinstance(other.apply(oracle(read_program([op], Stage.FORWARD, "m"))), Applied)
+            return await super().__call__(context, params)
+
+    person = Slow()
+    line = 'set config permissions.allow --json \'["Read", "A", "B"]\''
+    async with in_process(root, mode=mode, person=person) as client:
+        done = await change(client, line)
+    assert done["outcome"] == outcome
+    assert len(person.questions) == asked
+    assert "A, B" in person.questions[0]
+    if outcome == "applied":
+        assert "A, B" not in person.questions[1]
+    else:
+        assert "changed since" in done["message"]
+        assert settings(root)["permissions"]["allow"] == ["Read", "A"]
 
 
 async def test_the_command_for_a_person_runs_nothing_that_a_model_wrote(root, tmp_path):

@@ -125,7 +125,8 @@ KILLED = """
 import os, signal, sys
 from takeback.cli import main
 from takeback.journal import failpoint
-failpoint._probe = lambda name: os.kill(os.getpid(), signal.SIGKILL) if name == sys.argv[1] else None
+boundary = sys.argv[1]
+failpoint._probe = lambda name: os.kill(os.getpid(), signal.SIGKILL) if name == boundary else None
 sys.argv = ["takeback", *sys.argv[2:]]
 main()
 """
@@ -153,12 +154,15 @@ async def test_a_server_killed_in_the_middle_leaves_nothing_half_done(root, boun
     line = ["-c", KILLED, boundary, "serve", "--dir", str(root)]
     before = {path: path.read_bytes() for path in (root / "CLAUDE.md", root / ".claude/settings.json")}
     parameters = StdioServerParameters(command=sys.executable, args=line, env=environment())
+    answers = []
     with anyio.move_on_after(60):
         try:
             async with Client(parameters) as client:
-                await change(client, "set config cleanupPeriodDays 9", "edit prompt CLAUDE.md --old two --new four")
+                lines = ["set config cleanupPeriodDays 9", "edit prompt CLAUDE.md --old two --new four"]
+                answers.append(await change(client, *lines))
         except Exception:  # noqa: BLE001, S110 - however the client says that the server is gone
             pass
+    assert answers == []
     async with over_stdio(root) as client:
         assert (await call(client, "status"))["clean"]
         (entry, _) = (await call(client, "history"))["entries"]

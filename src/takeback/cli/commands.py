@@ -61,7 +61,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "bisect": Listed(
             "bisect", "Find the entry that broke the agent, or the smallest set of them, by leaving entries out."
         ),
-        "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, for good."),
+        "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
     },
     "Candidates": {
         "verify": Listed("verify", "Decide whether a candidate may be admitted."),

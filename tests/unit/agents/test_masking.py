@@ -56,6 +56,11 @@ def test_secrets_in_headers_addresses_and_assignments_are_masked():
     assert masked_text("the token: use it wisely") == "the token: use it wisely"
 
 
+def test_the_word_behind_a_flag_that_announces_a_secret_is_masked():
+    assert masked(["run", "--api-key", SECRET, "-v"]) == ["run", "--api-key", PLACEHOLDER, "-v"]
+    assert masked(["--name", SECRET]) == ["--name", SECRET]
+
+
 def test_operations_and_changes_of_a_secret_setting_hide_its_value_and_show_its_place():
     op = {"op_type": "set_config", "target": "env.API_TOKEN", "value": SECRET}
     assert masked({"mutation": [op]}) == {"mutation": [{**op, "value": PLACEHOLDER}]}

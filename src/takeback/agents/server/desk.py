@@ -161,7 +161,7 @@ class Desk:
             if not isinstance(done, Applied):
                 return self._refused(done)
             proposal.entry = done.entry
-            return _made("applied", done.entry, f"entry #{done.entry.seq} was made; plan_undo and undo take it back")
+            return _made("applied", done.entry, f"entry #{done.entry.entry} was made; undo can take it back")
 
     def plan_undo(self, names: Sequence[str], who: str, *, cascade: bool) -> Planned:
         """What taking entries back would do; the token binds an undo to it."""
@@ -272,5 +272,5 @@ def _changes(changes: Sequence[SlotChange | Write]) -> list[Change]:
 
 def _made(outcome: str, entry: Record, message: str) -> Done:
     effect = entry.payload.get("effect") or []
-    plain = {"outcome": outcome, "message": message, "entry": entry.id, "number": entry.seq, "effect": effect}
+    plain = {"outcome": outcome, "message": message, "entry": entry.id, "number": entry.entry, "effect": effect}
     return Done.model_validate(plain)

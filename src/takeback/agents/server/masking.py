@@ -12,8 +12,8 @@ from typing import Any, Final
 
 PLACEHOLDER: Final = "[masked by takeback]"
 _NAMES: Final = re.compile(
-    r"(?i)(secret|passw(or)?d|passphrase|api[-_]?key|apikey|(access|private|signing|encryption|account)[-_]?key|credential|authorization"
-    r"|bearer|cookie|(?<![a-z])(auth|pat|pwd)(?![a-z])|tokens?$|token[-_])"
+    r"(?i)(secret|passw(or)?d|passphrase|(api|access|private|signing|encryption|account)[-_]?key|credential"
+    r"|authorization|bearer|cookie|(?<![a-z])(auth|pat|pwd)(?![a-z])|tokens?$|token[-_])"
 )
 _COUNTS: Final = re.compile(r"(?i)(max|limit|count|budget|num)[a-z_-]*tokens?|tokens?[-_]?(limit|count|budget|max)")
 _REFERENCE: Final = re.compile(r"\$\{[^}]*\}|\$[A-Za-z_][A-Za-z0-9_]*|\{(env|file):[^}]*\}|\$env:[A-Za-z_]\w*")
@@ -57,10 +57,16 @@ def _masked(value: Any, *, hidden: bool) -> Any:
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_masked(item, hidden=hidden) for item in value]
+        before = ["", *value]
+        return [_masked(item, hidden=hidden or _flag(last)) for last, item in zip(before, value, strict=False)]
     if isinstance(value, str):
         return PLACEHOLDER if hidden and value and not _REFERENCE.fullmatch(value) else masked_text(value)
     return value
+
+
+def _flag(word: Any) -> bool:
+    """Whether a word of a command announces a secret, as `--api-key` does."""
+    return isinstance(word, str) and word.startswith("-") and "=" not in word and _named(word.lstrip("-"))
 
 
 def setting_in(address: str) -> str:

@@ -37,7 +37,7 @@ class Question:
 
 def others_entries(harness: Harness, plan: Plan, names: Iterable[str], who: str) -> list[str]:
     """Of the entries that an undo is about, those that someone else made."""
-    asked = {named_entry(harness.ledger, name).seq for name in names}
+    asked = {named_entry(harness.ledger, name).entry for name in names}
     found = []
     for number in sorted({*asked, *plan.off, *plan.on}):
         maker = harness.journal.get(number).payload.get("by", "")

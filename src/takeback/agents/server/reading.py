@@ -13,9 +13,10 @@ from takeback.agents.server.masking import masked, masked_text
 from takeback.agents.server.persons import command
 from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.log import EntryView, change_json, changes_of, fate_of, view
+from takeback.harness.codec import candidate_of, evidence_of
+from takeback.harness.log import EntryView, change_json, changes_of, view
 from takeback.harness.requests import named_entry
-from takeback.present.entries import summary
+from takeback.present.entries import deeds, summary
 from takeback.state import SURFACES
 from takeback.state.slots import slot_title, whole_of
 
@@ -70,12 +71,11 @@ def entry_of(desk: Desk, name: str, who: str) -> dict[str, Any]:
     with desk.harness() as harness:
         harness.ledger.refresh()
         record = named_entry(harness.ledger, name)
-        seen = _entry(view(harness, record, fate_of(harness, record)), who, _names(harness))
+        seen = _entry(view(harness, record), who, _names(harness))
         changes = () if record.kind == "genesis" else changes_of(harness, record)
-        payload = record.payload
         told = {
-            "candidate": masked(payload.get("candidate")),
-            "evidence": masked(payload.get("evidence")),
+            "candidate": masked(candidate_of(harness.journal, record)),
+            "evidence": masked(evidence_of(harness.journal, record)),
             "changes": [masked(change_json(change)) for change in changes],
         }
     return {**seen.model_dump(), **told}
@@ -119,7 +119,7 @@ def _names(harness: Harness) -> Callable[[int], str]:
 
     def named(number: int) -> str:
         record = harness.journal.get(number)
-        seen = view(harness, record, fate_of(harness, record))
-        return seen.note or ", ".join(seen.addresses)
+        seen = view(harness, record)
+        return seen.note or deeds(seen)
 
     return named
