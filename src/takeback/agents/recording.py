@@ -19,10 +19,12 @@ from takeback.agents.answers import BLOCK, Reply
 from takeback.agents.declared import home_of
 from takeback.agents.edits import named_paths
 from takeback.agents.events import CHANGED, Event
+from takeback.harness.adapter import FileAdapter, Reading
+from takeback.harness.harness import Harness
 from takeback.harness.results import Adopted, Refused
 
 SHORT: Final = 8
-SETTLING: Final = 1.0
+SETTLING: Final = 2.0
 """So many seconds a client's notice of a change waits for the recorder of the tool that made it, which knows more."""
 BROUGHT_IN: Final = frozenset({".md", ".mdc", ".txt", ""})
 """Endings of files that an instruction file may bring in; whether one does is found out by looking."""
@@ -57,6 +59,8 @@ def record(root: Path, event: Event) -> Reply:
     """Record what changed in one harness."""
     with closing(open_workspace(root, hold=False)) as harness:
         reading = harness.adapter.read(harness.state)
+        if event.name in CHANGED and event.path and not _differs(harness, reading, root, event.path):
+            return Reply()  # recorded already; what else differs belongs to a tool whose recorder is under way
         weaker = [] if reading.state is harness.state else loosened(harness.state, reading.state)
         by = f"{event.client} (declared)" + (f", session {event.session[:SHORT]}" if event.session else "")
         origin = event.origin() | ({"loosens": "; ".join(weaker)} if weaker else {})
@@ -68,6 +72,14 @@ def record(root: Path, event: Event) -> Reply:
         if isinstance(found, Adopted) and weaker:
             return Reply(err=f"takeback: recorded as #{found.entry.entry}: {'; '.join(weaker)}\n")
     return Reply()
+
+
+def _differs(harness: Harness, reading: Reading, root: Path, path: str) -> bool:
+    """Whether a file is not as the journal has it."""
+    adapter = harness.adapter
+    touched = adapter.touched(harness.state, reading.state) if isinstance(adapter, FileAdapter) else ()
+    paths = {*touched, *(broken.path for broken in reading.broken), *harness.status().layout}
+    return os.path.relpath(os.path.realpath(path), os.path.realpath(root)) in paths
 
 
 def _note(root: Path, event: Event, weaker: list[str]) -> str:

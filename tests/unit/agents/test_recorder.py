@@ -197,3 +197,11 @@ def test_the_guard_imports_neither_state_nor_journal_nor_the_rest_of_the_program
     heavy = ("takeback.state", "takeback.harness", "takeback.journal", "typer", "pydantic", "sqlite3", "yaml")
     loaded = json.loads(done.stderr.splitlines()[-1])
     assert not [name for name in loaded for one in heavy if name == one or name.startswith(f"{one}.")]
+
+
+def test_a_notice_of_what_is_recorded_already_leaves_other_changes_to_the_tool_that_makes_them(root: Path) -> None:
+    (root / ".claude/rules/db.md").write_text("Joins.\n")
+    assert tell(root, "FileChanged", file_path=str(root / "CLAUDE.md")) == Reply()
+    assert entries(root) == []
+    tell(root, "PostToolUse", "Bash", {"command": "echo"})
+    assert [note for note, _, _ in entries(root)] == ["Bash"]
