@@ -24,7 +24,7 @@ from takeback.harness.harness import Harness
 from takeback.harness.results import Adopted, Refused
 
 SHORT: Final = 8
-SETTLING: Final = 2.0
+SETTLING: Final = 5.0
 """So many seconds a client's notice of a change waits for the recorder of the tool that made it, which knows more."""
 BROUGHT_IN: Final = frozenset({".md", ".mdc", ".txt", ""})
 """Endings of files that an instruction file may bring in; whether one does is found out by looking."""
