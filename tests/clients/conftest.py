@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.clients.install import program
+from tests.support.client_harnesses import files_of
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.opening import open_workspace
@@ -21,8 +23,6 @@ from takeback.harness import Applied, Harness, Refused, Undone
 from takeback.language import read_program
 from takeback.state import Stage
 from takeback.synthesize import invert
-from tests.clients.install import program
-from tests.support.client_harnesses import files_of
 
 TEN_SECONDS = 10
 TWO_MINUTES = 120

@@ -1,4 +1,4 @@
-"""Installs the real clients, pinned, into a cache directory of the project: `python -m tests.clients.install codex`."""
+"""Installs the real clients, pinned, in a cache directory of the project: `python -m tests.clients.install codex`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,15 @@ def install(client: str) -> str:
     place = CACHE / client
     place.mkdir(parents=True, exist_ok=True)
     (place / "package.json").write_text('{"private": true}\n')
-    command = [npm, "install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", f"{package}@{version}"]
+    command = [
+        npm,
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--no-package-lock",
+        "--loglevel=error",
+        f"{package}@{version}",
+    ]
     try:
         done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False, timeout=SECONDS)
     except subprocess.TimeoutExpired:
@@ -47,4 +55,4 @@ def install(client: str) -> str:
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or ["claude-code", "codex"]:
-        print(install(name))
+        sys.stdout.write(f"{install(name)}\n")

@@ -29,7 +29,7 @@ class _Handler(BaseHTTPRequestHandler):
     told: Server
     turn: list[int]
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *args: Any) -> None:
         """Say nothing."""
 
     def do_GET(self) -> None:
@@ -85,7 +85,13 @@ class _Anthropic(_Handler):
         if len(body.get("tools") or ()) > MAIN:
             blocks = self.next()
         stop = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
-        message = {"id": "m", "type": "message", "role": "assistant", "model": body.get("model"), "stop_sequence": None}
+        message = {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "model": body.get("model"),
+            "stop_sequence": None,
+        }
         usage = {"input_tokens": 1, "output_tokens": 1}
         if not body.get("stream"):
             self.answer(200, {**message, "content": list(blocks), "stop_reason": stop, "usage": usage})

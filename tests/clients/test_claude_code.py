@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.clients.conftest import Place, change, made, make_place, taken_back
+from tests.clients.models import anthropic_server
 
 from takeback.cli.demo_harness import CHANGES, FILES, THIRD
 from takeback.harness import Refused
-from tests.clients.conftest import Place, change, made, make_place, taken_back
-from tests.clients.models import anthropic_server
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from takeback.harness import Refused
 from tests.clients.conftest import Place, change, made, make_place, taken_back
 from tests.clients.models import responses_server
+
+from takeback.harness import Refused
 
 FILES = {
     "AGENTS.md": "# Ferry times\n\n- Times are local to the pier.\n- Never guess a tide.\n",
@@ -106,7 +106,13 @@ KINDS: dict[str, tuple[list[dict[str, Any]], Any]] = {
     ),
     "a hook": ([GUARD], lambda found: any("not here" in hook[2] for hook in found["hooks"])),
     "an instruction": (
-        [{"op_type": "edit_prompt", "target": "AGENTS.md", "value": {"old": "Never guess", "new": "Never ever guess"}}],
+        [
+            {
+                "op_type": "edit_prompt",
+                "target": "AGENTS.md",
+                "value": {"old": "Never guess", "new": "Never ever guess"},
+            }
+        ],
         lambda found: "Never ever guess a tide" in found["prompt"],
     ),
     "a skill": (
@@ -169,7 +175,9 @@ def test_an_added_guard_hook_fires(place: Place) -> None:
 
     def play() -> str:
         with responses_server([[call], [done]]) as server:
-            provider = f'[model_providers.here]\nname = "here"\nbase_url = "{server.url}/v1"\nwire_api = "responses"\n'
+            provider = (
+                f'[model_providers.here]\nname = "here"\nbase_url = "{server.url}/v1"\nwire_api = "responses"\n'
+            )
             user.write_text(f'model_provider = "here"\n{trust}{provider}')
             place.run("exec", "--json", "--dangerously-bypass-hook-trust", "make the file")
             return json.dumps(server.requests)

@@ -75,7 +75,9 @@ def codex(*, user: bool = False) -> Client:
     trust = frozenset({("projects",), ("tui",), ("plugins",), ("marketplaces",), ("notice",)})
     hook_effect = {"hooks": Effect.APPROVAL}
     documents = [
-        Documents(f"{base}config.toml", ClientTomlDocument, rules, fresh=b"", check=check, effects=hook_effect, own=trust),
+        Documents(
+            f"{base}config.toml", ClientTomlDocument, rules, fresh=b"", check=check, effects=hook_effect, own=trust
+        ),
         Documents(
             f"{base}hooks.json",
             HooksFile,
@@ -103,5 +105,6 @@ def codex(*, user: bool = False) -> Client:
         skills=(Skills(f"{base}skills"), *(() if user else (Skills(".agents/skills"),))),
         scripts=(Scripts(f"{base}hooks"), Scripts(f"{base}rules", (".rules",))),
         instructions=("AGENTS.md", "AGENTS.override.md"),
+        nested=not user,
         user_folder=".codex",
     )

@@ -109,7 +109,8 @@ class Bound:
             case "hooks" if isinstance(present, dict):
                 start = self.prefix("listeners")
                 for event in [event for event in present if _is_event(start + event, present[event])]:
-                    found.listeners[start + event] = present.pop(event)
+                    groups = present.pop(event)
+                    found.listeners |= {start + event: groups} if groups else {}
                 if not present:
                     _removed(rest, at)
 
@@ -197,7 +198,7 @@ def _is_tool(key: str, raw: Any) -> bool:
 
 
 def _is_event(key: str, raw: Any) -> bool:
-    return usable(key) and isinstance(raw, list) and bool(raw) and all(isinstance(group, dict) for group in raw)
+    return usable(key) and isinstance(raw, list) and all(isinstance(group, dict) for group in raw)
 
 
 def _are_pairs(raw: Any) -> bool:
