@@ -175,8 +175,8 @@ class Effects(Protocol):
 class Writers(Protocol):
     """Capability: tells what the client itself writes, so that it is adopted without asking and blocks nothing."""
 
-    def writer(self, slot: Slot) -> str | None:
-        """The client that writes a slot itself, if one does."""
+    def writer(self, slot: Slot, before: Any, after: Any) -> str | None:
+        """The client that makes such a change of a slot itself, if one does."""
 
 
 @runtime_checkable

@@ -31,7 +31,7 @@ def entered(engine: Engine) -> Iterator[Look]:
         if writers is None or not look.drift or look.broken:
             yield look
             return
-        who = {writers.writer(change.slot) for change in look.drift}
+        who = {writers.writer(change.slot, change.before, change.after) for change in look.drift}
         names = sorted(name for name in who if name is not None)
         if len(names) < len(who):
             yield look

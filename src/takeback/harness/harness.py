@@ -113,7 +113,7 @@ class Harness:
 
         Yields a refusal instead of the state where nothing can be changed now.
         """
-        with self._engine.entered() as look:
+        with entered(self._engine) as look:
             yield not_now(look) if look.drift or look.broken else self.state
 
     def apply(

@@ -363,14 +363,15 @@ class ClientAdapter(FilesAdapter):
             return str(Effect.NEXT_SESSION if declared is None else declared.effect)
         return str(bound.effect(surface, path))
 
-    def writer(self, slot: Slot) -> str | None:
-        """The client that writes a slot itself, if one does."""
+    def writer(self, slot: Slot, before: Any, after: Any) -> str | None:
+        """The client that makes such a change of a slot itself, if one does."""
         surface, path = slot[0], tuple(step for step in slot[1:] if not is_part(step))
         bound = self._layout.owner(surface, path[0]) if surface in SURFACES_OF_DOCUMENTS else None
         if bound is None or surface != "config":
             return None
         steps = (path[0].removeprefix(bound.prefix("config")), *path[1:])
-        if not any(steps[: len(own)] == own for own in bound.documents.own):
+        changed = [place for value in (before, after) if value is not ABSENT for place, _ in tree.leaves(value, steps)]
+        if not all(any(place[: len(own)] == own for own in bound.documents.own) for place in changed):
             return None
         return next(member.client.name for member in self.members if bound.documents in member.client.documents)
 
