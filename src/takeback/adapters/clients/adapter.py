@@ -16,6 +16,7 @@ from takeback.adapters.clients.fresh import Fresh
 from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, Layout, Member, find_layout, include, keep
 from takeback.adapters.clients.leaves import files_below, names_below
 from takeback.adapters.clients.names import prefix
+from takeback.adapters.clients.trust import moved_hooks, rekeyed
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.formats.document import Document, alike, look_up, patch, transform_in_order
@@ -154,7 +155,9 @@ class ClientAdapter(FilesAdapter):
         changes: list[FileChange] = []
         try:
             self._demand_loaded(after)
-            for path, home in self._homes(before, after).items():
+            moved = moved_hooks(self._layout, self._directory.root, before, after)
+            ledgers = {path: one for path, one in self._layout.documents.items() if moved and one.keeps_books}
+            for path, home in {**self._homes(before, after), **ledgers}.items():
                 found = self._rendered(path, home, before, after)
                 if found is not None and found.before is None:
                     changes += [one for one in missing_directories(self._directory, path) if one not in changes]
@@ -194,6 +197,9 @@ class ClientAdapter(FilesAdapter):
         edited = patch(document, old, new)
         for path in ordered_places(new, rules):
             edited = transform_in_order(edited, look_up(new, path), path)
+        if bound.keeps_books:
+            moved = moved_hooks(self._layout, self._directory.root, before, after)
+            edited = rekeyed(edited, moved, bound.documents.open)
         if not alike(normal(edited.value, rules), normal(new, rules)):
             raise CannotSplice("the edit would not say what it should", where=self._where(bound.path))
         wrong = bound.documents.check(edited.value)
@@ -370,7 +376,9 @@ class ClientAdapter(FilesAdapter):
         if bound is None or surface != "config":
             return None
         steps = (path[0].removeprefix(bound.prefix("config")), *path[1:])
-        changed = [place for value in (before, after) if value is not ABSENT for place, _ in tree.leaves(value, steps)]
+        changed = [
+            place for value in (before, after) if value is not ABSENT for place, _ in tree.leaves(value, steps)
+        ]
         if not all(any(place[: len(own)] == own for own in bound.documents.own) for place in changed):
             return None
         return next(member.client.name for member in self.members if bound.documents in member.client.documents)

@@ -46,6 +46,11 @@ class Bound:
         scope = next((rule.scope for rule in self._rules(surface) if rule.scope is not None), self._scope)
         return prefix(self._client, filled(scope, self._name))
 
+    @property
+    def keeps_books(self) -> bool:
+        """Whether the client keeps something of its own in this document."""
+        return any(rule.what == "bookkeeping" for rule in self.documents.rules)
+
     def stores(self, surface: str) -> bool:
         """Whether things of a surface can be in this document."""
         return surface == "config" or any(True for _ in self._rules(surface))
