@@ -180,6 +180,14 @@ class Writers(Protocol):
 
 
 @runtime_checkable
+class Spoken(Protocol):
+    """Capability: takes values as the client's own files say them."""
+
+    def understood(self, surface: str, key: str, value: Any, state: State) -> Any:
+        """A value as the surface has it, made of one as the file has it; any other as it is."""
+
+
+@runtime_checkable
 class Formatted(Protocol):
     """Capability: an edit that changes no value, such as a comment or a file's mode, is an entry too."""
 

@@ -13,6 +13,7 @@ from takeback.adapters.clients.brought import brings_in
 from takeback.adapters.clients.client import Effect, Scripts
 from takeback.adapters.clients.contents import Bound, Contents, normal, ordered_places
 from takeback.adapters.clients.fresh import Fresh
+from takeback.adapters.clients.hooks import as_listener
 from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, Layout, Member, find_layout, include, keep
 from takeback.adapters.clients.leaves import files_below, names_below
 from takeback.adapters.clients.names import prefix
@@ -368,6 +369,12 @@ class ClientAdapter(FilesAdapter):
             declared = None if place is None else self._layout.text_of(place)
             return str(Effect.NEXT_SESSION if declared is None else declared.effect)
         return str(bound.effect(surface, path))
+
+    def understood(self, surface: str, key: str, value: Any, state: State) -> Any:
+        """A hook group as the client writes it is a listener, called by its matcher."""
+        if surface != "listeners":
+            return value
+        return as_listener(value, (link.id for link in state.part(surface).get(key, ())))
 
     def writer(self, slot: Slot, before: Any, after: Any) -> str | None:
         """The client that makes such a change of a slot itself, if one does."""
