@@ -57,10 +57,11 @@ class ClientAdapter(FilesAdapter):
         self._include(values)
         keep(layout, self._directory.root, known.part("prompts"))
         fresh = Fresh()
+        settings = thaw(known.part("config"))
         for path, value in values.items():
             bound = layout.documents[path]
             try:
-                fresh.take(bound.split(value, self._where(path)), known)
+                fresh.take(bound.split(value, self._where(path), settings), known)
             except InputError as fault:
                 broken.append(Broken(path, fault.where, fault.message))
                 fresh.take(self._contents(known, bound), known)

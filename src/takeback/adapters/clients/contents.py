@@ -78,14 +78,23 @@ class Bound:
     def _rules(self, surface: str) -> Iterator[Rule]:
         return (rule for rule in self.documents.rules if _SURFACE.get(rule.what) == surface)
 
-    def split(self, value: dict[str, Any], where: str) -> Contents:
-        """What each surface has of a document's value."""
+    def split(self, value: dict[str, Any], where: str, known: Any = None) -> Contents:
+        """What each surface has of a document's value; `known` is the config as it is known.
+
+        A mapping that is empty but for what is not config is config only if it is known to be.
+        """
         found = Contents()
         rest = _copied(value)
         for rule in self.documents.rules:
             for at in list(_places(rest, rule.at)):
                 self._take(rule, at, rest, found)
         start = self.prefix("config")
+        for rule in self.documents.rules:
+            for at in list(_places(value, rule.at)):
+                for above in (at[:size] for size in range(len(at) - 1, 0, -1)):
+                    left = look_up(known or {}, (start + above[0], *above[1:]))
+                    if left == {} and look_up(rest, above) is MISSING:
+                        _put(rest, above, {})
         for key, item in rest.items():
             if not usable(start + key):
                 raise InputError(where, found=f"the key {key[:40]!r}", expected="keys without control characters")
