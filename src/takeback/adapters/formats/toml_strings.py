@@ -10,13 +10,15 @@ BASIC: Final = '"""'
 LITERAL: Final = "'''"
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _FOLDED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[ \t]*(?:\r?\n|$)")
+_BARE_END: Final = re.compile(r'(?<!\\)(?:\\\\)*"$')
+"""A quotation mark at the end that no backslash stands before."""
 
 
 def edited_lines(raw: bytes, old: str, new: str) -> bytes | None:
     """The text of a value of several lines, edited from `old` to `new`; None if that cannot be said in its style."""
     text = raw.decode()
     mark = text[: len(BASIC)]
-    if mark not in {BASIC, LITERAL}:
+    if mark not in {BASIC, LITERAL} or "\n" not in new:
         return None
     body = text[len(mark) : -len(mark)]
     first = re.match(r"\r?\n", body)
@@ -37,7 +39,7 @@ def edited_lines(raw: bytes, old: str, new: str) -> bytes | None:
                 return None
             made.append(said)
     whole = end.join(made)
-    if mark == BASIC and whole.endswith('"'):
+    if mark == BASIC and _BARE_END.search(whole):
         whole = f'{whole[:-1]}\\"'
     elif mark == LITERAL and whole.endswith("'"):
         return None
