@@ -1,4 +1,4 @@
-"""Installs the real clients, pinned, in a cache directory of the project: `python -m tests.clients.install codex`."""
+"""Installs the real clients, pinned, into a cache of the project: `python -m tests.clients.install codex`."""
 
 from __future__ import annotations
 
@@ -55,4 +55,4 @@ def install(client: str) -> str:
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or ["claude-code", "codex"]:
-        sys.stdout.write(f"{install(name)}\n")
+        sys.stdout.write(install(name) + "\n")

@@ -18,6 +18,7 @@ from takeback import (
     init_workspace,
     open_memory,
     open_workspace,
+    oracle,
 )
 
 PLAIN = candidate(config("agent.timeout", 60)).to_json()
@@ -51,7 +52,7 @@ def test_what_applying_and_undoing_gave_names_the_entry():
         assert isinstance(harness.redo(first), Undone)
         assert isinstance(harness.restore(undone), Undone)
         (latest, *_) = harness.log()
-        assert (latest.kind, harness.plan_undo(latest).on) == ("restore", (first.entry.seq,))
+        assert (latest.kind, harness.plan_undo(latest).on) == ("restore", (first.entry.number,))
 
 
 def test_the_log_tells_newest_first_what_became_of_each_entry():
@@ -127,6 +128,9 @@ def test_what_is_shown_in_a_session_fits_on_a_line():
         shown = [STATE, harness, applied, applied.verdict, applied.entry, blocked_by, plan, harness.undo(applied)]
         refused = harness.apply({**PLAIN, "recovery": []})
         shown += [refused, refused.verdict, refused.verdict.counterexample, harness.undo(blocked_by, token="x")]
+        shown += [*harness.log(), harness.status(), harness.recover()]
+        many = candidate(*(config("a" * 50 + f".k{n}", n) for n in range(60)))
+        shown += [many, many.mutation[0], many.mutation[0].kind, oracle(many.mutation)]
         for one in shown:
             assert len(repr(one)) < 160, repr(one)
             assert type(one).__name__ in repr(one)

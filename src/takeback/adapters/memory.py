@@ -22,6 +22,7 @@ class MemoryAdapter:
 
     def __init__(self) -> None:
         self._edited: State | None = None
+        self._reading = Reading(State())
 
     @property
     def surfaces(self) -> frozenset[str]:
@@ -34,7 +35,11 @@ class MemoryAdapter:
 
     def read(self, known: State) -> Reading:
         """The state as it is; parts that are still there keep their identity."""
-        return Reading(known if self._edited is None else placed_state(self._edited, known))
+        if self._edited is not None:
+            return Reading(placed_state(self._edited, known))
+        if self._reading.state is not known:
+            self._reading = Reading(known)
+        return self._reading
 
     def write(self, before: State, after: State) -> None:
         """Forget edits: the harness has taken them into account."""
@@ -53,9 +58,13 @@ def open_adapter(directory: Directory, manifest: Manifest, *, hold: bool) -> Mem
 
 
 def open_memory(
-    state: State | None = None, *, journal: str | PathLike[str] = ":memory:", verifier: Verifier = verify
+    state: State | None = None,
+    *,
+    journal: str | PathLike[str] = ":memory:",
+    keys: str | PathLike[str] | None = None,
+    verifier: Verifier = verify,
 ) -> Harness:
-    """A harness over `state`, or over what a journal that was begun before says."""
+    """A harness over `state`, or over what a journal that was begun before says; `keys` is a sealed journal's."""
     install_surfaces()
-    store = open_journal(journal)
+    store = open_journal(journal, keys=keys)
     return Harness(MemoryAdapter(), store, verifier=verifier, start=State() if state is None else state)

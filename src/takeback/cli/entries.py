@@ -13,7 +13,7 @@ from takeback.cli.output import cells, cut, out
 from takeback.cli.workspaces import SHORT
 from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.log import EntryView, fate_of, log, view
+from takeback.harness.log import EntryView, log, view
 from takeback.harness.times import read_time
 from takeback.language.near import suggestion
 from takeback.present.entries import deeds, summary
@@ -100,7 +100,7 @@ def names_in(harness: Harness) -> Callable[[int], str]:
     @lru_cache(maxsize=1024)
     def named(number: int) -> str:
         record = harness.journal.get(number)
-        entry = view(harness, record, fate_of(harness, record))
+        entry = view(harness, record)
         return entry.note or deeds(entry)
 
     return named

@@ -6,9 +6,7 @@ so that it never stands in the way of a change or an undo.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any
 
 from takeback.harness.codec import change_draft
@@ -18,26 +16,23 @@ from takeback.harness.images import KeptImage, with_images
 from takeback.harness.readings import several_readings
 from takeback.harness.recorded import formatted, last_known
 from takeback.harness.results import Adopted
-from takeback.state import State
+from takeback.state import ABSENT, State
 from takeback.undo import Write
 from takeback.undo.recording import writes_between
 
 
-@contextmanager
-def entered(engine: Engine) -> Iterator[Look]:
-    """The harness entered to change it, with what the client itself wrote taken in."""
-    with engine.entered() as look:
-        writers = engine.writers
-        if writers is None or not look.drift or look.broken:
-            yield look
-            return
-        who = {writers.writer(change.slot, change.before, change.after) for change in look.drift}
-        names = sorted(name for name in who if name is not None)
-        if len(names) < len(who):
-            yield look
-            return
-        adopt(engine, look, {"note": "written by the client itself", "by": ", ".join(names)})
-        yield replace(look, drift=())
+def looked(engine: Engine) -> Look:
+    """What is found by whoever is about to change the harness, with what the client itself wrote taken in."""
+    look = engine.look()
+    writers = engine.writers
+    if writers is None or not look.drift or look.broken:
+        return look
+    who = {writers.writer(change.slot, change.before, change.after) for change in look.drift}
+    names = sorted(name for name in who if name is not None)
+    if len(names) < len(who):
+        return look
+    adopt(engine, look, {"note": "written by the client itself", "by": ", ".join(names)})
+    return look._replace(drift=())
 
 
 def adopt(engine: Engine, look: Look, about: dict[str, Any]) -> Adopted | None:
@@ -47,12 +42,16 @@ def adopt(engine: Engine, look: Look, about: dict[str, Any]) -> Adopted | None:
     layout = [one for one in layout_changes(engine) if one.path not in {image.path for image in images}]
     if not look.drift and not layout:
         return None
-    writes = ledger.history.grounded(writes_between(ledger.state, look.actual))
+    gone = tuple(Write(slot, held, ABSENT) for slot, held in ledger.holes.items())
+    writes = ledger.history.grounded((*writes_between(ledger.state, look.actual), *gone))
     several = several_readings(ledger.state, look.actual, writes)
     about = {**about, **taking_effect(engine, writes)}
     about |= {"ambiguous": list(several)} if several else {}
     about |= {LAYOUT: [image.path for image in layout]} if layout else {}
-    entry = ledger.record(with_images(change_draft("adopt", writes, about), [*images, *layout]), writes)
+    draft = change_draft("adopt", writes, about, packer=ledger.packer)
+    entry = ledger.record(with_images(draft, [*images, *layout]), writes)
+    if engine.live is not None:
+        engine.live.write(look.actual, ledger.state)
     engine.note()
     return Adopted(entry, look.drift, several, tuple(image.path for image in layout))
 

@@ -7,10 +7,11 @@ is there is finished, and one of which nothing is there is given up. A write tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
 from takeback.errors import ChangedMeanwhile, HarnessError, JournalCorruptError, JournalError, LostLock, TakebackError
 from takeback.harness.adapter import (
@@ -22,19 +23,21 @@ from takeback.harness.adapter import (
     Leftovers,
     LiveAdapter,
     Notes,
+    Reading,
     Resources,
     Unsayable,
     Writers,
 )
 from takeback.harness.codec import writes_of
+from takeback.harness.forgetting import conceal
 from takeback.harness.images import FileChange, KeptImage, changes_of, with_images
 from takeback.harness.ledger import Ledger
 from takeback.harness.results import Recovered
 from takeback.harness.writing import Writing, begun, finish
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
-from takeback.journal.store import MISSING_HINT, missing
-from takeback.state import State
+from takeback.journal.store import MISSING_HINT, had_record, missing
+from takeback.state import ABSENT, State
 from takeback.state.slots import Slot
 from takeback.undo import SlotChange, Write
 from takeback.undo.merge import bring_forward
@@ -43,8 +46,7 @@ from takeback.undo.recording import writes_between
 LOCK_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """What was found when the harness was entered."""
 
     drift: tuple[SlotChange, ...]
@@ -56,6 +58,12 @@ class Look:
     """Why a change that a killed process left could not be finished; only told to those who just look."""
 
 
+def _locking(journal: Store) -> Callable[[], AbstractContextManager[None]]:
+    """What gives the lock of a journal, the same one again where it may be entered any number of times."""
+    lock = journal.lock(LOCK_SECONDS)
+    return (lambda: lock) if getattr(lock, "reentrant", False) else partial(journal.lock, LOCK_SECONDS)
+
+
 class Engine:
     """Journal and adapter of one harness."""
 
@@ -63,6 +71,9 @@ class Engine:
         self.adapter = adapter
         self.journal = journal
         self.ledger = Ledger(journal)
+        self.locked = _locking(journal)
+        """Gives what keeps every other process and thread out while it is entered."""
+        self._calm = Look((), (), self.ledger.state)
         self.files = adapter if isinstance(adapter, FileAdapter) else None
         self.live = adapter if isinstance(adapter, LiveAdapter) else None
         self.notes = adapter if isinstance(adapter, Notes) else None
@@ -81,13 +92,31 @@ class Engine:
                 raise JournalError(missing(self.journal.location), hint=MISSING_HINT)
             self._begin(start, about)
             self.note()
+        if self.journal.readonly:
+            self._read()
+            return Recovered(None)
         try:
             told = self.finish()
         except LostLock:
             raise
         except TakebackError as fault:
             return Recovered(self.ledger.pending, fault=str(fault))
+        self._read()
+        self._conceal()
         return told if told.entry is None else replace(told, swept=self.sweep())
+
+    def _read(self) -> Reading:
+        """What is really there; where a value in place was forgotten, the journal's state takes it from there."""
+        found = self.adapter.read(self.ledger.state)
+        if self.ledger.holes:
+            self.ledger.fill(found.state)
+            found = self.adapter.read(self.ledger.state)
+        return found
+
+    def _conceal(self) -> None:
+        """Keep no bytes of files that hold a forgotten value, beyond the change that needs them."""
+        if self.files is not None:
+            conceal(self.ledger, self.files.touched)
 
     def sweep(self) -> tuple[str, ...]:
         """Remove what a killed process left."""
@@ -112,36 +141,41 @@ class Engine:
         if noted is None:
             return
         seq, digest = noted
-        if seq > self.ledger.last or self.journal.get(seq).digest != digest:
+        if not had_record(self.journal, seq, digest):
             raise JournalCorruptError(
                 f"the journal {self.journal.location} ends at record {self.ledger.last}, but record {seq} "
                 f"({digest[:12]}) was written: it was cut short, or is an old copy; nothing was changed",
                 seq=seq,
             )
 
-    @contextmanager
-    def entered(self, *, reading: bool = False) -> Iterator[Look]:
-        """Hold the lock, up to date and with nothing unfinished; yields what was found.
+    def look(self, *, reading: bool = False) -> Look:
+        """Take in what others did and finish what is unfinished, inside the lock; returns what was found.
 
         With `reading`, a change that cannot be finished is told instead of raised.
         """
-        with self.journal.lock(LOCK_SECONDS):
-            self.ledger.refresh()
-            unfinished = ""
-            if self.ledger.pending is not None:
-                try:
-                    self.finish()
-                except TakebackError as fault:
-                    if not reading or isinstance(fault, LostLock):
-                        raise
-                    unfinished = str(fault)
-            known = self.ledger.state
-            found = self.adapter.read(known)
-            if not unfinished and self.leftovers is not None and self.leftovers.leftovers():
-                self.leftovers.sweep()
-            writes = () if found.state is known else writes_between(known, found.state)
-            drift = tuple(SlotChange(write.slot, write.before, write.after) for write in writes)
-            yield Look(drift, found.broken, found.state, found.strange, unfinished)
+        ledger = self.ledger
+        ledger.refresh()
+        unfinished = ""
+        if ledger.pending is not None and not self.journal.readonly:
+            try:
+                self.finish()
+            except TakebackError as fault:
+                if not reading or isinstance(fault, LostLock):
+                    raise
+                unfinished = str(fault)
+        found = self._read()
+        known = ledger.state
+        if self.leftovers is not None and not unfinished and not self.journal.readonly and self.leftovers.leftovers():
+            self.leftovers.sweep()
+        state, broken, strange = found
+        if state is known and not broken and not strange and not unfinished and not ledger.holes:
+            if self._calm[2] is not known:
+                self._calm = Look((), (), known)
+            return self._calm
+        writes = () if found.state is known else writes_between(known, found.state)
+        gone = (SlotChange(slot, held, ABSENT) for slot, held in ledger.holes.items())
+        drift = (*(SlotChange(write.slot, write.before, write.after) for write in writes), *gone)
+        return Look(drift, found.broken, found.state, found.strange, unfinished)
 
     def rendered(self, after: State) -> tuple[FileChange, ...] | Unsayable:
         """Which files a change of the state changes, and how; none for an adapter without files."""
@@ -172,6 +206,7 @@ class Engine:
         with suppress(JournalError):  # the change is made, whatever becomes of what only saves work later
             if self.ledger.checkpoint_due():
                 self.ledger.checkpoint()
+            self._conceal()
         self.note()
         return entry
 

@@ -12,16 +12,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from takeback.errors import ChangedMeanwhile, HarnessError, InputError
+from takeback.errors import ChangedMeanwhile, HarnessError
 from takeback.harness.adapter import Adapter, Unsayable
-from takeback.harness.adopting import adopt, entered, layout_changes, taking_effect
+from takeback.harness.adopting import adopt, layout_changes, looked, taking_effect
 from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine
 from takeback.harness.filing import changes_of_bytes, layout_of
+from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
-from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.ledger import Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.recorded import exact
@@ -41,7 +42,8 @@ from takeback.harness.results import (
     Why,
 )
 from takeback.harness.two_roads import compare_roads, unadmitted
-from takeback.journal import Record, Store
+from takeback.journal import Record, Ref, Store
+from takeback.journal.search import Place
 from takeback.language import Candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
@@ -49,6 +51,7 @@ from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
+Ask = Callable[[Ledger, Sequence[EntryLike]], Request]
 Result = TypeVar("Result")
 ATTEMPTS = 5
 """How often a change is tried anew because someone else wrote to its files while it was being made."""
@@ -113,7 +116,8 @@ class Harness:
 
         Yields a refusal instead of the state where nothing can be changed now.
         """
-        with entered(self._engine) as look:
+        with self._engine.locked():
+            look = looked(self._engine)
             yield not_now(look) if look.drift or look.broken else self.state
 
     def apply(
@@ -140,7 +144,8 @@ class Harness:
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
         candidate, verdict = found
-        with entered(self._engine) as look:
+        with self._engine.locked():
+            look = looked(self._engine)
             if look.drift or look.broken:
                 return not_now(look, verdict)
             change = prepared(self._engine, found, allow_ties=allow_ties)
@@ -157,7 +162,7 @@ class Harness:
                 **said,
                 **taking_effect(self._engine, change.writes),
             }
-            draft = change_draft("apply", change.writes, about)
+            draft = change_draft("apply", change.writes, about, packer=self.ledger.packer)
             entry = self._engine.make(draft, change.writes, change.state, changes)
             return Applied(entry, verdict, forced, change.ties)
 
@@ -168,7 +173,8 @@ class Harness:
         found = judged(candidate, self.adapter, self._verifier, evidence, force=force)
         if isinstance(found, Refused):
             return found
-        with entered(self._engine) as look:
+        with self._engine.locked():
+            look = looked(self._engine)
             if look.drift or look.broken:
                 return not_now(look, found.verdict)
             return previewed(self._engine, found, allow_ties=allow_ties)
@@ -177,14 +183,19 @@ class Harness:
         self, request: Callable[[Ledger], Request], *, cascade: bool = False, strict: bool = False
     ) -> PlanOutcome:
         """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
-        with entered(self._engine) as look:
+        return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
+
+    def _plan(self, ask: Ask, entries: tuple[EntryLike, ...], cascade: bool, strict: bool) -> PlanOutcome:
+        engine = self._engine
+        with engine.locked():
+            look = engine.look() if engine.writers is None else looked(engine)
             if look.drift or look.broken:
                 return not_now(look)
-            return self._planned(request(self.ledger), cascade=cascade, strict=strict)
+            return self._planned(ask(engine.ledger, entries), cascade, strict)
 
     def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade, strict=strict)
+        return self._plan(undo_request, entries, cascade, strict)
 
     def undo(
         self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
@@ -197,7 +208,7 @@ class Harness:
         discarded = self._discarded(names_of(entries))
         if discarded is not None:
             return self._again(lambda: put_back(self._engine, discarded))
-        request = partial(undo_request, names=names_of(entries))
+        request = partial(undo_request, entries=entries)
         return self._toggle("undo", request, token, cascade=cascade, strict=strict)
 
     def redo(
@@ -214,7 +225,8 @@ class Harness:
 
     def adopt(self, note: str = "", *, by: str = "") -> Adopted | Refused | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
-        with self._engine.entered() as look:
+        with self._engine.locked():
+            look = self._engine.look()
             return not_now(look) if look.broken else adopt(self._engine, look, {"note": note, **_made_by(by)})
 
     def effect_of(self, plan: Plan) -> tuple[str, ...]:
@@ -233,7 +245,8 @@ class Harness:
 
         Where nothing is gone this is an undo.
         """
-        with self._engine.entered():
+        with self._engine.locked():
+            self._engine.look()
             outcome = self.undo(*entries)
             names = names_of(entries)
             if not isinstance(outcome, Gone) or not outcome.left:
@@ -244,17 +257,27 @@ class Harness:
             changes = self._ready(after)
             if isinstance(changes, Refused):
                 return changes
-            draft = change_draft("salvage", writes, {"note": f"what was left of undoing {', '.join(names)}"})
+            about = {"note": f"what was left of undoing {', '.join(names)}"}
+            draft = change_draft("salvage", writes, about, packer=self.ledger.packer)
             return Adopted(self._engine.make(draft, writes, after, changes), outcome.left)
 
-    def forget(self, *entries: EntryLike) -> Record:
-        """Delete the contents that entries captured, permanently. They stay in the log; some undos end with it."""
-        with self._engine.entered():
-            request = [self._change(name) for name in names_of(entries)]
-            self.ledger.checkpoint()
-            record = self.journal.forget({entry.seq: tuple(entry.attachments) for entry in request})
-            self._engine.ledger = Ledger(self.journal)
-            return record
+    def forget(self, *entries: EntryLike, dry: bool = False) -> Forgetting:
+        """Delete what entries captured, permanently; with `dry`, only say how much. They stay in the log."""
+        with self._engine.locked():
+            self._engine.look()
+            records = [named_entry(self.ledger, name) for name in names_of(entries)]
+            return self._forget((), captured(self.journal, records), dry=dry)
+
+    def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
+        """Delete every content in which a value stands, permanently; with `dry`, only say where it stands."""
+        with self._engine.locked():
+            self._engine.look()
+            return self._forget(*standing(self.ledger, value), dry=dry)
+
+    def _forget(self, places: tuple[Place, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
+        found = forget_contents(self.ledger, lambda known: self.adapter.read(known).state, places, refs, dry=dry)
+        self._engine.note()
+        return found
 
     def recover(self) -> Recovered:
         """Finish what a killed process left; called at every start, and harmless at any time."""
@@ -265,7 +288,8 @@ class Harness:
 
     def status(self) -> Status:
         """How things stand; changes nothing but what recovery must finish."""
-        with self._engine.entered(reading=True) as look:
+        with self._engine.locked():
+            look = self._engine.look(reading=True)
             live, undone, aborted = self.ledger.tally()
             held = () if self._engine.resources is None else self._engine.resources.problems()
             left = () if self._engine.leftovers is None else self._engine.leftovers.leftovers()
@@ -283,15 +307,17 @@ class Harness:
                 tuple(image.path for image in layout_changes(self._engine)) if not look.drift else (),
             )
 
-    def _planned(self, request: Request, *, cascade: bool, strict: bool) -> PlanOutcome:
-        outcome = plan_toggle(self.ledger.history, self.state, request.off, request.on)
-        if isinstance(outcome, Blocked) and cascade and outcome.together is not None:
-            outcome = outcome.together
-        if not isinstance(outcome, Plan):
-            return outcome
-        plan = outcome._replace(unadmitted=unadmitted(self.ledger, (*outcome.off, *outcome.on)))
+    def _planned(self, request: Request, cascade: bool, strict: bool) -> PlanOutcome:
+        ledger = self._engine.ledger
+        plan = plan_toggle(ledger.history, ledger.state, request.off, request.on)
+        if cascade and isinstance(plan, Blocked) and plan.together is not None:
+            plan = plan.together
+        if not isinstance(plan, Plan):
+            return plan
+        if plan.on or not ledger.admitted.issuperset(plan.off):
+            plan = plan._replace(unadmitted=unadmitted(ledger, plan))
         if self._engine.formatted is not None:
-            plan = plan._replace(layout=layout_of(self.ledger, (*plan.off, *plan.on)))
+            plan = plan._replace(layout=layout_of(ledger, (*plan.off, *plan.on)))
         return _demand_nothing_kept(plan) if strict else plan
 
     def _toggle(
@@ -302,11 +328,12 @@ class Harness:
     def _toggled(
         self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
-        with entered(self._engine) as look:
+        with self._engine.locked():
+            look = looked(self._engine)
             if look.drift or look.broken:
                 return not_now(look)
             request = ask(self.ledger)
-            plan = self._planned(request, cascade=cascade, strict=strict)
+            plan = self._planned(request, cascade, strict)
             if not isinstance(plan, Plan):
                 return plan
             if token is not None and token != plan.token:
@@ -317,8 +344,8 @@ class Harness:
             if isinstance(changes, Refused):
                 return changes
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
-            about = {"asked": list(request.asked), **taking_effect(self._engine, writes)}
-            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about)
+            about = {"asked": list(names_of(request.asked)), **taking_effect(self._engine, writes)}
+            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 
     def _ready(self, after: State, off: Iterable[int] = (), on: Iterable[int] = ()) -> Sequence[FileChange] | Refused:
@@ -359,12 +386,6 @@ class Harness:
         self.ledger.refresh()
         record = named_entry(self.ledger, names[0])
         return record if record.kind == "discard" else None
-
-    def _change(self, name: str) -> Record:
-        record = named_entry(self.ledger, name)
-        if record.kind not in CHANGES:
-            raise InputError("entry", found=f"{name}, a {record.kind}", expected="a change")
-        return record
 
 
 def _made_by(who: str) -> dict[str, Any]:

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from takeback.errors import InputError
-from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.ledger import CHANGES, TOGGLES, Fate, Ledger
+from takeback.harness.log import EntryView
+from takeback.harness.naming import EntryLike, name_of
 from takeback.harness.times import read_time
 from takeback.journal import ENTRY_KINDS, Record, resolve
+from takeback.state.quick import named
 
 TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
@@ -27,16 +30,15 @@ BACK = re.compile(r"HEAD(?:~(\d{0,9})|(\^*))")
 """So many entries before the last one."""
 AT = re.compile(r"(?:HEAD)?@\{(.*)\}")
 """The last entry at a time."""
-TOGGLES = frozenset({"undo", "redo", "restore"})
+_BY_NAME = (str, EntryView)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """Entries to take back and to bring back; `asked` is how they were named."""
 
-    off: frozenset[int]
-    on: frozenset[int]
-    asked: tuple[str, ...]
+    off: AbstractSet[int]
+    on: AbstractSet[int]
+    asked: Sequence[EntryLike]
 
 
 def named_entry(ledger: Ledger, name: str) -> Record:
@@ -54,6 +56,16 @@ def named_entry(ledger: Ledger, name: str) -> Record:
     return record
 
 
+def meant_entry(ledger: Ledger, entry: EntryLike) -> Record:
+    """The entry a caller means, who may have its record at hand, or what holds that."""
+    if not isinstance(entry, _BY_NAME):
+        record = entry if isinstance(entry, Record) else entry.entry
+        held = ledger.store.record(record.seq)
+        if held is record or held == record:
+            return record
+    return named_entry(ledger, name_of(entry))
+
+
 def _before_head(ledger: Ledger, name: str, back: int) -> Record:
     """The entry so many before the last one."""
     found: list[Record] = list(islice(ledger.entries(), back, back + 1))
@@ -67,50 +79,55 @@ def _before_head(ledger: Ledger, name: str, back: int) -> Record:
 def last_live(ledger: Ledger) -> Record:
     """The newest change that is live, which an undo without names takes back: repeating it goes further back."""
     for record in ledger.entries():
-        if record.kind in CHANGES and record.seq not in ledger.history.undone:
+        if record.kind in CHANGES and record.number not in ledger.history.undone:
             return record
     raise InputError("undo", found="no change that is live", expected="something to take back")
 
 
-def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
+def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> Request:
     """Take entries back; without names, the newest change that is live."""
-    if not names:
-        names = (last_live(ledger).id,)
+    if not entries:
+        entries = (last_live(ledger),)
     off: set[int] = set()
     on: set[int] = set()
-    for name in names:
-        record = _made(ledger, name)
+    for entry in entries:
+        record = meant_entry(ledger, entry)
+        number = record.entry
+        if record.kind in CHANGES and number not in ledger.history.undone:
+            off.add(number)
+            continue
+        name = name_of(entry)
+        _demand_made(ledger, record, name)
         if record.kind in CHANGES:
-            if record.seq in ledger.history.undone:
-                raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
-            off.add(record.seq)
-        elif record.kind in TOGGLES:
+            raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
+        if record.kind in TOGGLES:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
             on |= more_on
         else:
             raise InputError("entry", found=f"{name}, the beginning of the journal", expected="a change")
-    return _request(off, on, names)
+    return _request(off, on, entries) if on else named(Request, (off, on, entries))
 
 
 def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
-    """Bring entries back; without names, those of the last undo that is still in force."""
+    """Bring entries back; without names, what is left of the last undo of which anything is still in force."""
     if not names:
         for record in ledger.entries():
-            in_force = record.kind == "undo" and set(_numbers(record, "off")) <= ledger.history.undone
+            in_force = record.kind == "undo" and not ledger.history.undone.isdisjoint(_numbers(record, "off"))
             if in_force and not was_aborted(ledger, record):
                 return _request(*opposite(ledger, record), (record.id,))
         raise InputError("redo", found="no undo in force", expected="something that was taken back")
     off: set[int] = set()
     on: set[int] = set()
     for name in names:
-        record = _made(ledger, name)
+        record = named_entry(ledger, name)
+        _demand_made(ledger, record, name)
         if record.kind in TOGGLES:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
             on |= more_on
-        elif record.seq in ledger.history.undone:
-            on.add(record.seq)
+        elif record.number in ledger.history.undone:
+            on.add(record.entry)
         else:
             raise InputError("entry", found=f"{name}, which is not undone", expected="an entry that was taken back")
     return _request(off, on, names)
@@ -125,12 +142,13 @@ def restore_request(ledger: Ledger, name: str) -> Request:
         if record.seq <= target.seq:
             break
         if record.kind in CHANGES:
-            changes_after.add(record.seq)
+            changes_after.add(record.entry)
         elif not was_aborted(ledger, record):
             undone = (undone | set(_numbers(record, "on"))) - set(_numbers(record, "off"))
     now = ledger.history.undone
-    off = (changes_after - now) | {entry for entry in undone - now if entry <= target.seq}
-    on = {entry for entry in now - undone if entry <= target.seq}
+    at = target.entry
+    off = (changes_after - now) | {entry for entry in undone - now if entry <= at}
+    on = {entry for entry in now - undone if entry <= at}
     return _request(off, on, (name,))
 
 
@@ -159,29 +177,26 @@ def opposite(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
     return off, on
 
 
-def _made(ledger: Ledger, name: str) -> Record:
-    """The entry a person means, which must not have been given up."""
-    record = named_entry(ledger, name)
+def _demand_made(ledger: Ledger, record: Record, name: str) -> None:
+    """Refuse an entry that was given up."""
     if was_aborted(ledger, record):
         raise InputError(
             "entry",
             found=f"{name}, which was given up while it was made: nothing of it is left",
             expected="an entry that was made",
         )
-    return record
 
 
 def was_aborted(ledger: Ledger, record: Record) -> bool:
     """Whether a change was announced and given up."""
-    following = next(iter(ledger.store.records(record.seq + 1)), None)
-    return following is not None and following.kind == "abort"
+    return ledger.fate(record) is Fate.ABORTED
 
 
-def _request(off: set[int], on: set[int], names: Sequence[str]) -> Request:
-    both = off & on
-    if both:
+def _request(off: set[int], on: set[int], asked: Sequence[EntryLike]) -> Request:
+    if on and not off.isdisjoint(on):
+        both = off & on
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
-    return Request(frozenset(off), frozenset(on), tuple(names))
+    return Request(off, on, asked)
 
 
 def _numbers(record: Record, name: str) -> list[int]:

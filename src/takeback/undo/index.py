@@ -8,13 +8,17 @@ time; once a node is `loaded` its versions are complete, once it is `below` so a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, overload
 
-from takeback.state import SURFACES
+from takeback.journal.packing import Forgotten, is_gone
+from takeback.state import ABSENT, SURFACES
+from takeback.state.parts import is_part
 from takeback.state.slots import Slot
 from takeback.state.surface import Surface
+from takeback.undo.outcome import SlotChange
 
 When = tuple[int, int]
 """A time in a history: an entry, and the position of a write in it."""
@@ -24,16 +28,6 @@ OWN: Final = -2
 """In `Write.on`, stands for the entry itself."""
 
 
-class Gone:
-    """Stands for captured content that was forgotten."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "GONE"
-
-
-GONE = Gone()
 SUPPOSED = 2**61
 """The number of an entry that is only supposed."""
 
@@ -59,6 +53,66 @@ class Version(NamedTuple):
     write: Write
 
 
+class LazyVersions:
+    """Versions of one slot, oldest first, each read when it is looked at: a long history costs what a plan looks at.
+
+    `numbers` are the entries that wrote the slot, one for each write: an entry may write it more than once.
+    """
+
+    def __init__(
+        self, slot: Slot, numbers: Iterable[int], writes: Callable[[int], tuple[Write, ...]], stop: int | None = None
+    ) -> None:
+        self._slot = slot
+        self._numbers = list(numbers)
+        self._writes = writes
+        self._added: list[Version] = []
+        self._stored = len(self._numbers) if stop is None else stop
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, at: int) -> Version: ...
+    @overload
+    def __getitem__(self, at: slice) -> LazyVersions: ...
+    def __getitem__(self, at: int | slice) -> Version | LazyVersions:
+        if isinstance(at, slice):
+            part = LazyVersions(self._slot, self._numbers[at], self._writes)
+            part._added, part._stored = self._added, min(self._stored, len(part))
+            return part
+        at += len(self._numbers) if at < 0 else 0
+        if at >= self._stored:
+            return self._added[at - self._stored]
+        number = self._numbers[at]
+        own = (Version(number, place, write) for place, write in enumerate(self._writes(number)))
+        mine = [version for version in own if version.write.slot == self._slot]
+        return mine[at - bisect_left(self._numbers, number)]
+
+    def __iter__(self) -> Iterator[Version]:
+        return (self[at] for at in range(len(self)))
+
+    def __reversed__(self) -> Iterator[Version]:
+        return (self[at] for at in range(len(self) - 1, -1, -1))
+
+    def append(self, version: Version) -> None:
+        """Add the newest version."""
+        self._numbers.append(version.entry)
+        self._added.append(version)
+
+    def pop(self) -> Version:
+        """Take the newest version off again; only one that was added here."""
+        self._numbers.pop()
+        return self._added.pop()
+
+
+Versions = list[Version] | LazyVersions
+
+
+def entry_of(versions: Versions, at: int) -> int:
+    """The entry of one version, without reading what it wrote."""
+    return versions._numbers[at] if isinstance(versions, LazyVersions) else versions[at][0]  # noqa: SLF001
+
+
 class Source(Protocol):
     """Where an index fetches what it does not hold: numbers of entries, ascending, and what an entry wrote."""
 
@@ -74,17 +128,37 @@ class Source(Protocol):
     def entry(self, number: int) -> tuple[Write, ...]:
         """The writes of one entry."""
 
+    def entries(self, numbers: Sequence[int]) -> Mapping[int, tuple[Write, ...]]:
+        """The writes of several entries, read together."""
+
 
 class Node:
     """One slot's place in the index: its versions, and what lies above and below."""
 
-    __slots__ = ("above", "below", "children", "loaded", "path", "slot", "surface", "versions")
+    __slots__ = (
+        "above",
+        "below",
+        "children",
+        "contained",
+        "deep",
+        "loaded",
+        "part",
+        "path",
+        "slot",
+        "surface",
+        "versions",
+    )
 
     def __init__(self, slot: Slot, above: Node | None = None) -> None:
         self.slot = slot
         self.path = slot[1:]
+        self.deep = len(slot) > 2  # noqa: PLR2004 - a surface and one name: nothing is above that
+        """Whether slots can lie above it."""
+        self.part = bool(slot) and is_part(slot[-1])
         self.surface: Surface = SURFACES[slot[0]] if slot else _NONE
-        self.versions: list[Version] = []
+        self.contained = self.deep and self.surface.nested
+        """Whether containers can lie above it."""
+        self.versions: Versions = []
         self.children: dict[str, Node] = {}
         self.above = above
         self.loaded = False
@@ -92,6 +166,8 @@ class Node:
 
 
 _NONE: Any = None
+Written = tuple[Node, SlotChange | None]
+"""A slot that an entry wrote, and the way back to what it found there (see `way_back`)."""
 
 
 class Index:
@@ -100,14 +176,17 @@ class Index:
     def __init__(self, source: Source | None = None) -> None:
         self._root = Node(())
         self._entries: dict[int, tuple[Write, ...]] = {}
+        self._written: dict[int, tuple[Written, ...]] = {}
         self._claims: dict[tuple[str, str], list[Version]] = {}
         self.source = source
 
     def add(self, entry: int, writes: tuple[Write, ...]) -> None:
         """Take in an entry that is newer than all others."""
         self._entries[entry] = writes
-        for position, write in enumerate(writes):
-            version, node = Version(entry, position, write), self._node(write.slot)
+        nodes = [self._node(write.slot) for write in writes]
+        self._written[entry] = _written(nodes, writes)
+        for position, (write, node) in enumerate(zip(writes, nodes, strict=True)):
+            version = Version(entry, position, write)
             if self.source is None or node.loaded or node.below:
                 node.versions.append(version)
             claim = claim_of(write)
@@ -119,7 +198,7 @@ class Index:
     def supposing(self, writes: tuple[Write, ...]) -> Iterator[list[Version]]:
         """Inside the block, the index holds one more entry, the newest, with these writes."""
         versions = [Version(SUPPOSED, position, write) for position, write in enumerate(writes)]
-        touched: list[list[Version]] = []
+        touched: list[Versions] = []
         for version in versions:
             touched.append(self.at(version.write.slot))
             touched[-1].append(version)
@@ -134,7 +213,7 @@ class Index:
         finally:
             del self._entries[SUPPOSED]
             for held in (*touched, *(self._node(write.slot).versions for write in writes)):
-                while held and held[-1].entry == SUPPOSED:
+                while len(held) and entry_of(held, -1) == SUPPOSED:
                     held.pop()
 
     def writes(self, entry: int) -> tuple[Write, ...]:
@@ -150,13 +229,29 @@ class Index:
         """One slot's node, its versions complete."""
         node = self._node(slot)
         if self.source is not None and not node.loaded:
-            kept = [version for version in node.versions if version.entry == SUPPOSED]
-            found = self._versions(self.source.at(slot))
-            node.versions = [*(version for version in found if version.write.slot == slot), *kept]
-            node.loaded = True
+            self._load(self.source, node)
         return node
 
-    def at(self, slot: Slot) -> list[Version]:
+    def written(self, entry: int) -> tuple[Written, ...]:
+        """The nodes of the slots that an entry wrote, each once, their versions complete."""
+        found = self._written.get(entry)
+        if found is None:
+            writes = self.writes(entry)
+            found = self._written[entry] = _written([self._node(write.slot) for write in writes], writes)
+        if self.source is not None:
+            for node, _ in found:
+                if not node.loaded:
+                    self._load(self.source, node)
+        return found
+
+    def _load(self, source: Source, node: Node) -> None:
+        kept = [version for version in node.versions if version.entry == SUPPOSED]
+        node.versions = LazyVersions(node.slot, source.at(node.slot), self.writes)
+        for version in kept:
+            node.versions.append(version)
+        node.loaded = True
+
+    def at(self, slot: Slot) -> Versions:
         """Versions of one slot, oldest first."""
         return self.node(slot).versions
 
@@ -175,11 +270,12 @@ class Index:
             self._load_below(self.source, node.slot, node)
         if node.children and next(_descend(node), None) is not None:
             return False
-        above = node.above
-        while above is not None and above.slot:
-            if len(above.slot) > 1 and self.at(above.slot):
+        while node.deep and node.above is not None:
+            node = node.above
+            if self.source is not None and not node.loaded:
+                self._load(self.source, node)
+            if len(node.versions):
                 return False
-            above = above.above
         return True
 
     def claiming(self, surface: str, claim: str) -> list[Version]:
@@ -191,8 +287,16 @@ class Index:
             self._claims[key] = [version for version in mine if claim_of(version.write) == claim]
         return self._claims.get(key, [])
 
+    def read_ahead(self, entries: Iterable[int]) -> None:
+        """Read what several entries wrote together, where it is not held."""
+        missing = [entry for entry in entries if entry not in self._entries]
+        if self.source is not None and len(missing) > 1:
+            self._entries.update(self.source.entries(missing))
+
     def _versions(self, entries: Iterable[int]) -> Iterator[Version]:
-        for entry in entries:
+        numbers = tuple(dict.fromkeys(entries))
+        self.read_ahead(numbers)
+        for entry in numbers:
             for position, write in enumerate(self.writes(entry)):
                 yield Version(entry, position, write)
 
@@ -223,9 +327,39 @@ class Index:
         node.below = True
 
 
+def _written(nodes: list[Node], writes: tuple[Write, ...]) -> tuple[Written, ...]:
+    first: dict[Node, Any] = {}
+    last: dict[Node, Any] = {}
+    for node, write in zip(nodes, writes, strict=True):
+        first.setdefault(node, write.before)
+        last[node] = write.after
+    return tuple((node, way_back(node, last[node], before)) for node, before in first.items())
+
+
+def way_back(node: Node, before: Any, after: Any) -> SlotChange | None:
+    """The change of a slot from one content to another; None where more than the contents has to be looked at.
+
+    Where they are the same, it is from one content to that very content.
+    """
+    if node.part or is_gone(before) or is_gone(after):
+        return None
+    if before is after or (before is not ABSENT and after is not ABSENT and node.surface.alike(before, after)):
+        left = before is ABSENT and node.contained  # what was written and removed again may have left containers
+        return None if left else SlotChange(node.slot, before, before)
+    claims = node.surface.exclusive and node.surface.claim(after) is not None  # which others may hold
+    return None if claims else SlotChange(node.slot, before, after)
+
+
 def claim_of(write: Write) -> str | None:
     """What a write claims that no other slot may hold."""
-    return None if write.after is GONE else SURFACES[write.slot[0]].claim(write.after)
+    return claimed(write.slot[0], write.after)
+
+
+def claimed(surface: str, content: Any) -> str | None:
+    """What a content claims, also one that was forgotten: that outlives its value."""
+    if isinstance(content, Forgotten):
+        return content.claim
+    return None if content is ABSENT else SURFACES[surface].claim(content)
 
 
 def _nodes(node: Node) -> Iterator[Node]:

@@ -2,7 +2,8 @@
 
 Entries are settled in order of time, so the set that blocks a request is exactly what cannot be kept. Where a request
 needs other entries toggled with it, the smallest set is looked for among those that can be the cause of an
-objection, at most `MAX_HELP` of them and `MAX_TRIES` sets.
+objection, at most `MAX_HELP` of them and `MAX_TRIES` sets; where that finds none, a set of any size of which no entry
+can be left out.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from takeback.state import ABSENT, SURFACES
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
 from takeback.undo.history import END, History, View, When, grounded_on
-from takeback.undo.index import Version, Write, claim_of
+from takeback.undo.index import Version, Write, claim_of, claimed
 
 MAX_HELP: Final = 6
 MAX_TRIES: Final = 600
@@ -49,6 +50,7 @@ def settle(history: History, off: Entries, on: Entries) -> Settled:
             for version in _affected(history, entry, write, view):
                 heappush(waiting, (version.entry, version.position, version.write.slot, version))
 
+    history.index.read_ahead((*off, *on))
     for entry in chain(off, on):
         spread(entry)
         if entry in on:
@@ -87,7 +89,7 @@ def _affected(history: History, entry: int, write: Write, view: View) -> Iterato
             if entry < version.entry and version[:2] < mask and view.live(version.entry):
                 yield version
     elif surface.exclusive:
-        claim = surface.claim(history.content(slot, view, (entry + 1, 0)))
+        claim = claimed(slot[0], history.held(slot, view, (entry + 1, 0)))
         if claim is not None:
             masking = history.next(slot, view, entry)
             mask = END if masking is None else masking[:2]
@@ -142,7 +144,53 @@ def helpers(history: History, off: Entries, on: Entries, settled: Settled) -> tu
         if best is not None:
             return _shrunk(history, off, on, *best)
         layer = deeper
-    return None
+    return _many(history, off, on, settled)
+
+
+def _many(history: History, off: Entries, on: Entries, settled: Settled) -> tuple[Entries, Entries] | None:
+    """A set of helping entries of any size, none of which can be left out; None if no set was found.
+
+    All causes are toggled together, then those that are still causes, and so on: live ones, undone ones, any.
+    """
+    found: list[tuple[Entries, Entries]] = []
+    for choice in (_live_among, _undone_among, _any_among):
+        chosen: Entries = frozenset()
+        result = settled
+        while result.unmet:
+            causes = choice(history, frozenset().union(*result.causes.values())) - off - on - chosen
+            if not causes:
+                break
+            chosen |= causes
+            back = chosen & history.undone
+            result = settle(history, off | (chosen - back), on | back)
+        else:
+            back = chosen & history.undone
+            found.append(_irreducible(history, off, on, (chosen - back) | result.removed.keys(), back))
+    return min(found, key=lambda one: len(one[0]) + len(one[1]), default=None)
+
+
+def _live_among(history: History, entries: Entries) -> Entries:
+    return entries - history.undone
+
+
+def _undone_among(history: History, entries: Entries) -> Entries:
+    return entries & history.undone
+
+
+def _any_among(_: History, entries: Entries) -> Entries:
+    return entries
+
+
+def _irreducible(
+    history: History, off: Entries, on: Entries, more_off: Entries, more_on: Entries
+) -> tuple[Entries, Entries]:
+    """Helping entries without those that can be left out one after the other."""
+    for entry in sorted(more_off | more_on, reverse=True):
+        less_off, less_on = more_off - {entry}, more_on - {entry}
+        settled = settle(history, off | less_off, on | less_on)
+        if not settled.removed and not settled.unmet:
+            more_off, more_on = less_off, less_on
+    return more_off, more_on
 
 
 def _shrunk(
@@ -155,7 +203,7 @@ def _shrunk(
         settled = settle(history, off | (more_off & part), on | (more_on & part))
         if not settled.removed and not settled.unmet:
             return more_off & part, more_on & part
-    return more_off, more_on
+    return _irreducible(history, off, on, more_off, more_on)
 
 
 def relied_on(history: History, writes: tuple[Write, ...]) -> dict[int, str]:

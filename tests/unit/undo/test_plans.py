@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.support.changes import config, file, listener, middleware, mutation, prompt, socket, tool
 
+from takeback.journal.packing import GONE
 from takeback.state import State
 from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, History, Plan, Write, plan_redo, plan_toggle, plan_undo, relied_on
 from takeback.undo.history import ContentGone
-from takeback.undo.index import GONE
 from takeback.undo.plan import _outcome
 from takeback.undo.recording import run_recorded, writes_between
 
@@ -234,6 +234,14 @@ def test_a_container_left_empty_by_hand_goes_with_the_entry_that_made_it():
     assert world.state.write() == {"config": {"a": {}}}
 
 
+def test_a_container_made_for_something_moved_away_at_once_goes_with_the_entry():
+    world = World()
+    world.do(file("d/x", "1"), {"op_type": "move_file", "target": "d/x", "value": "moved"})
+    assert world.state.write()["files"]["d"] == {"directory": True}
+    world.undo(1)
+    assert world.state.write() == {}
+
+
 def test_several_at_once_and_back():
     world = World()
     for name in ("a", "b", "c", "d"):
@@ -268,6 +276,14 @@ def test_the_short_way_says_what_the_general_way_says(entry):
     general = _outcome(world.history, world.state, frozenset({entry}), frozenset())
     assert short.state == general.state
     assert short.token == general.token
+
+
+def test_directories_left_by_a_file_that_was_written_and_removed_in_one_entry_go_with_it():
+    world = World()
+    world.do(file("v/u/z", "x"), {"op_type": "remove_file", "target": "v/u/z"})
+    assert world.state.write() != {}
+    world.undo(1)
+    assert world.state.write() == {}
 
 
 def test_entries_that_a_new_change_would_tie_to_itself_are_reported():
