@@ -117,7 +117,7 @@ class Harness:
         Yields a refusal instead of the state where nothing can be changed now.
         """
         with self._engine.locked():
-            look = self._engine.look()
+            look = looked(self._engine)
             yield not_now(look) if look.drift or look.broken else self.state
 
     def apply(
