@@ -67,6 +67,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     "Agents and models": {
         "evolve": Listed("evolve", "Let an agent change its harness, if the change can be taken back."),
         "propose": Listed("propose", "Ask a model to carry out a task, and mend what cannot be taken back."),
+        "serve": Listed("serve", "Serve the harness to agents over MCP."),
         "model": Listed("model", "Get a real model onto this machine, and serve it."),
     },
     "Trying it out": {
