@@ -54,7 +54,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     "When something is wrong": {
         "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
         "recover": Listed("recover", "Finish the change that a killed process left under way."),
-        "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, for good."),
+        "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
     },
     "Candidates": {
         "verify": Listed("verify", "Decide whether a candidate may be admitted."),

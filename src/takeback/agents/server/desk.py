@@ -161,8 +161,7 @@ class Desk:
             if not isinstance(done, Applied):
                 return self._refused(done)
             proposal.entry = done.entry
-            told = f"entry #{done.entry.entry} was made; plan_undo and undo take it back"
-            return _made("applied", done.entry, told)
+            return _made("applied", done.entry, f"entry #{done.entry.entry} was made; undo can take it back")
 
     def plan_undo(self, names: Sequence[str], who: str, *, cascade: bool) -> Planned:
         """What taking entries back would do; the token binds an undo to it."""
