@@ -140,7 +140,7 @@ def test_commands_find_the_harness_from_any_directory_below(tmp_path: Path, monk
 
 BROKEN = {
     "claude-code": (".claude/settings.json", '{\n  "model": "opus",\n}', "line 3, column 1"),
-    "codex": (".codex/config.toml", "a = 1\nb = [\n", "line"),
+    "codex": (".codex/config.toml", "a = 1\nb = [\n", "line 3, column 1"),
     "opencode": ("opencode.jsonc", '{\n "a" 1 }', "line 2, column 6"),
     "gemini": (".gemini/settings.json", '{\n "a": 1,\n}', "line 3, column 1"),
 }
