@@ -6,7 +6,7 @@ so that it never stands in the way of a change or an undo.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,8 @@ from takeback.harness.readings import several_readings
 from takeback.harness.recorded import formatted, last_known
 from takeback.harness.results import Adopted
 from takeback.state import State
-from takeback.undo import Write
+from takeback.state.slots import Slot, put_slots, whole_of
+from takeback.undo import SlotChange, Write
 from takeback.undo.recording import writes_between
 
 
@@ -40,11 +41,14 @@ def entered(engine: Engine) -> Iterator[Look]:
         yield replace(look, drift=())
 
 
-def adopt(engine: Engine, look: Look, about: dict[str, Any]) -> Adopted | None:
-    """Record what others did; None if they did nothing."""
+def adopt(engine: Engine, look: Look, about: dict[str, Any], paths: Sequence[str] = ()) -> Adopted | None:
+    """Record what others did, in some files only where they are named; None if they did nothing there."""
     ledger = engine.ledger
+    if paths:
+        look = _only(engine, look, paths)
     images = _images(engine, look.actual) if look.drift else []
     layout = [one for one in layout_changes(engine) if one.path not in {image.path for image in images}]
+    layout = [one for one in layout if not paths or one.path in paths]
     if not look.drift and not layout:
         return None
     writes = ledger.history.grounded(writes_between(ledger.state, look.actual))
@@ -55,6 +59,29 @@ def adopt(engine: Engine, look: Look, about: dict[str, Any]) -> Adopted | None:
     entry = ledger.record(with_images(change_draft("adopt", writes, about), [*images, *layout]), writes)
     engine.note()
     return Adopted(entry, look.drift, several, tuple(image.path for image in layout))
+
+
+def by_file(engine: Engine, drift: Iterable[SlotChange]) -> dict[str, tuple[SlotChange, ...]]:
+    """Changes made by others, by the file they are in; under "" where they are in none."""
+    state, adapter = engine.ledger.state, engine.files
+    wholes: dict[Slot, list[SlotChange]] = {}
+    for change in drift:
+        wholes.setdefault(whole_of(change.slot), []).append(change)
+    found: dict[str, list[SlotChange]] = {}
+    for changes in wholes.values():
+        after = put_slots(state, [(change.slot, change.after) for change in changes])
+        touched = () if adapter is None else adapter.touched(state, after)
+        found.setdefault(touched[0] if touched else "", []).extend(changes)
+    return {path: tuple(changes) for path, changes in found.items()}
+
+
+def _only(engine: Engine, look: Look, paths: Sequence[str]) -> Look:
+    """What was found, with nothing but the changes in some files."""
+    chosen = tuple(
+        change for path, changes in by_file(engine, look.drift).items() if path in paths for change in changes
+    )
+    actual = put_slots(engine.ledger.state, [(change.slot, change.after) for change in chosen])
+    return replace(look, drift=chosen, actual=actual)
 
 
 def layout_changes(engine: Engine) -> list[KeptImage]:

@@ -6,25 +6,24 @@ announce in the journal, change the real things, settle in the journal. Undo, re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError
-from takeback.harness.adapter import Adapter, Unsayable
-from takeback.harness.adopting import adopt, entered, layout_changes, taking_effect
+from takeback.harness.adapter import Adapter
+from takeback.harness.adopting import adopt, by_file, entered, layout_changes, taking_effect
 from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine
-from takeback.harness.filing import changes_of_bytes, layout_of
+from takeback.harness.filing import layout_of, written
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import CHANGES, Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
-from takeback.harness.recorded import exact
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
@@ -45,7 +44,7 @@ from takeback.journal import Record, Store
 from takeback.language import Candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
-from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
+from takeback.undo import Blocked, Gone, Plan, SlotChange, Write, plan_toggle
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
@@ -212,14 +211,28 @@ class Harness:
         request = partial(restore_request, name=name_of(to))
         return self._toggle("restore", request, token, cascade=False, strict=strict)
 
-    def adopt(self, note: str = "", *, by: str = "") -> Adopted | Refused | None:
-        """Take changes made by someone else into the journal as an entry of their own; None if there are none."""
+    def adopt(self, note: str = "", *, by: str = "", paths: Sequence[str] = ()) -> Adopted | Refused | None:
+        """Take changes made by someone else into the journal as an entry of their own; None if there are none.
+
+        With `paths` only those in these files; what else was changed stays as it is.
+        """
         with self._engine.entered() as look:
-            return not_now(look) if look.broken else adopt(self._engine, look, {"note": note, **_made_by(by)})
+            about = {"note": note, **_made_by(by)}
+            return not_now(look) if look.broken else adopt(self._engine, look, about, paths)
+
+    def drift_by_file(self) -> Mapping[str, tuple[SlotChange, ...]]:
+        """What was changed behind Takeback's back in each file; under "" what is in no file."""
+        with self._engine.entered(reading=True) as look:
+            return by_file(self._engine, look.drift)
 
     def effect_of(self, plan: Plan) -> tuple[str, ...]:
         """When whoever loads the harness would notice what a plan changes."""
         return self._engine.effect_of(change.slot for change in plan.changes)
+
+    def files_of(self, plan: Plan) -> Sequence[FileChange] | Refused:
+        """What a plan would do to each file, byte for byte; or why it cannot be written."""
+        with self._engine.entered():
+            return written(self._engine, plan.state, plan.off, plan.on)
 
     def discard(self, paths: Sequence[str] = (), note: str = "") -> Discarded | Refused | None:
         """Put files back as the journal knows them, all that are not so or those named; None if there are none.
@@ -323,21 +336,9 @@ class Harness:
 
     def _ready(self, after: State, off: Iterable[int] = (), on: Iterable[int] = ()) -> Sequence[FileChange] | Refused:
         """The changes of files that a change of the state needs, and what it must hold taken; or why not."""
-        changes = self._engine.rendered(after)
-        adapter = self._engine.files
-        if adapter is not None and self._engine.formatted is not None and (off or on):
-            return changes_of_bytes(self._engine, adapter, changes, after, off, on)
-        if isinstance(changes, Unsayable) and adapter is not None and (off or on):
-            known = [
-                exact(adapter, self.ledger, FileChange(path, adapter.image(path), None), after, off, on)
-                for path in adapter.touched(self.state, after)
-            ]
-            if all(adapter.means(change.path, change.after, after) for change in known):
-                changes = tuple(known)
-        if isinstance(changes, Unsayable):
-            return Refused(Why.UNSAYABLE, f"{changes.reason}; nothing was changed")
-        if adapter is not None and (off or on):
-            changes = tuple(exact(adapter, self.ledger, change, after, off, on) for change in changes)
+        changes = written(self._engine, after, off, on)
+        if isinstance(changes, Refused) or (self._engine.formatted is not None and (off or on)):
+            return changes
         blocker = self._engine.prepare(after)
         return changes if blocker is None else Refused(Why.REAL, blocker)
 
