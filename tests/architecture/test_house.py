@@ -35,6 +35,7 @@ ORDER = (
     "present",
     "evolve",
     "lab",
+    "web",
     "bench",
     "cli",
 )

@@ -43,6 +43,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
             "Put files back that were changed behind Takeback's back, also files that cannot be read any more.",
         ),
         "adopt": Listed("adopt", "Record changes made behind Takeback's back as an entry."),
+        "web": Listed("web", "Show workspaces as a page in the browser: timeline, diffs, undo with a preview."),
     },
     "One-line changes": {
         "set": Listed("oneline", "Set one thing to a value, or change one item of a list."),
