@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: setup demo test check bench docs format clean
+.PHONY: setup demo test test-web check bench docs format clean
 
 setup: .venv/.ready
 
@@ -23,7 +23,11 @@ demo: .venv/.core
 	$(BIN)/takeback demo
 
 test: setup
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not model and not clients"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not model and not clients and not web"
+
+test-web: setup
+	command -v npm > /dev/null && npm install --silent --no-fund --no-audit --prefix build/axe axe-core@4.14.0 || true
+	$(BIN)/python -m pytest -m web -rs tests/web
 
 check: setup
 	$(BIN)/ruff check src tests examples

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Final
@@ -13,6 +15,17 @@ from takeback.cli.output import JsonFlag, emit, err, out
 from takeback.errors import MissingExtraError
 
 EXTRA: Final = {"jinja2", "markupsafe", "starlette", "uvicorn"}
+
+
+@contextmanager
+def web_extra() -> Iterator[None]:
+    """Import what needs the extra in here: what is missing is named with what to install."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").split(".")[0] in EXTRA:
+            raise MissingExtraError(f"{missing.name} is not installed", hint="pip install 'takeback[web]'") from None
+        raise
 
 
 def register(app: typer.Typer) -> None:
@@ -35,13 +48,9 @@ def web(
 
     Example: `takeback web`, `takeback web agent other-agent --read-only`
     """
-    try:
+    with web_extra():
         from takeback.web.server import PageServer  # noqa: PLC0415 - the command line starts without the page
         from takeback.web.shelf import Shelf  # noqa: PLC0415
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").split(".")[0] in EXTRA:
-            raise MissingExtraError(f"{missing.name} is not installed", hint="pip install 'takeback[web]'") from None
-        raise
     shelf = Shelf.of(directories or [Path()])
     try:
         server = PageServer(shelf, port=port, read_only=read_only)

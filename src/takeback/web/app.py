@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
 
@@ -43,13 +43,21 @@ ROUTES: Final = (
 )
 
 
-def make_app(shelf: Shelf, session: Session, hosts: Collection[str], *, read_only: bool = False) -> ASGIApp:
-    """The page for some harnesses, served under some hosts (each with its port)."""
+def make_app(
+    shelf: Shelf,
+    session: Session,
+    hosts: Collection[str],
+    *,
+    read_only: bool = False,
+    ending: Callable[[], bool] = lambda: False,
+) -> ASGIApp:
+    """The page for some harnesses, served under some hosts (each with its port); `ending` tells when to let go."""
     app = Starlette(
         routes=[Route("/", beginning), *ROUTES, Mount("/static", StaticFiles(directory=STATIC))],
         exception_handlers={TakebackError: _explained, HTTPException: _missing},
     )
     app.state.shelf, app.state.session, app.state.read_only = shelf, session, read_only
+    app.state.ending = ending
     return Guard(app, session, hosts)
 
 

@@ -41,7 +41,7 @@ def _newest(shown: Shown) -> int:
 
 async def _followed(request: Request, shown: Shown, wanted: Filter, after: int) -> AsyncIterator[str]:
     silent = 0
-    while not await request.is_disconnected():
+    while not (request.app.state.ending() or await request.is_disconnected()):
         told = await run_in_threadpool(news, shown, wanted, after)
         if told is not None:
             after, text = told

@@ -29,7 +29,7 @@ class PageServer:
         """Opens the page, once."""
         hosts = (f"{LOOPBACK}:{self.port}", f"localhost:{self.port}")
         config = uvicorn.Config(
-            make_app(shelf, session, hosts, read_only=read_only),
+            make_app(shelf, session, hosts, read_only=read_only, ending=lambda: self._server.should_exit),
             log_level="warning",
             access_log=False,
             server_header=False,
