@@ -8,8 +8,12 @@ import pytest
 from tests.support.changes import candidate, config, prompt, routing
 from tests.web.conftest import MANY, SIXTY, served, until
 
-from takeback.adapters import open_memory
-from takeback.state import State
+from takeback.adapters import open_memory, open_workspace
+from takeback.adapters.clients.init import init_clients
+from takeback.cli.demo_harness import CHANGES, LOOKS_RIGHT, THIRD, write_harness
+from takeback.language import read_program
+from takeback.state import Stage, State
+from takeback.synthesize import invert
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 AXE = Path(__file__).parents[2] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
@@ -152,12 +156,12 @@ def test_everything_works_with_the_keyboard_alone(project, tab):
     assert harness.ledger.history.undone
 
 
-def views(link):
+def views(link, entry="%235", undo="%237"):
     base = link.partition("open")[0] + "1/"
     return {
         "timeline": base,
-        "entry": f"{base}entry/%235",
-        "undo": f"{base}undo?entry=%237",
+        "entry": f"{base}entry/{entry}",
+        "undo": f"{base}undo?entry={undo}",
         "matrix": f"{base}matrix",
         "drift": f"{base}drift",
     }
@@ -234,14 +238,33 @@ def test_no_serious_fault_of_accessibility(project, tab, scheme):
         assert found == {name: [] for name in found}
 
 
-def test_the_main_views_are_pictured_for_the_documentation(project, tab):
-    root, harness = project
+@pytest.fixture
+def story(tmp_path):
+    """The demo's six changes, the third taken back; a forced change before them, an edit by hand after them."""
+    root = tmp_path / "parcel-tracker"
+    root.mkdir()
+    write_harness(root)
+    init_clients(root)
+    with open_workspace(root, hold=False) as harness:
+        forced = harness.apply(LOOKS_RIGHT, force=True, note="a server, tried in haste", by="claude").entry
+        harness.undo(forced)
+        for note, ops in CHANGES:
+            harness.apply(invert(read_program(ops, Stage.FORWARD, "change")), note=note, by="claude")
+        (root / "CLAUDE.md").write_text((root / "CLAUDE.md").read_text() + "- Ask before a deploy.\n")
+        harness.adopt("tuned by hand", by="ann")
+        third = next(entry for entry in harness.log() if entry.note == CHANGES[THIRD][0])
+        harness.undo(third.id)
+        yield root, harness, forced
+
+
+def test_the_main_views_are_pictured_for_the_documentation(story, tab):
+    root, harness, forced = story
     IMAGES.mkdir(exist_ok=True)
     with served(("parcel-tracker", harness)) as link:
-        page = tab(link, viewport={"width": 1100, "height": 760})
-        for name, address in views(link).items():
+        page = tab(link, viewport={"width": 1000, "height": 720})
+        for name, address in views(link, forced.id, "HEAD~2").items():
             if name == "drift":
                 drifted(root)
             page.goto(address)
-            page.screenshot(path=IMAGES / f"web-{name}.png")
+            page.screenshot(path=IMAGES / f"web-{name}.png", full_page=name == "entry")
             assert (IMAGES / f"web-{name}.png").stat().st_size > 10_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +20,13 @@ from takeback.journal import Record
 from takeback.language import read_candidate
 from takeback.present.changes import differences
 from takeback.present.diffs import Difference
-from takeback.present.entries import summary
 from takeback.present.files import file_differences
 from takeback.present.filters import names_in
 from takeback.runtime import capture, forward, recover
 from takeback.state import State
 from takeback.web.asking import asked
 from takeback.web.rendering import page
+from takeback.web.rows import line_of
 from takeback.web.shelf import Shown
 
 
@@ -55,7 +56,7 @@ def entry(request: Request, shown: Shown) -> Response:
         "entry.html",
         shown=shown,
         entry=seen,
-        what=summary(seen, names_in(harness)),
+        what=line_of(seen, names_in(harness)),
         said=shown.told.get(seen.id, ()),
         found=_differences(shown, record),
         evidence=evidence,
@@ -85,9 +86,14 @@ def _differences(shown: Shown, record: Record) -> list[Difference]:
     return list(differences(changes_of(harness, record), lambda: state_before(harness, record)))
 
 
-def _related(shown: Shown, found: Any) -> list[Related]:
-    named = names_in(shown.harness)
-    return [Related(shown.harness.journal.get(number).id, number, named(number), why) for number, why in found]
+def _related(shown: Shown, found: Iterable[tuple[int, str]]) -> list[Related]:
+    harness, named = shown.harness, names_in(shown.harness)
+    told: list[Related] = []
+    for number, why in found:
+        record = harness.journal.get(number)
+        what = line_of(view(harness, record, fate_of(harness, record)), named)
+        told.append(Related(record.id, number, what, why))
+    return told
 
 
 def _takers(shown: Shown, seen: EntryView) -> list[int]:

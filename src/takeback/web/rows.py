@@ -14,7 +14,7 @@ from typing import Final
 from takeback.harness import Harness
 from takeback.harness.log import EntryView, log, view
 from takeback.journal import ENTRY_KINDS, Record
-from takeback.present.entries import summary
+from takeback.present.entries import Named, summary
 from takeback.present.filters import Filter, names_in
 
 PAGE: Final = 50
@@ -104,4 +104,9 @@ class Rows:
             yield self._earlier[-1]
 
     def _row(self, entry: EntryView) -> Row:
-        return Row(replace(entry, mutation=()), summary(entry, self._named))
+        return Row(replace(entry, mutation=()), line_of(entry, self._named))
+
+
+def line_of(entry: EntryView, named: Named) -> str:
+    """What an entry did, without when it takes effect: pages say that beside it."""
+    return summary(replace(entry, effect=()), named)

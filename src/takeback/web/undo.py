@@ -5,9 +5,9 @@ The preview carries the plan's token; what is confirmed is done only if the plan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -179,7 +179,7 @@ def _put_back(shown: Shown, record: Record) -> Told:
     return Told("plan", token, off=_named(shown, [(record.seq, "")]), files=list(file_differences(back)))
 
 
-def _named(shown: Shown, found: Any) -> list[Named]:
+def _named(shown: Shown, found: Iterable[tuple[int, str]]) -> list[Named]:
     named = names_in(shown.harness)
     return [Named(shown.harness.journal.get(number).id, number, named(number), why) for number, why in found]
 
