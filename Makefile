@@ -2,8 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
+# How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
+MUTANTS ?= 25
 
-.PHONY: setup demo test test-web check bench docs format clean
+.PHONY: setup demo test test-web check bench mutants docs format clean
 
 setup: .venv/.ready
 
@@ -39,6 +41,9 @@ bench: setup
 	$(BIN)/takeback bench proof
 	$(BIN)/takeback bench undo
 	$(BIN)/takeback bench edits
+
+mutants: setup
+	nice -n 10 $(BIN)/python -m tests.mutants $(MUTANTS)
 
 docs: setup
 	$(BIN)/python -m tests.support.reference

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Why,
     )
     from takeback.harness.adapter import Adapter
+    from takeback.harness.log import EntryView
     from takeback.harness.results import Discarded
     from takeback.journal import Record
     from takeback.language import Candidate, NoInverse, candidate_schema, gate, read_candidate
@@ -50,6 +51,7 @@ __all__ = [
     "Candidate",
     "Counterexample",
     "Discarded",
+    "EntryView",
     "Gone",
     "Grade",
     "Harness",
@@ -111,6 +113,7 @@ _HOMES = {
         "open_pydantic_ai",
     ),
     "takeback.harness.adapter": ("Adapter",),
+    "takeback.harness.log": ("EntryView",),
     "takeback.harness.results": ("Discarded",),
     "takeback.journal": ("Record",),
     "takeback.language": ("Candidate", "NoInverse", "candidate_schema", "gate", "read_candidate"),

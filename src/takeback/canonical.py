@@ -46,12 +46,20 @@ def compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def pretty(value: Any, *, indent: int | None = 2, sort_keys: bool = False) -> str:
+def pretty(value: Any, *, indent: int | str | None = 2, sort_keys: bool = False, ascii_only: bool = False) -> str:
     """Return JSON with spaces, for people; on one line where `indent` is None. No newline at the end."""
-    return json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=sort_keys, allow_nan=False)
+    return json.dumps(value, ensure_ascii=ascii_only, indent=indent, sort_keys=sort_keys, allow_nan=False)
 
 
-def decode(text: str, where: str = "stored text") -> Any:
+def comparable(value: Any, *, ordered: bool = False) -> str:
+    """Return a text that two plain values share only if they are the same by type and content; never to be stored.
+
+    Numbers that JSON does not have (JSON5 does) are allowed; with `ordered` the order of keys counts.
+    """
+    return json.dumps(value, sort_keys=not ordered)
+
+
+def decode(text: str | bytes, where: str = "stored text") -> Any:
     """Return the value of a text that `encode` wrote; faster than `parse`, and as strict as that needs."""
     try:
         return json.loads(text)
@@ -90,6 +98,14 @@ def strict(text: str) -> Any:
     return json.loads(
         text, object_pairs_hook=_object, parse_constant=_refuse, parse_int=_whole_number, parse_float=_finite
     )
+
+
+def first_value_end(text: str) -> int | None:
+    """Return where the JSON value ends that a text begins with; None where it begins with none."""
+    try:
+        return json.JSONDecoder().raw_decode(text)[1]
+    except (ValueError, RecursionError):
+        return None
 
 
 def check_text(value: Any, where: str) -> None:

@@ -135,12 +135,12 @@ def test_a_change_that_an_adapter_cannot_say_is_refused_with_the_reason(tmp_path
 
 
 def test_the_manifest_names_the_adapter_and_an_unknown_one_is_named(tmp_path):
-    assert adapter_names() == ("memory", "toy", "workspace")
+    assert adapter_names() == ("clients", "memory", "toy", "workspace")
     root = toy(tmp_path).root
     assert open_workspace(root).adapter.name == "toy"
     text = (root / "takeback.toml").read_text()
     (root / "takeback.toml").write_text(text.replace('"toy"', '"lost"'))
-    with pytest.raises(InputError, match="found the adapter 'lost', expected one of memory, toy, workspace"):
+    with pytest.raises(InputError, match="found the adapter 'lost', expected one of clients, memory, toy, workspace"):
         open_workspace(root)
 
 

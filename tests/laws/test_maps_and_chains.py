@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from takeback.state.chain import Chain, between
-from takeback.state.pmap import ABSENT, PMap
+from takeback.state.pmap import ABSENT, EMPTY, PMap
 
 KEYS = st.integers(0, 60).map(str)
 EDITS = st.lists(st.tuples(st.sampled_from(["put", "put", "drop"]), KEYS, st.integers(0, 3)), max_size=120)
@@ -58,6 +58,14 @@ def test_a_map_folds_its_overlay_and_stays_right():
         assert len(ours._over) <= ours._limit
     assert dict(ours) == plain
     assert len(bases) > 1
+
+
+def test_a_map_that_is_changed_back_is_the_map_it_was():
+    held = PMap({"a": 1})
+    assert held.put("b", 2).drop("b") is held
+    assert held.put("a", 2).put("a", held["a"]) is held
+    assert EMPTY.put("a", 1).drop("a") is EMPTY
+    assert EMPTY.put("a", 1).put("b", 1).drop("a").drop("b") is EMPTY
 
 
 def test_a_map_can_hold_null_and_tells_it_from_nothing():

@@ -9,11 +9,11 @@ import pytest
 from takeback.errors import JournalCorruptError, OperationFailed
 from takeback.harness.codec import StoredIndex, change_draft
 from takeback.journal import open_journal
-from takeback.lab.random_changes import random_op
+from takeback.lab.random_changes import EVERY, random_base, random_op
 from takeback.lab.undo_laws import check_undo_laws
 from takeback.language import read_program
-from takeback.state import ABSENT, KINDS, Stage, State
-from takeback.undo import Blocked, History, Index, plan_undo, relied_on
+from takeback.state import ABSENT, KINDS, Stage
+from takeback.undo import Blocked, History, Index, plan, plan_undo, relied_on
 from takeback.undo.recording import run_recorded
 
 
@@ -51,21 +51,24 @@ def test_a_broken_engine_is_caught(monkeypatch, mistake):
 
 
 def test_an_index_fetched_from_the_journal_plans_what_one_in_memory_plans():
-    blocked = 0
-    for seed in range(25):
+    blocked, seen = 0, set()
+    for seed in range(45):
         rng = random.Random(seed)
-        state = base = State.read({"config": {"a": 5}, "resources": {"r0": {"address": "tcp://127.0.0.1:9100"}}})
+        state = base = random_base(rng)
+        kinds = EVERY if seed % 3 else ("set_config", "allocate_socket", "write_file")
         store = open_journal(":memory:")
         held = History(lambda base=base: base)
         for number in range(1, 20):
             recorded = None
             while recorded is None or not recorded.receipt.succeeded:
-                raw = [random_op(rng, state, ("set_config", "allocate_socket", "write_file"))]
+                raw = [random_op(rng, state, kinds)]
                 recorded = run_recorded(read_program(raw, Stage.FORWARD, "m"), state)
+            seen.add(raw[0]["op_type"])
+            writes = held.grounded(recorded.writes)
             fresh = History(lambda base=base: base, Index(StoredIndex(store)), held.undone)
-            assert relied_on(held, recorded.writes) == relied_on(fresh, recorded.writes)
-            store.append([change_draft("apply", recorded.writes, {})])
-            held.add(number, recorded.writes)
+            assert relied_on(held, writes) == relied_on(fresh, writes)
+            store.append([change_draft("apply", writes, {})])
+            held.add(number, writes)
             state = recorded.state
             fresh = History(lambda base=base: base, Index(StoredIndex(store)), held.undone)
             wanted = {rng.randint(1, number)} - held.undone
@@ -80,6 +83,25 @@ def test_an_index_fetched_from_the_journal_plans_what_one_in_memory_plans():
                 held.toggle(one.off, one.on)
                 state = one.state
     assert blocked > 5
+    assert seen == {kind.name for kind in KINDS.values() if kind.stage is Stage.FORWARD}
+
+
+def test_the_short_way_of_an_undo_says_what_the_general_way_says_on_random_histories(monkeypatch):
+    compared = []
+    short = plan._independent
+
+    def both(history, state, entry):
+        found = short(history, state, entry)
+        if found is not None:
+            general = plan._outcome(history, state, frozenset({entry}), frozenset())
+            assert (found.token, sorted(found.kept)) == (general.token, sorted(general.kept))
+            assert found.state == general.state
+            compared.append(entry)
+        return found
+
+    monkeypatch.setattr(plan, "_independent", both)
+    assert check_undo_laws(60, seed=3).violations == 0
+    assert len(compared) > 50
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def _rule(name: str, decide: Callable[..., Any]) -> Patch:
 
 
 _real_run, _real_diff, _real_init = Trial._run, Trial._diff, Trial.__init__
-_real_forward, _real_recover, _real_capture = trip_module.forward, trip_module.recover, trip_module.capture
+_real_forward, _real_retreat, _real_capture = trip_module.forward, trip_module.retreat, trip_module.capture
 _real_perturb = suites_module._perturb
 _real_split = RULES["split-wald"].decide
 
@@ -95,25 +95,25 @@ def _half_way(program: tuple, state: State) -> tuple[State, Receipt]:
     return done, receipt
 
 
-def _tolerant(program: tuple, state: State, witness: dict) -> State:
+def _tolerant(program: tuple, parts: dict, witness: dict) -> None:
     filled = {one.witness_key: Captured(one.kind.surface, one.target, ABSENT) for one in program if one.witness_key}
-    return _real_recover(program, state, {**filled, **witness})
+    _real_retreat(program, parts, {**filled, **witness})
 
 
-def _any_surface(program: tuple, state: State, witness: dict) -> State:
+def _any_surface(program: tuple, parts: dict, witness: dict) -> None:
     relabelled = {
         one.witness_key: Captured(one.kind.surface, one.target, witness[one.witness_key].content)
         for one in program
         if one.witness_key in witness
     }
-    return _real_recover(program, state, relabelled)
+    _real_retreat(program, parts, relabelled)
 
 
-def _giving_up(program: tuple, state: State, witness: dict) -> State:
+def _giving_up(program: tuple, parts: dict, witness: dict) -> None:
     try:
-        return _real_recover(program, state, witness)
+        _real_retreat(program, parts, witness)
     except OperationFailed:
-        return State.of({name: surface.empty for name, surface in SURFACES.items()})
+        parts.update({name: surface.empty for name, surface in SURFACES.items()})
 
 
 def _narrow_init(self: Trial, candidate: Candidate) -> None:
@@ -121,10 +121,14 @@ def _narrow_init(self: Trial, candidate: Candidate) -> None:
     self._touched = self._changed
 
 
-def _only_covered(self: Trial, before: State, after: State, names: tuple) -> list:
-    return [
-        change for change in _real_diff(self, before, after, names) if self.candidate.contract.covers(change.address)
-    ]
+def _untraced_init(self: Trial, candidate: Candidate) -> None:
+    _real_init(self, candidate)
+    self._omitted = ()
+
+
+def _only_covered(self: Trial, before: dict, after: dict, surfaces: tuple) -> list:
+    found = _real_diff(self, before, after, surfaces)
+    return [change for change in found if self.candidate.contract.covers(change.address)]
 
 
 def _prune_all(root: PMap, path: tuple, count: int) -> PMap:
@@ -150,7 +154,7 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "the trace is not audited",
-        _attribute(Trial, "_uncovered", lambda *_: ()),
+        _attribute(Trial, "__init__", _untraced_init),
         "an omitted write of the same value is rejected",
     ),
     (
@@ -190,17 +194,17 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "a missing capture counts as absent",
-        _attribute(trip_module, "recover", _tolerant),
+        _attribute(trip_module, "retreat", _tolerant),
         "a missing capture is rejected",
     ),
     (
         "captures of any surface are taken",
-        _attribute(trip_module, "recover", _any_surface),
+        _attribute(trip_module, "retreat", _any_surface),
         "a capture of another surface is rejected",
     ),
     (
         "a recovery that fails empties the state",
-        _attribute(trip_module, "recover", _giving_up),
+        _attribute(trip_module, "retreat", _giving_up),
         "a missing capture is rejected",
     ),
     (

@@ -16,6 +16,7 @@ from takeback import (
     Candidate,
     Counterexample,
     Discarded,
+    EntryView,
     Gone,
     Grade,
     Harness,
@@ -42,7 +43,6 @@ from takeback import (
     read_candidate,
     verify,
 )
-from takeback.harness.log import EntryView
 
 
 def opening() -> None:

@@ -11,12 +11,26 @@ from hypothesis import given
 from tests.support.strategies import json_values
 
 import takeback
-from takeback.canonical import check_text, compact, decode, digest, encode, parse, pretty, sha256
+from takeback.canonical import (
+    check_text,
+    compact,
+    comparable,
+    decode,
+    digest,
+    encode,
+    first_value_end,
+    parse,
+    pretty,
+    sha256,
+)
 from takeback.errors import InputError, LimitError
 
 SOURCE = Path(takeback.__file__).parent
-SWITCHED = ("canonical", "state", "language", "runtime", "counterfactual", "verify", "diagnose")
-"""Layers in which no other module reads or writes JSON text."""
+NOT_YET = {"journal/encoding.py", "harness/codec.py", "harness/ledger.py", "harness/images.py"}
+"""Modules that still read JSON text on their own."""
+MODULES = sorted(
+    str(module.relative_to(SOURCE)) for module in SOURCE.rglob("*.py") if module != SOURCE / "canonical.py"
+)
 
 
 def test_canonical_text_sorts_keys_has_no_spaces_and_keeps_types_apart():
@@ -102,12 +116,24 @@ def test_text_in_any_place_of_a_value_is_looked_at():
         check_text({"a": ["x", {"b": ("\ud83d",)}]}, "value")
 
 
-@pytest.mark.parametrize("layer", SWITCHED)
-def test_no_other_module_of_a_layer_reads_or_writes_json_text(layer):
-    modules = [SOURCE / f"{layer}.py", *(SOURCE / layer).rglob("*.py")]
-    for module in modules:
-        if not module.exists() or module.stem == "canonical":
-            continue
-        for node in ast.walk(ast.parse(module.read_text())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            assert "json" not in names, module
+@pytest.mark.parametrize("module", MODULES)
+def test_no_other_module_reads_or_writes_json_text(module):
+    imported: list[str] = []
+    for node in ast.walk(ast.parse((SOURCE / module).read_text())):
+        if isinstance(node, ast.Import):
+            imported += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            imported.append(node.module or "")
+    assert "json" not in imported or module in NOT_YET
+
+
+def test_where_the_first_value_of_a_text_ends():
+    assert first_value_end('{"a": 1} and more') == 8
+    assert first_value_end("prose") is None
+    assert first_value_end("[" * 100_000) is None
+
+
+def test_plain_values_are_compared_by_type_and_content():
+    assert comparable({"b": 1, "a": 2}) == comparable({"a": 2, "b": 1})
+    assert comparable({"b": 1, "a": 2}, ordered=True) != comparable({"a": 2, "b": 1}, ordered=True)
+    assert len({comparable(one) for one in (1, 1.0, True, "1", float("inf"), None)}) == 6

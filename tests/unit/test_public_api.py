@@ -18,6 +18,7 @@ from takeback import (
     init_workspace,
     open_memory,
     open_workspace,
+    oracle,
 )
 
 PLAIN = candidate(config("agent.timeout", 60)).to_json()
@@ -127,6 +128,9 @@ def test_what_is_shown_in_a_session_fits_on_a_line():
         shown = [STATE, harness, applied, applied.verdict, applied.entry, blocked_by, plan, harness.undo(applied)]
         refused = harness.apply({**PLAIN, "recovery": []})
         shown += [refused, refused.verdict, refused.verdict.counterexample, harness.undo(blocked_by, token="x")]
+        shown += [*harness.log(), harness.status(), harness.recover()]
+        many = candidate(*(config("a" * 50 + f".k{n}", n) for n in range(60)))
+        shown += [many, many.mutation[0], many.mutation[0].kind, oracle(many.mutation)]
         for one in shown:
             assert len(repr(one)) < 160, repr(one)
             assert type(one).__name__ in repr(one)

@@ -13,21 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from takeback.errors import HarnessError, TakebackError
+from takeback.errors import HarnessError
 from takeback.harness.adapter import FileAdapter, Leftovers, LiveAdapter, Place
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileChange
 from takeback.harness.results import Adopted, Applied, Discarded, Refused, Undone, Why
+from takeback.journal.conformance import ConformanceError
 from takeback.journal.failpoint import armed
 from takeback.language import Candidate
 from takeback.state import SURFACES
 
 BOUNDARIES = ("change.announced", "file.temp.written", "file.renamed", "file.removed", "change.written")
 MOST_FILES = 64
-
-
-class ConformanceError(TakebackError):
-    """An adapter does not keep the contract."""
 
 
 class NotProvidedFor(Exception):  # noqa: N818 - says why a check is left out

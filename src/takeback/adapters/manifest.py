@@ -20,6 +20,8 @@ PRIVATE: Final = ".takeback"
 HIDDEN: Final = f"{PRIVATE}/manifest.toml"
 """The manifest of a harness in clients' files, which adds nothing beside Takeback's own directory."""
 VERSION: Final = 1
+_EXPECTED: Final = {"extra_forbidden": "no such key", "string_type": "a text", "missing": "a value for it"}
+"""What was expected where pydantic found a mistake of some type."""
 
 
 class Workspace(BaseModel):
@@ -71,7 +73,7 @@ def read_manifest(data: bytes, where: str) -> Manifest:
         first = fault.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         found = f"{first['input']!r}" if first["type"] != "missing" else "nothing"
-        expected = "no such key" if first["type"] == "extra_forbidden" else _expected(place, first["msg"])
+        expected = _EXPECTED.get(first["type"], f"{place} ({first['msg']})")
         raise InputError(f"{where}: {place}", found=found, expected=expected) from None
     if manifest.workspace.version != VERSION:
         raise InputError(f"{where}: workspace.version", found=manifest.workspace.version, expected=f"{VERSION}")
@@ -87,10 +89,6 @@ def write_manifest(manifest: Manifest) -> bytes:
         if part:
             lines += [f"[{name}]", *(f"{key_text(key)} = {value_text(value)}" for key, value in part.items()), ""]
     return "\n".join(lines).encode()
-
-
-def _expected(place: str, message: str) -> str:
-    return "a text" if message.startswith("Input should be a valid string") else f"{place} ({message})"
 
 
 def check_places(surfaces: dict[str, str], where: str) -> None:

@@ -22,6 +22,7 @@ class MemoryAdapter:
 
     def __init__(self) -> None:
         self._edited: State | None = None
+        self._reading = Reading(State())
 
     @property
     def surfaces(self) -> frozenset[str]:
@@ -34,7 +35,11 @@ class MemoryAdapter:
 
     def read(self, known: State) -> Reading:
         """The state as it is; parts that are still there keep their identity."""
-        return Reading(known if self._edited is None else placed_state(self._edited, known))
+        if self._edited is not None:
+            return Reading(placed_state(self._edited, known))
+        if self._reading.state is not known:
+            self._reading = Reading(known)
+        return self._reading
 
     def write(self, before: State, after: State) -> None:
         """Forget edits: the harness has taken them into account."""

@@ -1,6 +1,6 @@
 """Real listening sockets on loopback, held by this process for as long as the state says so.
 
-A socket outlives no process: opening a harness again takes the addresses again, and what cannot be had is
+A socket outlives no process: opening a harness again takes the addresses again, and what is unavailable is
 reported, not hidden. Handles live here and never in a state.
 """
 
@@ -40,7 +40,7 @@ class Sockets:
         return None
 
     def sync(self, part: PMap) -> None:
-        """Hold exactly what the state says; note what cannot be had."""
+        """Hold exactly what the state says; note what is unavailable."""
         before, self._held, self.problems = self._held, {}, {}
         wanted = _wanted(part) if self._hold else {}
         for key, address in wanted.items():

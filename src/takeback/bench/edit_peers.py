@@ -6,7 +6,6 @@ A peer answers with what is left, or with None where it reports a conflict or gi
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -20,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from takeback.bench.histories import TAKEN_OUT, joined
+from takeback.canonical import decode, pretty
 
 Parts = tuple[str, ...]
 Versions = tuple[Parts, ...]
@@ -106,11 +106,11 @@ def _lines(text: str) -> Parts:
 
 
 def _json(items: Parts) -> str:
-    return json.dumps({"allow": list(items)}, indent=2, ensure_ascii=False) + "\n"
+    return pretty({"allow": list(items)}) + "\n"
 
 
 def _items(text: str) -> Parts:
-    return tuple(json.loads(text)["allow"])
+    return tuple(decode(text)["allow"])
 
 
 def _patched(versions: Versions) -> Answer:

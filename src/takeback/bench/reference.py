@@ -1,4 +1,4 @@
-"""A plain implementation of round trips: deep copies and sorted JSON, nothing shared with the real one.
+"""A plain implementation of round trips: deep copies and sorted JSON; only the encoder is shared.
 
 This is what one would write in an afternoon: states are dicts, every stage copies the state, comparing means
 serialising. It does the same work (capture, forward, effects, contract audit, recover, compare) for the
@@ -7,9 +7,10 @@ operations the benchmark uses.
 
 from __future__ import annotations
 
-import json
 from copy import deepcopy
 from typing import Any
+
+from takeback.canonical import encode
 
 Plain = dict[str, Any]
 
@@ -20,7 +21,7 @@ def round_trip(candidate: Plain, state: Plain) -> bool:
     changed = deepcopy(state)
     for op in candidate["mutation"]:
         _forward(op, changed)
-    effects = {f"{_surface(op)}[{json.dumps(op['target'])}]" for op in candidate["mutation"]}
+    effects = {f"{_surface(op)}[{encode(op['target'])}]" for op in candidate["mutation"]}
     differing = {name for name in changed if _text(changed[name]) != _text(state.get(name))}
     contract = set(candidate["contract"])
     covered = effects <= contract and all(any(item.startswith(name) for item in contract) for name in differing)
@@ -31,7 +32,7 @@ def round_trip(candidate: Plain, state: Plain) -> bool:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+    return encode(value)
 
 
 _SURFACES = {

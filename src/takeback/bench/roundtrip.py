@@ -1,12 +1,19 @@
-"""How fast a round trip is, against the plain reference in the same run, and how it grows with the state."""
+"""How fast a round trip is, against the plain reference in the same run, and how it grows with the state.
+
+A round trip is `Trial.run`, what every verdict is made of: capture, forward, audit of the contract, recover, compare.
+The reference (`bench/reference.py`) does the same work with deep copies and sorted JSON. `ratio` is the median over
+the rounds of how many times as long the reference takes over the eight mutations; `growth` and `chain_growth` are how
+much longer the slowest of ever larger states, and of ever longer chains, takes than the smallest, by their medians.
+"""
 
 from __future__ import annotations
 
-from statistics import mean
+from collections.abc import Callable, Mapping
+from statistics import fmean, median
 from typing import Any, Final
 
 from takeback.bench import reference
-from takeback.bench.timing import best_us, call
+from takeback.bench.timing import Spread, call, growth, rounds_us, spread
 from takeback.counterfactual import nominal_state
 from takeback.language import read_candidate, read_program
 from takeback.state import PMap, Stage, State
@@ -16,8 +23,9 @@ from takeback.synthesize import invert
 from takeback.verify import Trial, verify_sampled
 
 SIZES: Final = (10, 1_000, 100_000, 1_000_000)
-CHAINS: Final = (10, 100, 1_000)
-"""Lengths of the middleware chain, whose operations cost time in its length (docs/limitations.md)."""
+CHAINS: Final = (10, 1_000, 100_000)
+"""Lengths of the middleware chain."""
+ROUNDS: Final = 21
 MUTATIONS: Final[dict[str, list[dict[str, Any]]]] = {
     "config": [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}],
     "prompts": [{"op_type": "set_prompt", "target": "system", "value": "You are a terse coding agent."}],
@@ -48,28 +56,36 @@ MUTATIONS: Final[dict[str, list[dict[str, Any]]]] = {
 }
 
 
-def measure(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
-    """Return round trips a second, the reference's, their ratio, and growth with the state's size."""
+def measure(sizes: tuple[int, ...] = SIZES, chains: tuple[int, ...] = CHAINS) -> dict[str, Any]:
+    """Return round trips per second, the reference's, their ratio, and growth with states and chains."""
     nominal = nominal_state()
-    ours, theirs = [], []
+    ours: list[list[float]] = []
+    theirs: list[list[float]] = []
     for mutation in MUTATIONS.values():
         candidate = invert(read_program(mutation, Stage.FORWARD, "bench"), nominal)
         trial, plain, state = Trial(candidate), _whole(candidate.to_json()), nominal.write()
         if not trial.run(nominal).passed or not reference.round_trip(plain, state):
             raise AssertionError("a benchmarked candidate does not pass")
-        timed = best_us({"ours": call(trial.run, nominal), "theirs": call(reference.round_trip, plain, state)})
+        sides = {"ours": call(trial.run, nominal), "theirs": call(reference.round_trip, plain, state)}
+        timed = rounds_us(sides, rounds=ROUNDS, seconds=0.01)
         ours.append(timed["ours"])
         theirs.append(timed["theirs"])
-    growth = {size: _grown(size) for size in sizes}
+    mine = [fmean(times) for times in zip(*ours, strict=True)]
+    others = [fmean(times) for times in zip(*theirs, strict=True)]
+    ratio = spread([other / own for own, other in zip(mine, others, strict=True)])
+    grown = _timed({size: _on_state(large_state(size)) for size in sizes}, len(MUTATIONS))
+    chained = _timed({length: _on_chain(length) for length in chains}, 1)
     return {
-        "per_second": round(1e6 / mean(ours)),
-        "reference_per_second": round(1e6 / mean(theirs)),
-        "ratio": round(mean(theirs) / mean(ours), 2),
-        "by_family_us": {name: round(time, 2) for name, time in zip(MUTATIONS, ours, strict=True)},
-        "growth": {str(size): round(time, 2) for size, time in growth.items()},
-        "growth_ratio": round(growth[sizes[-1]] / growth[sizes[0]], 2),
-        "chain_growth": {str(length): round(_chained(length), 2) for length in CHAINS},
-        "verify_50_states_ms": round(_verification() / 1000, 2),
+        "per_second": round(1e6 / median(mine)),
+        "reference_per_second": round(1e6 / median(others)),
+        "ratio": round(ratio.median, 2),
+        "ratio_spread": [round(ratio.lower, 2), round(ratio.upper, 2)],
+        "by_family_us": {name: spread(times).to_json() for name, times in zip(MUTATIONS, ours, strict=True)},
+        "growth": growth(grown),
+        "growth_us": {str(size): times.to_json() for size, times in grown.items()},
+        "chain_growth": growth(chained),
+        "chain_growth_us": {str(length): times.to_json() for length, times in chained.items()},
+        "verify_50_states_ms": _verification().to_json(),
     }
 
 
@@ -81,23 +97,32 @@ def _whole(plain: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _grown(size: int) -> float:
-    state = large_state(size)
+def _timed(sides: Mapping[int, Callable[[], object]], trips: int) -> dict[int, Spread]:
+    """What each side takes per round trip, the sides taken in turns."""
+    timed = rounds_us({str(size): side for size, side in sides.items()}, rounds=2 * ROUNDS)
+    return {int(size): spread([time / trips for time in times]) for size, times in timed.items()}
+
+
+def _on_state(state: State) -> Callable[[], object]:
+    """One round trip of every mutation."""
     trials = [Trial(invert(read_program(mutation, Stage.FORWARD, "bench"))) for mutation in MUTATIONS.values()]
-    return best_us({"all": lambda: [trial.run(state) for trial in trials]})["all"] / len(trials)
+    return lambda: [trial.run(state) for trial in trials]
 
 
-def _chained(length: int) -> float:
+def _on_chain(length: int) -> Callable[[], object]:
+    """One round trip in the middle of a chain."""
     record = nominal_state().part("middleware").links[0].record
     chain = Chain.of((f"mw_{at}", record.put("id", f"mw_{at}")) for at in range(length))
     state = nominal_state().replace("middleware", chain)
-    trial = Trial(invert(read_program(MUTATIONS["middleware"], Stage.FORWARD, "bench")))
-    return best_us({"chain": call(trial.run, state)}, rounds=3)["chain"]
+    op = {name: item for name, item in MUTATIONS["middleware"][0].items() if name != "index"}
+    op["after"] = f"mw_{length // 2}"
+    return call(Trial(invert(read_program([op], Stage.FORWARD, "bench"))).run, state)
 
 
-def _verification() -> float:
+def _verification() -> Spread:
     candidate = read_candidate(invert(read_program(MUTATIONS["tools"], Stage.FORWARD, "bench")).to_json())
-    return best_us({"verify": lambda: verify_sampled(candidate)})["verify"]
+    timed = rounds_us({"verify": lambda: verify_sampled(candidate)}, rounds=ROUNDS, seconds=0.02)["verify"]
+    return spread([time / 1000 for time in timed])
 
 
 def large_state(size: int) -> State:

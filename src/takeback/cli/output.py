@@ -7,17 +7,17 @@ A device that cannot take the answer is an `OutputError`, unless the answer was 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TextIO
 
 import typer
 
+from takeback.canonical import first_value_end, pretty
 from takeback.cli.pager import Pager
 from takeback.errors import OutputError, TakebackError
 from takeback.present.visible import visible
@@ -31,6 +31,8 @@ JsonFlag = typer.Option(False, "--json", help="Print one JSON object on stdout."
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 WIDE: Final = frozenset("WF")
 INTERRUPTED: Final = 130
+HELP_INSTEAD: Final = "NoArgsIsHelpError"
+"""What click raises, and what typer's own copy of click raises, for a command that was given nothing."""
 RESUME: Final = "a change that was under way is finished or undone by the next command that opens the workspace"
 
 
@@ -201,9 +203,14 @@ class _Ending:
     emitted = False
 
 
+def spread_text(times: Mapping[str, float]) -> str:
+    """A median and its quartiles, as a person reads them."""
+    return f"{times['median']} ({times['lower']}–{times['upper']})"
+
+
 def emit(payload: dict[str, Any]) -> None:
     """Print one JSON object on stdout: ASCII, whatever it holds."""
-    text = json.dumps(payload, ensure_ascii=True, indent=2)
+    text = pretty(payload, ascii_only=True)
     _Ending.emitted = True
     out.write(text + "\n")
 
@@ -241,11 +248,7 @@ def split_json(words: Sequence[str]) -> list[str]:
 
 
 def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    return first_value_end(text.strip()) == len(text.strip())
 
 
 def begin() -> None:
@@ -278,7 +281,7 @@ def _explained(fault: Exception, *, as_json: bool) -> int:
         message = f"what was done stays done, but could not be shown in full: {message}"
     elif as_json and message and not _Ending.emitted:
         emit({"error": message})
-    if message.startswith("Usage:"):
+    if type(fault).__name__ == HELP_INSTEAD:
         err.print(message)
     elif message:
         err.print(f"takeback: {message}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import typer
 
+from takeback.canonical import pretty
 from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.outcomes import SEVERAL
 from takeback.cli.output import JsonFlag, emit, out
@@ -53,11 +53,11 @@ def show(
                 out.print(f"evidence: {seen.grade}{', FORCED although not admitted' if seen.forced else ''}")
             out.print(seen.note or what)
             if whole is not None:
-                out.print(json.dumps(whole, ensure_ascii=False, indent=2))
+                out.print(pretty(whole))
                 return
             for address in seen.ambiguous:
                 out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
             show_changes(changes, lambda: state_before(harness, record), stat=stat)
             if candidate is not None:
                 out.print("candidate:")
-                out.print(json.dumps(candidate, ensure_ascii=False, indent=2))
+                out.print(pretty(candidate))

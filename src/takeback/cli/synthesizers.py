@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
-from takeback.cli.endpoint import open_model, recorded
+from takeback.cli.output import err
 from takeback.diagnose import Mode
 from takeback.errors import InputError
 from takeback.synthesize.method import Method, method_of
-from takeback.synthesize.models import ChatModel, weights
-from takeback.synthesize.spec import MODEL_KINDS, Spec, parse_spec
+from takeback.synthesize.models import ChatModel, RecordingModel, weights
+from takeback.synthesize.models.providers import Surroundings
+from takeback.synthesize.spec import Spec, open_model, parse_spec
 from takeback.verify import RULE_NAMES
 
 SYNTHESIZERS = "oracle, portfolio[:MODEL], replay[:DIR], openai:MODEL or local[:FILE.gguf]"
@@ -56,23 +57,23 @@ def opened(
     A local model answers `slots` requests at once.
     """
     spec = parse_spec(text)
-    behind = spec if spec.kind in MODEL_KINDS else spec.behind
+    behind = spec if spec.is_model else spec.behind
     if behind is None:
         if record is not None:
             raise InputError("--record", found=str(spec), expected="a synthesizer that asks a model")
         yield Opened(spec, None, method_of(spec, None))
         return
-    cache = weights.cache_directory(os.environ, sys.platform, Path.home())
-    model = open_model(
-        behind,
-        environment=os.environ,
-        home=Path.home(),
-        cache=cache,
-        shipped=_shipped(behind) if replay is None else (replay,),
-        threads=threads,
-        slots=slots,
+    around = Surroundings(
+        os.environ,
+        Path.home(),
+        weights.cache_directory(os.environ, sys.platform, Path.home()),
+        _shipped(behind) if replay is None else (replay,),
+        threads,
+        slots,
+        err.print,
     )
-    with recorded(model, record) as kept:
+    model = open_model(behind, around)
+    with nullcontext(model) if record is None else RecordingModel(model, record) as kept:
         yield Opened(spec, kept, method_of(spec, kept))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import typer
 
+from takeback.canonical import pretty
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.errors import InputError
 from takeback.lab.tasks import FAMILIES, INSIDE_FAMILIES, SETS, Task, capability, get, load
@@ -126,9 +126,9 @@ def _first_line(text: str) -> str:
 def _show_value(value: Any) -> None:
     if isinstance(value, list):
         for item in value:
-            out.print(f"  {json.dumps(item, ensure_ascii=False)}")
+            out.print(f"  {pretty(item, indent=None)}")
     elif isinstance(value, dict):
         for key, item in value.items():
-            out.print(f"  {key}: {json.dumps(item, ensure_ascii=False)}")
+            out.print(f"  {key}: {pretty(item, indent=None)}")
     else:
         out.print(f"  {value}")

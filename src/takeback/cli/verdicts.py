@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 
+from takeback.canonical import pretty
 from takeback.cli.differences import show_difference
 from takeback.cli.output import out
 from takeback.present.contents import sheet_of
@@ -26,6 +26,8 @@ _NEXT = {
     Code.RECOVERY_FAULT: "Every restore needs a capture under its witness key; restore last in, first out.",
     Code.CONTRACT_INCOMPLETE: "Add the omitted addresses to the contract, or leave the contract out.",
     Code.BOUND_TOO_LOW: "Look at the failing state above, or decide by proof: `--rule proof`.",
+    Code.UNDECIDED: "Capture what is edited before the change and restore it from that; "
+    "`takeback oracle FILE` writes such a recovery.",
     Code.TIMEOUT: "Verify on fewer states, or decide by proof: `--rule proof`.",
 }
 
@@ -67,6 +69,8 @@ def _show_splits(verdict: Verdict) -> None:
 def show_counterexample(example: Counterexample) -> None:
     """Print the smallest state that breaks a candidate, and how."""
     how = "nothing in it can be left out" if example.minimal else "time ran out before it was as small as it gets"
+    if example.through:
+        how = f"the change goes through there, and {how}"
     shown = "the given state" if example.split == "given" else f"this state ({how})"
     out.print(f"  breaks on {shown}:")
     out.print(_indented(example.state))
@@ -95,4 +99,4 @@ def _indented(state: State) -> str:
     plain = state.write()
     if not plain:
         return "    {}   (the empty state)"
-    return "\n".join("    " + line for line in json.dumps(plain, ensure_ascii=False, indent=2).splitlines())
+    return "\n".join("    " + line for line in pretty(plain).splitlines())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from takeback.harness.images import FileChange, FileImage, Image
 from takeback.state import State
@@ -30,8 +30,7 @@ class Broken:
         return f"{self.where}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What is really there. A broken file counts as holding what is known of it."""
 
     state: State
@@ -138,7 +137,7 @@ class Resources(Protocol):
         """Hold exactly what a state says."""
 
     def problems(self) -> tuple[str, ...]:
-        """What could not be had."""
+        """What is unavailable."""
 
 
 @runtime_checkable

@@ -6,9 +6,7 @@ so that it never stands in the way of a change or an undo.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from takeback.harness.codec import change_draft
@@ -24,21 +22,18 @@ from takeback.undo import SlotChange, Write
 from takeback.undo.recording import writes_between
 
 
-@contextmanager
-def entered(engine: Engine) -> Iterator[Look]:
-    """The harness entered to change it, with what the client itself wrote taken in."""
-    with engine.entered() as look:
-        writers = engine.writers
-        if writers is None or not look.drift or look.broken:
-            yield look
-            return
-        who = {writers.writer(change.slot) for change in look.drift}
-        names = sorted(name for name in who if name is not None)
-        if len(names) < len(who):
-            yield look
-            return
-        adopt(engine, look, {"note": "written by the client itself", "by": ", ".join(names)})
-        yield replace(look, drift=())
+def looked(engine: Engine) -> Look:
+    """What is found by whoever is about to change the harness, with what the client itself wrote taken in."""
+    look = engine.look()
+    writers = engine.writers
+    if writers is None or not look.drift or look.broken:
+        return look
+    who = {writers.writer(change.slot) for change in look.drift}
+    names = sorted(name for name in who if name is not None)
+    if len(names) < len(who):
+        return look
+    adopt(engine, look, {"note": "written by the client itself", "by": ", ".join(names)})
+    return look._replace(drift=())
 
 
 def adopt(engine: Engine, look: Look, about: dict[str, Any], paths: Sequence[str] = ()) -> Adopted | None:
@@ -57,6 +52,8 @@ def adopt(engine: Engine, look: Look, about: dict[str, Any], paths: Sequence[str
     about |= {"ambiguous": list(several)} if several else {}
     about |= {LAYOUT: [image.path for image in layout]} if layout else {}
     entry = ledger.record(with_images(change_draft("adopt", writes, about), [*images, *layout]), writes)
+    if engine.live is not None:
+        engine.live.write(look.actual, ledger.state)
     engine.note()
     return Adopted(entry, look.drift, several, tuple(image.path for image in layout))
 
@@ -81,7 +78,7 @@ def _only(engine: Engine, look: Look, paths: Sequence[str]) -> Look:
         change for path, changes in by_file(engine, look.drift).items() if path in paths for change in changes
     )
     actual = put_slots(engine.ledger.state, [(change.slot, change.after) for change in chosen])
-    return replace(look, drift=chosen, actual=actual)
+    return look._replace(drift=chosen, actual=actual)
 
 
 def layout_changes(engine: Engine) -> list[KeptImage]:

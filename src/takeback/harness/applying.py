@@ -53,16 +53,16 @@ def judged(
         evidence = given.verdict
         given = given.candidate
     candidate = read_candidate(dict(given)) if isinstance(given, Mapping) else given
-    if evidence is not None:
-        foreign = evidence.candidate_digest != candidate.digest()
-        why = objection(evidence, candidate) if foreign or evidence.admitted else None
-        if why is not None:
-            return Refused(Why.EVIDENCE, why, evidence)
+    if evidence is not None and evidence.candidate_digest != candidate.digest():
+        return Refused(Why.EVIDENCE, objection(evidence, candidate) or "", evidence)
     unstored = {op.kind.surface for op in candidate.mutation} - adapter.surfaces
     if unstored:
         names = ", ".join(sorted(unstored))
         return Refused(Why.UNSTORED, f"this harness ({adapter.name}) does not store {names}")
     verdict = verifier(candidate) if evidence is None else evidence
+    why = objection(verdict, candidate) if verdict.admitted else None
+    if why is not None:
+        return Refused(Why.EVIDENCE, why, verdict)
     if not verdict.admitted and not force:
         return Refused(Why.VERDICT, "the candidate is not admitted", verdict)
     return Judged(candidate, verdict)

@@ -22,7 +22,8 @@ def discard(engine: Engine, paths: Sequence[str], note: str) -> Discarded | Refu
     adapter = engine.files
     if adapter is None:
         return Refused(Why.UNSTORED, f"this harness ({engine.adapter.name}) has no files")
-    with engine.entered() as look:
+    with engine.locked():
+        look = engine.look()
         wrong = tuple(dict.fromkeys((*(one.path for one in look.broken), *_drifted(adapter, engine, look))))
         chosen = tuple(path for path in wrong if not paths or _meant(path, paths))
         for path in paths:
@@ -43,7 +44,8 @@ def put_back(engine: Engine, record: Record) -> Discarded | Refused:
     changes = changes_of(engine.journal, record)
     if adapter is None or changes is None:
         return Refused(Why.REAL, "what was in the files was forgotten")
-    with engine.entered():
+    with engine.locked():
+        engine.look()
         for change in changes:
             if not same_file(change.after, adapter.image(change.path)):
                 return Refused(Why.REAL, f"{change.path} was changed since; nothing was changed")

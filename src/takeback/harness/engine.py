@@ -7,10 +7,11 @@ is there is finished, and one of which nothing is there is given up. A write tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
 from takeback.errors import ChangedMeanwhile, HarnessError, JournalCorruptError, JournalError, LostLock, TakebackError
 from takeback.harness.adapter import (
@@ -43,8 +44,7 @@ from takeback.undo.recording import writes_between
 LOCK_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """What was found when the harness was entered."""
 
     drift: tuple[SlotChange, ...]
@@ -56,6 +56,12 @@ class Look:
     """Why a change that a killed process left could not be finished; only told to those who just look."""
 
 
+def _locking(journal: Store) -> Callable[[], AbstractContextManager[None]]:
+    """What gives the lock of a journal, the same one again where it may be entered any number of times."""
+    lock = journal.lock(LOCK_SECONDS)
+    return (lambda: lock) if getattr(lock, "reentrant", False) else partial(journal.lock, LOCK_SECONDS)
+
+
 class Engine:
     """Journal and adapter of one harness."""
 
@@ -63,6 +69,9 @@ class Engine:
         self.adapter = adapter
         self.journal = journal
         self.ledger = Ledger(journal)
+        self.locked = _locking(journal)
+        """Gives what keeps every other process and thread out while it is entered."""
+        self._calm = Look((), (), self.ledger.state)
         self.files = adapter if isinstance(adapter, FileAdapter) else None
         self.live = adapter if isinstance(adapter, LiveAdapter) else None
         self.notes = adapter if isinstance(adapter, Notes) else None
@@ -119,29 +128,33 @@ class Engine:
                 seq=seq,
             )
 
-    @contextmanager
-    def entered(self, *, reading: bool = False) -> Iterator[Look]:
-        """Hold the lock, up to date and with nothing unfinished; yields what was found.
+    def look(self, *, reading: bool = False) -> Look:
+        """Take in what others did and finish what is unfinished, inside the lock; returns what was found.
 
         With `reading`, a change that cannot be finished is told instead of raised.
         """
-        with self.journal.lock(LOCK_SECONDS):
-            self.ledger.refresh()
-            unfinished = ""
-            if self.ledger.pending is not None:
-                try:
-                    self.finish()
-                except TakebackError as fault:
-                    if not reading or isinstance(fault, LostLock):
-                        raise
-                    unfinished = str(fault)
-            known = self.ledger.state
-            found = self.adapter.read(known)
-            if not unfinished and self.leftovers is not None and self.leftovers.leftovers():
-                self.leftovers.sweep()
-            writes = () if found.state is known else writes_between(known, found.state)
-            drift = tuple(SlotChange(write.slot, write.before, write.after) for write in writes)
-            yield Look(drift, found.broken, found.state, found.strange, unfinished)
+        ledger = self.ledger
+        ledger.refresh()
+        unfinished = ""
+        if ledger.pending is not None:
+            try:
+                self.finish()
+            except TakebackError as fault:
+                if not reading or isinstance(fault, LostLock):
+                    raise
+                unfinished = str(fault)
+        known = ledger.state
+        found = self.adapter.read(known)
+        if self.leftovers is not None and not unfinished and self.leftovers.leftovers():
+            self.leftovers.sweep()
+        state, broken, strange = found
+        if state is known and not broken and not strange and not unfinished:
+            if self._calm[2] is not known:
+                self._calm = Look((), (), known)
+            return self._calm
+        writes = () if found.state is known else writes_between(known, found.state)
+        drift = tuple(SlotChange(write.slot, write.before, write.after) for write in writes)
+        return Look(drift, found.broken, found.state, found.strange, unfinished)
 
     def rendered(self, after: State) -> tuple[FileChange, ...] | Unsayable:
         """Which files a change of the state changes, and how; none for an adapter without files."""

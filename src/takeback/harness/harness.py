@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError
 from takeback.harness.adapter import Adapter
-from takeback.harness.adopting import adopt, by_file, entered, layout_changes, taking_effect
+from takeback.harness.adopting import adopt, by_file, layout_changes, looked, taking_effect
 from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
@@ -48,6 +48,7 @@ from takeback.undo import Blocked, Gone, Plan, SlotChange, Write, plan_toggle
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
+Ask = Callable[[Ledger, Sequence[EntryLike]], Request]
 Result = TypeVar("Result")
 ATTEMPTS = 5
 """How often a change is tried anew because someone else wrote to its files while it was being made."""
@@ -112,7 +113,8 @@ class Harness:
 
         Yields a refusal instead of the state where nothing can be changed now.
         """
-        with self._engine.entered() as look:
+        with self._engine.locked():
+            look = self._engine.look()
             yield not_now(look) if look.drift or look.broken else self.state
 
     def apply(
@@ -139,7 +141,8 @@ class Harness:
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
         candidate, verdict = found
-        with entered(self._engine) as look:
+        with self._engine.locked():
+            look = looked(self._engine)
             if look.drift or look.broken:
                 return not_now(look, verdict)
             change = prepared(self._engine, found, allow_ties=allow_ties)
@@ -167,7 +170,8 @@ class Harness:
         found = judged(candidate, self.adapter, self._verifier, evidence, force=force)
         if isinstance(found, Refused):
             return found
-        with entered(self._engine) as look:
+        with self._engine.locked():
+            look = looked(self._engine)
             if look.drift or look.broken:
                 return not_now(look, found.verdict)
             return previewed(self._engine, found, allow_ties=allow_ties)
@@ -176,14 +180,19 @@ class Harness:
         self, request: Callable[[Ledger], Request], *, cascade: bool = False, strict: bool = False
     ) -> PlanOutcome:
         """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
-        with entered(self._engine) as look:
+        return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
+
+    def _plan(self, ask: Ask, entries: tuple[EntryLike, ...], cascade: bool, strict: bool) -> PlanOutcome:
+        engine = self._engine
+        with engine.locked():
+            look = engine.look() if engine.writers is None else looked(engine)
             if look.drift or look.broken:
                 return not_now(look)
-            return self._planned(request(self.ledger), cascade=cascade, strict=strict)
+            return self._planned(ask(engine.ledger, entries), cascade, strict)
 
     def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self.plan(lambda ledger: undo_request(ledger, names_of(entries)), cascade=cascade, strict=strict)
+        return self._plan(undo_request, entries, cascade, strict)
 
     def undo(
         self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
@@ -196,7 +205,7 @@ class Harness:
         discarded = self._discarded(names_of(entries))
         if discarded is not None:
             return self._again(lambda: put_back(self._engine, discarded))
-        request = partial(undo_request, names=names_of(entries))
+        request = partial(undo_request, entries=entries)
         return self._toggle("undo", request, token, cascade=cascade, strict=strict)
 
     def redo(
@@ -216,14 +225,15 @@ class Harness:
 
         With `paths` only those in these files; what else was changed stays as it is.
         """
-        with self._engine.entered() as look:
+        with self._engine.locked():
+            look = self._engine.look()
             about = {"note": note, **_made_by(by)}
             return not_now(look) if look.broken else adopt(self._engine, look, about, paths)
 
     def drift_by_file(self) -> Mapping[str, tuple[SlotChange, ...]]:
         """What was changed behind Takeback's back in each file; under "" what is in no file."""
-        with self._engine.entered(reading=True) as look:
-            return by_file(self._engine, look.drift)
+        with self._engine.locked():
+            return by_file(self._engine, self._engine.look(reading=True).drift)
 
     def effect_of(self, plan: Plan) -> tuple[str, ...]:
         """When whoever loads the harness would notice what a plan changes."""
@@ -231,7 +241,8 @@ class Harness:
 
     def files_of(self, plan: Plan) -> Sequence[FileChange] | Refused:
         """What a plan would do to each file, byte for byte; or why it cannot be written."""
-        with self._engine.entered():
+        with self._engine.locked():
+            self._engine.look()
             return written(self._engine, plan.state, plan.off, plan.on)
 
     def discard(self, paths: Sequence[str] = (), note: str = "") -> Discarded | Refused | None:
@@ -246,7 +257,8 @@ class Harness:
 
         Where nothing is gone this is an undo.
         """
-        with self._engine.entered():
+        with self._engine.locked():
+            self._engine.look()
             outcome = self.undo(*entries)
             names = names_of(entries)
             if not isinstance(outcome, Gone) or not outcome.left:
@@ -262,7 +274,8 @@ class Harness:
 
     def forget(self, *entries: EntryLike) -> Record:
         """Delete the contents that entries captured, permanently. They stay in the log; some undos end with it."""
-        with self._engine.entered():
+        with self._engine.locked():
+            self._engine.look()
             request = [self._change(name) for name in names_of(entries)]
             self.ledger.checkpoint()
             record = self.journal.forget({entry.seq: tuple(entry.attachments) for entry in request})
@@ -278,7 +291,8 @@ class Harness:
 
     def status(self) -> Status:
         """How things stand; changes nothing but what recovery must finish."""
-        with self._engine.entered(reading=True) as look:
+        with self._engine.locked():
+            look = self._engine.look(reading=True)
             live, undone, aborted = self.ledger.tally()
             held = () if self._engine.resources is None else self._engine.resources.problems()
             left = () if self._engine.leftovers is None else self._engine.leftovers.leftovers()
@@ -296,15 +310,17 @@ class Harness:
                 tuple(image.path for image in layout_changes(self._engine)) if not look.drift else (),
             )
 
-    def _planned(self, request: Request, *, cascade: bool, strict: bool) -> PlanOutcome:
-        outcome = plan_toggle(self.ledger.history, self.state, request.off, request.on)
-        if isinstance(outcome, Blocked) and cascade and outcome.together is not None:
-            outcome = outcome.together
-        if not isinstance(outcome, Plan):
-            return outcome
-        plan = outcome._replace(unadmitted=unadmitted(self.ledger, (*outcome.off, *outcome.on)))
+    def _planned(self, request: Request, cascade: bool, strict: bool) -> PlanOutcome:
+        ledger = self._engine.ledger
+        plan = plan_toggle(ledger.history, ledger.state, request.off, request.on)
+        if cascade and isinstance(plan, Blocked) and plan.together is not None:
+            plan = plan.together
+        if not isinstance(plan, Plan):
+            return plan
+        if plan.on or not ledger.admitted.issuperset(plan.off):
+            plan = plan._replace(unadmitted=unadmitted(ledger, plan))
         if self._engine.formatted is not None:
-            plan = plan._replace(layout=layout_of(self.ledger, (*plan.off, *plan.on)))
+            plan = plan._replace(layout=layout_of(ledger, (*plan.off, *plan.on)))
         return _demand_nothing_kept(plan) if strict else plan
 
     def _toggle(
@@ -315,11 +331,12 @@ class Harness:
     def _toggled(
         self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
-        with entered(self._engine) as look:
+        with self._engine.locked():
+            look = looked(self._engine)
             if look.drift or look.broken:
                 return not_now(look)
             request = ask(self.ledger)
-            plan = self._planned(request, cascade=cascade, strict=strict)
+            plan = self._planned(request, cascade, strict)
             if not isinstance(plan, Plan):
                 return plan
             if token is not None and token != plan.token:
@@ -330,7 +347,7 @@ class Harness:
             if isinstance(changes, Refused):
                 return changes
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
-            about = {"asked": list(request.asked), **taking_effect(self._engine, writes)}
+            about = {"asked": list(names_of(request.asked)), **taking_effect(self._engine, writes)}
             draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about)
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 

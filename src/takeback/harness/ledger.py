@@ -38,6 +38,8 @@ class Ledger:
         self.last = 0
         self.head = ROOT
         self.identity = ""
+        self.admitted: set[int] = set()
+        """Entries that were seen to have an admitted recovery."""
         self._checkpoint_size = 0
         self._since_checkpoint = 0
         self.history = History(self._base(), Index(StoredIndex(store)))
@@ -46,6 +48,7 @@ class Ledger:
 
     def begin(self, state: State, about: dict[str, Any], images: Sequence[KeptImage] = ()) -> None:
         """Write the first entry, with the whole state; only in an empty journal."""
+        self.history.index.source = None  # what is followed from the first record on is complete
         genesis = with_images(Draft("genesis", about, {"state": dump_state(state)}), images)
         self.store.append([genesis, Draft("commit", {"entry": 1})], expect=ROOT)
         self.refresh()
@@ -137,6 +140,8 @@ class Ledger:
         self._since_checkpoint += BYTES_OF_RECORD + BYTES_OF_WRITE * len(writes)
         if record.kind in CHANGES:
             self.history.add(record.seq, tuple(writes))
+            if was_admitted(record):
+                self.admitted.add(record.seq)
         else:
             self.history.toggle(_numbers(record, "off"), _numbers(record, "on"))
 
@@ -222,6 +227,12 @@ class Ledger:
     def entries(self, *, reverse: bool = True) -> Iterator[Record]:
         """Records that announce changes."""
         return (record for record in self.store.records(reverse=reverse) if record.kind in ENTRY_KINDS)
+
+
+def was_admitted(record: Record) -> bool:
+    """Whether an entry was made with a recovery that was admitted."""
+    payload = record.payload
+    return record.kind == "apply" and not payload.get("forced") and payload.get("candidate") is not None
 
 
 def _numbers(record: Record, name: str) -> list[int]:

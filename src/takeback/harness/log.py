@@ -52,6 +52,11 @@ class EntryView:
     layout: tuple[str, ...] = ()
     """Files that changed in nothing that the state says: comments, formatting, permission bits."""
 
+    def __repr__(self) -> str:
+        more = f" and {len(self.addresses) - 1} more" if len(self.addresses) > 1 else ""
+        what = f", {self.addresses[0][:60]}{more}" if self.addresses else ""
+        return f"EntryView(#{self.seq} {self.kind} {self.id[:10]}, {self.status}{what})"
+
     def to_json(self) -> dict[str, Any]:
         """The entry as JSON."""
         return {

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from takeback.errors import InputError
 from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.log import EntryView
+from takeback.harness.naming import EntryLike, name_of
 from takeback.harness.times import read_time
 from takeback.journal import ENTRY_KINDS, Record, resolve
+from takeback.state.quick import named
 
 TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
@@ -27,16 +30,16 @@ BACK = re.compile(r"HEAD(?:~(\d{0,9})|(\^*))")
 """So many entries before the last one."""
 AT = re.compile(r"(?:HEAD)?@\{(.*)\}")
 """The last entry at a time."""
+_BY_NAME = (str, EntryView)
 TOGGLES = frozenset({"undo", "redo", "restore"})
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """Entries to take back and to bring back; `asked` is how they were named."""
 
-    off: frozenset[int]
-    on: frozenset[int]
-    asked: tuple[str, ...]
+    off: AbstractSet[int]
+    on: AbstractSet[int]
+    asked: Sequence[EntryLike]
 
 
 def named_entry(ledger: Ledger, name: str) -> Record:
@@ -52,6 +55,16 @@ def named_entry(ledger: Ledger, name: str) -> Record:
     if record.kind not in ENTRY_KINDS:
         raise InputError("entry", found=f"{name}, a {record.kind} record", expected="an entry of 'takeback log'")
     return record
+
+
+def meant_entry(ledger: Ledger, entry: EntryLike) -> Record:
+    """The entry a caller means, who may have its record at hand, or what holds that."""
+    if not isinstance(entry, _BY_NAME):
+        record = entry if isinstance(entry, Record) else entry.entry
+        held = ledger.store.get(record.seq)
+        if held is record or held == record:
+            return record
+    return named_entry(ledger, name_of(entry))
 
 
 def _before_head(ledger: Ledger, name: str, back: int) -> Record:
@@ -72,39 +85,44 @@ def last_live(ledger: Ledger) -> Record:
     raise InputError("undo", found="no change that is live", expected="something to take back")
 
 
-def undo_request(ledger: Ledger, names: Sequence[str]) -> Request:
+def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> Request:
     """Take entries back; without names, the newest change that is live."""
-    if not names:
-        names = (last_live(ledger).id,)
+    if not entries:
+        entries = (last_live(ledger),)
     off: set[int] = set()
     on: set[int] = set()
-    for name in names:
-        record = _made(ledger, name)
+    for entry in entries:
+        record = meant_entry(ledger, entry)
+        number = record.seq
+        if record.kind in CHANGES and number not in ledger.history.undone:
+            off.add(number)
+            continue
+        name = name_of(entry)
+        _demand_made(ledger, record, name)
         if record.kind in CHANGES:
-            if record.seq in ledger.history.undone:
-                raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
-            off.add(record.seq)
-        elif record.kind in TOGGLES:
+            raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
+        if record.kind in TOGGLES:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
             on |= more_on
         else:
             raise InputError("entry", found=f"{name}, the beginning of the journal", expected="a change")
-    return _request(off, on, names)
+    return _request(off, on, entries) if on else named(Request, (off, on, entries))
 
 
 def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
-    """Bring entries back; without names, those of the last undo that is still in force."""
+    """Bring entries back; without names, what is left of the last undo of which anything is still in force."""
     if not names:
         for record in ledger.entries():
-            in_force = record.kind == "undo" and set(_numbers(record, "off")) <= ledger.history.undone
+            in_force = record.kind == "undo" and not ledger.history.undone.isdisjoint(_numbers(record, "off"))
             if in_force and not was_aborted(ledger, record):
                 return _request(*opposite(ledger, record), (record.id,))
         raise InputError("redo", found="no undo in force", expected="something that was taken back")
     off: set[int] = set()
     on: set[int] = set()
     for name in names:
-        record = _made(ledger, name)
+        record = named_entry(ledger, name)
+        _demand_made(ledger, record, name)
         if record.kind in TOGGLES:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
@@ -159,16 +177,14 @@ def opposite(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
     return off, on
 
 
-def _made(ledger: Ledger, name: str) -> Record:
-    """The entry a person means, which must not have been given up."""
-    record = named_entry(ledger, name)
+def _demand_made(ledger: Ledger, record: Record, name: str) -> None:
+    """Refuse an entry that was given up."""
     if was_aborted(ledger, record):
         raise InputError(
             "entry",
             found=f"{name}, which was given up while it was made: nothing of it is left",
             expected="an entry that was made",
         )
-    return record
 
 
 def was_aborted(ledger: Ledger, record: Record) -> bool:
@@ -177,11 +193,11 @@ def was_aborted(ledger: Ledger, record: Record) -> bool:
     return following is not None and following.kind == "abort"
 
 
-def _request(off: set[int], on: set[int], names: Sequence[str]) -> Request:
-    both = off & on
-    if both:
+def _request(off: set[int], on: set[int], asked: Sequence[EntryLike]) -> Request:
+    if on and not off.isdisjoint(on):
+        both = off & on
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
-    return Request(frozenset(off), frozenset(on), tuple(names))
+    return Request(off, on, asked)
 
 
 def _numbers(record: Record, name: str) -> list[int]:

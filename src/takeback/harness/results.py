@@ -21,7 +21,7 @@ class Applied:
     entry: Record
     verdict: Verdict
     forced: bool
-    """Whether a person had it made although it was not admitted; the entry says so for ever."""
+    """Whether a person had it made although it was not admitted; the entry says so permanently."""
     ties: Mapping[int, str]
     """Earlier entries that can now be taken back only together with this one, and why."""
 
@@ -164,7 +164,7 @@ class Status:
     drift: tuple[SlotChange, ...]
     leftovers: tuple[str, ...]
     problems: tuple[str, ...] = ()
-    """Real things that could not be had, such as sockets."""
+    """Real things that are unavailable, such as sockets."""
     aborted: int = 0
     """Changes that were announced and given up; nothing of them is left."""
     broken: tuple[Broken, ...] = ()
@@ -174,8 +174,19 @@ class Status:
 
     @property
     def clean(self) -> bool:
-        """Whether there is nothing to see to."""
+        """Whether nothing needs attention."""
         return not (self.pending or self.drift or self.leftovers or self.problems or self.broken)
+
+    def __repr__(self) -> str:
+        found = {
+            "pending": int(self.pending is not None),
+            "drift": len(self.drift),
+            "leftovers": len(self.leftovers),
+            "problems": len(self.problems),
+            "broken": len(self.broken),
+        }
+        wrong = ", ".join(f"{name} {count}" for name, count in found.items() if count)
+        return f"Status({self.entries} live, {self.undone} undone, {wrong or 'clean'})"
 
 
 UndoOutcome = Undone | Discarded | Blocked | Gone | Stale | Refused

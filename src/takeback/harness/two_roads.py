@@ -13,7 +13,7 @@ from typing import Any
 
 from takeback.errors import HarnessError, OperationFailed
 from takeback.harness.codec import writes_of
-from takeback.harness.ledger import Ledger
+from takeback.harness.ledger import Ledger, was_admitted
 from takeback.journal import Record
 from takeback.language import Candidate, read_candidate
 from takeback.runtime import capture, recover
@@ -39,15 +39,9 @@ def admitted_candidate(record: Record) -> Candidate | None:
     return read_candidate(record.payload["candidate"]) if was_admitted(record) else None
 
 
-def was_admitted(record: Record) -> bool:
-    """Whether an entry was made with a recovery that was admitted."""
-    payload = record.payload
-    return record.kind == "apply" and not payload.get("forced") and payload.get("candidate") is not None
-
-
-def unadmitted(ledger: Ledger, entries: tuple[int, ...]) -> tuple[int, ...]:
-    """Entries among some that have no admitted recovery."""
-    return tuple(number for number in entries if not was_admitted(ledger.store.get(number)))
+def unadmitted(ledger: Ledger, plan: Plan) -> tuple[int, ...]:
+    """Entries among those of a plan that have no admitted recovery."""
+    return tuple(number for number in plan.off + plan.on if not was_admitted(ledger.store.get(number)))
 
 
 def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:

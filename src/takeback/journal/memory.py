@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from types import TracebackType
 
 from takeback.errors import JournalBusyError, JournalCorruptError, StaleHeadError, UnknownEntryError
 from takeback.journal.chain import ChainReport, attachment_fault, check_rows
@@ -16,6 +16,28 @@ from takeback.journal.encoding import sha256
 from takeback.journal.failpoint import failpoint
 from takeback.journal.record import ROOT, Draft, Record, Row, open_row, seal
 from takeback.journal.store import FIND_LIMIT, now, subtree_range
+
+
+class MemoryLock:
+    """Keeps other threads out while it is entered."""
+
+    reentrant = True
+    """It may be entered any number of times, also while it is held."""
+    __slots__ = ("_acquire", "_release", "timeout")
+
+    def __init__(self, mutex: threading.RLock, timeout: float) -> None:
+        self._acquire = mutex.acquire
+        self._release = mutex.release
+        self.timeout = timeout
+
+    def __enter__(self) -> None:
+        if not self._acquire(False) and not self._acquire(timeout=self.timeout):
+            raise JournalBusyError(f"another thread held the journal for more than {self.timeout:g} s")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._release()
 
 
 class MemoryStore:
@@ -83,9 +105,12 @@ class MemoryStore:
         return tuple(record for record, _ in zip(found, range(FIND_LIMIT), strict=False))
 
     def records(self, start: int = 1, *, reverse: bool = False) -> Iterator[Record]:
-        """Records from number `start` on, or from the last down to it."""
-        part = self._records[max(start, 1) - 1 :]
-        return iter(part[::-1] if reverse else part)
+        """Records from number `start` on, or from the last down to it, as they are now; none is copied."""
+        low, high = start - 1 if start > 1 else 0, len(self._records)
+        if low >= high:
+            return iter(())
+        numbers = range(high - 1, low - 1, -1) if reverse else range(low, high)
+        return map(self._records.__getitem__, numbers)
 
     def touching(self, key: str, *, below: bool = False) -> tuple[int, ...]:
         """Numbers of records that touch `key`, or a key beneath it."""
@@ -117,15 +142,9 @@ class MemoryStore:
                     self._forgotten.add((seq, name))
             return record
 
-    @contextmanager
-    def lock(self, timeout: float = 30.0) -> Iterator[None]:
+    def lock(self, timeout: float = 30.0) -> MemoryLock:
         """Keep other threads out until the block ends."""
-        if not self._mutex.acquire(timeout=timeout):
-            raise JournalBusyError(f"another thread held the journal for more than {timeout:g} s")
-        try:
-            yield
-        finally:
-            self._mutex.release()
+        return MemoryLock(self._mutex, timeout)
 
     def check(self) -> ChainReport:
         """Examine everything stored."""

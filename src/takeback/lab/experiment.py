@@ -103,7 +103,7 @@ class Experiment(Protocol[SomePlan]):
 class Recorded(Experiment[SomePlan], Protocol[SomePlan]):
     """An experiment that asks a model, and whose recording can be frozen beside what was run."""
 
-    def freeze(self, folder: Path, plan: SomePlan, done: Mapping[str, Any], who: str) -> None:
+    def freeze_run(self, folder: Path, plan: SomePlan, done: Mapping[str, Any], who: str) -> None:
         """Write beside a recording what was run, so that it replays without being told."""
         ...
 

@@ -8,13 +8,13 @@ The parts themselves are not stored: a lock proves that they are the same, it do
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from takeback.canonical import encode, parse, pretty
 from takeback.errors import InputError, LockChanged
 
 PARTS = ("tasks", "seeds", "suites", "prompts", "model", "analysis")
@@ -38,8 +38,7 @@ def canonical(value: object, where: str = "value") -> bytes:
     """Canonical JSON as bytes: sorted keys, compact, UTF-8 as it is; `true`, `1` and `1.0` stay different."""
     _check_keys(value, where)
     try:
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-        return text.encode("utf-8")
+        return encode(value).encode()
     except (TypeError, ValueError, RecursionError) as fault:
         raise InputError(where, found=str(fault), expected="JSON: finite numbers, text, lists, mappings") from None
 
@@ -81,7 +80,7 @@ def check(lock: Lock, parts: Mapping[str, Any]) -> None:
 
 def write_lock(lock: Lock, path: Path) -> None:
     """Write a lock as a JSON file, whole or not at all."""
-    write_whole(path, (json.dumps(lock.to_json(), indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+    write_whole(path, (pretty(lock.to_json()) + "\n").encode())
 
 
 def read_lock(path: Path) -> Lock:
@@ -105,11 +104,9 @@ def read_lock(path: Path) -> Lock:
 def read_json(path: Path) -> Any:
     """Read a JSON file; a file that is none names the place."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse(path.read_bytes(), str(path))
     except FileNotFoundError:
         raise InputError(str(path), found="no such file", expected="a JSON file") from None
-    except (ValueError, RecursionError) as fault:
-        raise InputError(str(path), found=f"no JSON ({fault})", expected="a JSON file") from None
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -7,7 +7,6 @@ a working file: results are what counts, and the manifest leaves it out.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from takeback.canonical import parse
 from takeback.errors import InputError, LockChanged
 from takeback.lab.lock import Lock, canonical
 from takeback.lab.manifest import PROGRESS
@@ -96,8 +96,8 @@ class Progress:
 
     def _take(self, number: int, line: bytes, lock: Lock) -> None:
         try:
-            entry = json.loads(line)
-        except ValueError:
+            entry = parse(line, str(self.path))
+        except InputError:
             entry = None
         wanted = {"lock", "name"} if number == 1 else {"key", "result"}
         if not isinstance(entry, dict) or set(entry) != wanted:

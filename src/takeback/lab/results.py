@@ -1,21 +1,20 @@
 """Results of one run in a folder: written with their lock and a manifest, superseded ones kept apart.
 
 A run folder holds `lock.json`, `result.json`, other files of the run, and `MANIFEST.json` with the SHA-256 of
-each. Writing over a run first copies it to `superseded/<digest>/`. A run that did not happen or broke off is
-recorded as that, with its reason and without data: never as zero.
+each. Writing over a run first copies it to `superseded/<digest>/`. Only complete runs are written: one that broke off
+leaves its progress, and no result.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from takeback.canonical import pretty
 from takeback.errors import InputError
 from takeback.lab.lock import Lock, digest_of, read_json, write_lock, write_whole
 from takeback.lab.manifest import (
@@ -33,41 +32,26 @@ from takeback.lab.manifest import (
 
 RAN, BANK = "ran.json", "bank.json"
 """What is beside a recording that was frozen."""
-
-
-class RunStatus(StrEnum):
-    """`complete`: ran to its end; `not_run`: did not happen; `aborted`: an outage or fault ended it."""
-
-    COMPLETE = "complete"
-    NOT_RUN = "not_run"
-    ABORTED = "aborted"
+COMPLETE = "complete"
+"""The status of every result; files say it so that readers need not guess."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run folder says.
-
-    `data` is the experiment's result (None unless complete), `reason` why there is none, `lock` the digest of
-    the lock it ran under, `digest` that of the result itself.
-    """
+    """What a run folder says: its data, the digest of the lock it ran under, and that of the result itself."""
 
     experiment: str
-    status: RunStatus
     lock: str
     data: Any
-    reason: str
     digest: str
 
     def to_json(self) -> dict[str, Any]:
         """The result as it is written to `result.json`."""
-        return {
-            **_body(self.experiment, self.status, self.lock, self.data, self.reason),
-            "digest": self.digest,
-        }
+        return {**_body(self.experiment, self.lock, self.data), "digest": self.digest}
 
 
-def _body(experiment: str, status: RunStatus, lock: str, data: object, reason: str) -> dict[str, Any]:
-    return {"experiment": experiment, "status": status.value, "lock": lock, "data": data, "reason": reason}
+def _body(experiment: str, lock: str, data: object) -> dict[str, Any]:
+    return {"experiment": experiment, "status": COMPLETE, "lock": lock, "data": data, "reason": ""}
 
 
 def write_results(
@@ -75,20 +59,9 @@ def write_results(
 ) -> Result:
     """Record a complete run: its data, its lock, and further files by relative name."""
     if data is None:
-        raise InputError("result", found="no data", expected="data of a complete run; use record_absence otherwise")
-    return _write(folder, lock, _result(experiment, RunStatus.COMPLETE, lock, data=data), files or {})
-
-
-def record_absence(folder: Path, experiment: str, lock: Lock, status: RunStatus, reason: str) -> Result:
-    """Record that a run did not happen (`not_run`) or broke off (`aborted`), and why."""
-    if status is RunStatus.COMPLETE or not reason.strip():
-        raise InputError("result", found=f"{status.value}, {reason!r}", expected="not_run or aborted, and a reason")
-    return _write(folder, lock, _result(experiment, status, lock, reason=reason), {})
-
-
-def _result(experiment: str, status: RunStatus, lock: Lock, *, data: object = None, reason: str = "") -> Result:
-    digest = digest_of(_body(experiment, status, lock.digest, data, reason), "result")
-    return Result(experiment, status, lock.digest, data, reason, digest)
+        raise InputError("result", found="no data", expected="data of a complete run")
+    digest = digest_of(_body(experiment, lock.digest, data), "result")
+    return _write(folder, lock, Result(experiment, lock.digest, data, digest), files or {})
 
 
 def _write(folder: Path, lock: Lock, result: Result, files: Mapping[str, bytes]) -> Result:
@@ -116,7 +89,7 @@ def _same_run(folder: Path, result: Result, files: Mapping[str, bytes]) -> bool:
 
 
 def _pretty(value: object) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode("utf-8")
+    return (pretty(value, sort_keys=True) + "\n").encode()
 
 
 def _check_name(folder: Path, name: str) -> None:
@@ -161,7 +134,9 @@ def read_results(folder: Path) -> Result:
             hint="`takeback lab verify` lists every problem.",
         )
     raw = read_json(folder / RESULT)
-    return Result(raw["experiment"], RunStatus(raw["status"]), raw["lock"], raw["data"], raw["reason"], raw["digest"])
+    if raw.get("status") != COMPLETE:
+        raise InputError(str(folder / RESULT), found=f"status {raw.get('status')}", expected=COMPLETE)
+    return Result(raw["experiment"], raw["lock"], raw["data"], raw["digest"])
 
 
 def find_runs(folder: Path) -> tuple[Path, ...]:

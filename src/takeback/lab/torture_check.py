@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from takeback.adapters.directory import TEMPORARY
+from takeback.canonical import decode
 from takeback.harness import Harness
 from takeback.journal import Record
 from takeback.journal.encoding import encode
@@ -16,7 +16,7 @@ from takeback.lab.naive import NaiveEntry, Plain, Step, begin, finish, replay
 def naive_state(harness: Harness) -> Plain:
     """Plain data of the first state in the journal."""
     text = harness.journal.attachment(1, "state")
-    raw: dict[str, Any] = json.loads(text or "{}")
+    raw: dict[str, Any] = decode(text or "{}")
     places: dict[tuple[str, ...], Any] = {}
     for name, item in raw.get("middleware", {}).items():
         places["middleware", name] = _place(item)
@@ -65,7 +65,7 @@ def leftovers(directory: Path) -> list[str]:
 
 def _entry(harness: Harness, record: Record) -> NaiveEntry:
     payload: Any = record.payload
-    after = json.loads(harness.journal.attachment(record.seq, "after") or "[]")
+    after = decode(harness.journal.attachment(record.seq, "after") or "[]")
     steps: list[Step] = []
     for op, content in zip(payload["candidate"]["mutation"], after, strict=True):
         item = content[0] if content and isinstance(content[0], dict) else {}

@@ -1,4 +1,4 @@
-"""The workspace and the changes that torture works with: all surfaces, few keys, several files a change."""
+"""The workspace and the changes that torture works with: all surfaces, few keys, several files per change."""
 
 from __future__ import annotations
 

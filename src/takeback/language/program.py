@@ -22,6 +22,8 @@ from takeback.state.record import name_of, whole_number
 MAX_OPERATIONS: Final = 64
 MAX_FILE: Final = 4_000_000
 MAX_INDEX: Final = 10_000
+SHOWN_OPERATIONS: Final = 3
+SHOWN_TARGET: Final = 24
 PROGRAMS: Final = {"mutation": Stage.FORWARD, "witness": Stage.CAPTURE, "recovery": Stage.RECOVERY}
 _FIELDS = {"op_type", "target", "value", "witness_key", *SPOTS}
 
@@ -55,7 +57,9 @@ class Candidate:
         return program_digest(self.mutation)
 
     def __repr__(self) -> str:
-        return f"Candidate({', '.join(f'{op.kind.name} {op.target}' for op in self.mutation)})"
+        named = [f"{op.kind.name} {op.target[:SHOWN_TARGET]}" for op in self.mutation[:SHOWN_OPERATIONS]]
+        more = len(self.mutation) - len(named)
+        return f"Candidate({', '.join(named)}{f' and {more} more' if more else ''})"
 
 
 def program_digest(program: Program) -> str:

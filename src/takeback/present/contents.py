@@ -6,9 +6,10 @@ Lines still carry their endings, so that a missing last one shows.
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from typing import Any, Final
+
+from takeback.canonical import pretty as written
 
 DEFAULT_MODE: Final = "0644"
 WIDTH: Final = 76
@@ -44,7 +45,7 @@ def sheet_of(content: Any) -> Sheet:
 def items_sheet(content: list[Any]) -> Sheet:
     """The sheet of a list of which items were changed: each item on lines of its own."""
     lines = tuple(f"{line}\n" for item in content for line in pretty(item))
-    inline = json.dumps(content, ensure_ascii=False, sort_keys=True) if len(lines) <= 1 else ""
+    inline = _line(content) if len(lines) <= 1 else ""
     return Sheet(lines, inline=inline)
 
 
@@ -61,14 +62,14 @@ def text_sheet(content: bytes, mode: str = "") -> Sheet:
 def _text_sheet(text: str, mode: str = "") -> Sheet:
     lines = tuple(f"{line}\n" for line in text.split("\n"))
     lines = (*lines[:-1], lines[-1][:-1]) if lines[-1] != "\n" else lines[:-1]
-    inline = json.dumps(text, ensure_ascii=False) if len(lines) <= 1 else ""
+    inline = _line(text) if len(lines) <= 1 else ""
     return Sheet(lines, inline=inline, mode=mode)
 
 
 def pretty(value: Any, indent: str = "") -> list[str]:
     """A JSON value as lines: keys in order, a text of several lines in several lines."""
     deeper = indent + "  "
-    inline = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    inline = _line(value)
     if len(inline) <= WIDTH and "\\n" not in inline:
         return [indent + inline]
     match value:
@@ -83,12 +84,16 @@ def pretty(value: Any, indent: str = "") -> list[str]:
             return [indent + inline]
 
 
+def _line(value: Any) -> str:
+    return written(value, indent=None, sort_keys=True)
+
+
 def _items(items: list[tuple[str | None, Any]], indent: str) -> list[str]:
     lines: list[str] = []
     for at, (key, item) in enumerate(items):
         shown = pretty(item, indent)
         if key is not None:
-            shown[0] = f"{indent}{json.dumps(key, ensure_ascii=False)}: {shown[0][len(indent) :]}"
+            shown[0] = f"{indent}{_line(key)}: {shown[0][len(indent) :]}"
         if at < len(items) - 1:
             shown[-1] += ","
         lines += shown

@@ -6,11 +6,11 @@ look the same on a screen, but are not, are written with escapes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
+from takeback.canonical import pretty
 from takeback.present.contents import DEFAULT_MODE, Sheet
 from takeback.present.matching import Match, matches
 from takeback.present.visible import looks, visible
@@ -127,7 +127,7 @@ def _hunk_lines(hunk: Hunk) -> Iterator[tuple[Role, str]]:
     for line in hunk.lines:
         text = line.text.removesuffix("\n")
         escaped = line.mark != " " and _looks(line) in alike
-        yield roles[line.mark], line.mark + (json.dumps(text) if escaped else visible(text))
+        yield roles[line.mark], line.mark + (pretty(text, indent=None, ascii_only=True) if escaped else visible(text))
         if not line.text.endswith("\n"):
             yield "note", NO_NEWLINE
 

@@ -1,8 +1,7 @@
 """Running programs on one state: capture, forward, recover.
 
 A forward program is atomic: if one operation fails, the state is as before and the receipt says so. Recovery
-takes the state and the witness; handles that a receipt names are closed by the live harness, which holds them. Each
-operation is handed its own surface's value and nothing else.
+takes the state and the witness. Each operation is handed its own surface's value and nothing else.
 """
 
 from __future__ import annotations
@@ -12,8 +11,12 @@ from typing import Any, NamedTuple
 from takeback.errors import FaultKind, OperationFailed, RecoveryFailed
 from takeback.language import Program
 from takeback.state import SURFACES, Address, Captured, Operation, Stage, State, diff
+from takeback.state.quick import named
 
 Witness = dict[str, Captured]
+Parts = dict[str, Any]
+"""Values by surface, as a state holds them."""
+_RECOVERY = Stage.RECOVERY
 
 
 class Write(NamedTuple):
@@ -59,35 +62,48 @@ def forward(program: Program, state: State) -> tuple[State, Receipt]:
             kind = op.kind
             surface = kind.surface
             parts[surface], resolved = kind.run(parts[surface], op)
-            writes.append(Write(at, op.address, resolved))
+            writes.append(named(Write, (at, op.address, resolved)))
             if op.also:
                 writes += [Write(at, address, resolved) for address in op.also]
     except OperationFailed as fault:
         return state, Receipt(tuple(writes), at, f"mutation[{at}] {program[at].kind.name}: {fault.message}")
-    return State.of(parts), Receipt(tuple(writes))
+    return State.of(parts), named(Receipt, (tuple(writes), None, ""))
+
+
+def advance(program: Program, parts: Parts) -> None:
+    """Run a mutation on the parts of a state, in place; raises `OperationFailed` in the middle of it."""
+    for op in program:
+        kind = op.kind
+        surface = kind.surface
+        parts[surface] = kind.run(parts[surface], op)[0]
 
 
 def recover(program: Program, state: State, witness: Witness) -> State:
     """Run a recovery program; raise `RecoveryFailed` naming the operation that could not run."""
     parts = state.parts.copy()
+    retreat(program, parts, witness)
+    return State.of(parts)
+
+
+def retreat(program: Program, parts: Parts, witness: Witness) -> None:
+    """Run a recovery program on the parts of a state, in place."""
     for at, op in enumerate(program):
         kind = op.kind
+        surface = kind.surface
         captured = None
         if op.witness_key is not None:
             captured = witness.get(op.witness_key)
             if captured is None:
                 why = f"no capture wrote {op.witness_key!r}"
                 raise _failed(at, op, why, FaultKind.NO_CAPTURE)
-            if captured.kind != kind.surface:
+            if captured.kind != surface:
                 why = f"{op.witness_key!r} holds a capture of {captured.kind}"
                 raise _failed(at, op, why, FaultKind.OTHER_SURFACE)
         try:
-            part = parts[kind.surface]
-            recovering = kind.stage is Stage.RECOVERY
-            parts[kind.surface] = kind.run(part, op, captured) if recovering else kind.run(part, op)[0]
+            part = parts[surface]
+            parts[surface] = kind.run(part, op, captured) if kind.stage is _RECOVERY else kind.run(part, op)[0]
         except OperationFailed as fault:
             raise _failed(at, op, fault.message, FaultKind.CANNOT_RUN) from None
-    return State.of(parts)
 
 
 def _failed(at: int, op: Operation, why: str, kind: FaultKind) -> RecoveryFailed:

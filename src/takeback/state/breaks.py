@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final
 
-BLOCK: Final = 8_192
+BLOCK: Final = 1_024
 
 
 class Breaks:

@@ -11,11 +11,12 @@ kept in chunks, with an index by id once there are many, so that one operation c
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from takeback.state.pmap import PMap
+from takeback.state.quick import named
 from takeback.state.values import same
 
 Place = tuple[tuple[int, str], ...]
@@ -33,6 +34,9 @@ class Link(NamedTuple):
     record: Any
 
 
+_new = object.__new__
+_TOP: Final = chr(0x10FFFF) * 256
+"""Behind every id."""
 Chunks = tuple[tuple[Link, ...], ...]
 Difference = tuple[str, Link | None, Link | None]
 
@@ -72,7 +76,7 @@ class Chain:
 
     @classmethod
     def _of(cls, chunks: Chunks, size: int, reach: tuple[int, int] | None, index: PMap | None) -> Chain:
-        chain = cls.__new__(cls)
+        chain = _new(cls)
         chain._chunks, chain._size, chain._reach, chain._index = chunks, size, reach, index
         return chain
 
@@ -115,11 +119,22 @@ class Chain:
 
     def put(self, link: Link) -> Chain:
         """Return this chain with `link` at its own place, in place of any link of the same id."""
+        if self._index is None and self._size < SMALL:
+            rest = self._others(link[1])
+            at = bisect_left(rest, (link[0],))
+            return Chain._of(((*rest[:at], link, *rest[at:]),), len(rest) + 1, self._reached(link[0]), None)
         chunks, size, index = self._without(self.find(link[1]))
         return self._with(chunks, size, index, link)
 
     def insert(self, at: int, name: str, record: Any) -> tuple[Chain, Link]:
         """Return this chain with `name` moved or added to position `at` among the others, and its link."""
+        if self._index is None and self._size < SMALL:
+            rest = self._others(name)
+            size, inside = len(rest), 0 < at < len(rest)
+            at = at if inside else 0 if at <= 0 else size
+            place = self._place(rest[at - 1] if inside else None, rest[at] if inside else None, name, front=at < size)
+            link = named(Link, (place, name, record))
+            return Chain._of(((*rest[:at], link, *rest[at:]),), size + 1, self._reached(place), None), link
         chunks, size, index = self._without(self.find(name))
         low = _nth(chunks, at - 1) if 0 < at < size else None
         high = _nth(chunks, at) if 0 < at < size else None
@@ -147,10 +162,18 @@ class Chain:
         reach = self.reach
         if reach is None:
             return between(None, None, name)
-        return between(None, ((reach[0], ""),), name) if front else between(((reach[1], ""),), None, name)
+        return ((reach[0] - STEP if front else reach[1] + STEP, name),)
 
     def drop(self, name: str) -> Chain:
         """Return this chain without `name`; the chain itself if it is not there."""
+        if self._index is None:
+            rest = self._others(name)
+            if len(rest) == self._size:
+                return self
+            chain = _new(Chain)
+            chain._chunks, chain._size = (rest,) if rest else (), len(rest)
+            chain._reach, chain._index = self._reach or self.reach, None
+            return chain
         link = self.find(name)
         if link is None:
             return self
@@ -165,6 +188,22 @@ class Chain:
         both = reach if mine is None else (min(mine[0], reach[0]), max(mine[1], reach[1]))
         return Chain._of(self._chunks, self._size, both, self._index)
 
+    def _others(self, name: str) -> tuple[Link, ...]:
+        """The links of a short chain without one of them."""
+        links = self._chunks[0] if self._chunks else ()
+        for at, link in enumerate(links):
+            if link[1] == name:
+                return links[:at] + links[at + 1 :]
+        return links
+
+    def _reached(self, place: Place) -> tuple[int, int]:
+        """How far places reach once another one is used."""
+        number, reach = place[0][0], self.reach
+        if reach is None:
+            return number, number
+        low, high = reach
+        return reach if low <= number <= high else (number, high) if number < low else (low, number)
+
     def _without(self, link: Link | None) -> tuple[Chunks, int, PMap | None]:
         if link is None:
             return self._chunks, self._size, self._index
@@ -174,8 +213,7 @@ class Chain:
         return chunks[:at] + ((rest,) if rest else ()) + chunks[at + 1 :], self._size - 1, index
 
     def _with(self, chunks: Chunks, size: int, index: PMap | None, link: Link) -> Chain:
-        number, reach = link.place[0][0], self.reach
-        reach = (number, number) if reach is None else (min(reach[0], number), max(reach[1], number))
+        reach = self._reached(link.place)
         if not chunks:
             return Chain._of(((link,),), 1, reach, None)
         at, within = _locate(chunks, link.place)
@@ -211,13 +249,26 @@ class Chain:
                 (name, one if isinstance(one, Link) else None, two if isinstance(two, Link) else None)
                 for name, one, two in pairs
             ]
-        old = {link[1]: link for link in self}
-        new = {link[1]: link for link in other}
+        before, after = self.links, other.links
+        low, high, end = 0, len(before), len(after)
+        while low < high and low < end and before[low] is after[low]:
+            low += 1
+        while high > low and end > low and before[high - 1] is after[end - 1]:
+            high, end = high - 1, end - 1
+        if low == high:
+            return [(link[1], None, link) for link in after[low:end]]
+        if low == end:
+            return [(link[1], link, None) for link in before[low:high]]
+        old = {link[1]: link for link in before[low:high]}
+        new = {link[1]: link for link in after[low:end]}
         return [(name, one, two) for name in old | new if (one := old.get(name)) is not (two := new.get(name))]
 
-    def moved(self, other: Chain) -> set[str]:
-        """Return a set of ids whose moving explains the difference in order between two chains."""
-        changed = self.differences(other)
+    def moved(self, other: Chain, changed: Sequence[Difference] | None = None) -> set[str]:
+        """Return a set of ids whose moving explains the difference in order between two chains.
+
+        `changed` are their differences, where those are at hand.
+        """
+        changed = self.differences(other) if changed is None else changed
         shifted = {name for name, one, two in changed if one and two and one.place != two.place}
         if not shifted:
             return set()
@@ -271,18 +322,13 @@ class Chain:
         return f"Chain({[(link.id, link.record) for link in self]!r})"
 
 
-def _first(chunk: tuple[Link, ...]) -> Place:
-    return chunk[0].place
-
-
-def _place_of(link: Link) -> Place:
-    return link[0]
-
-
 def _locate(chunks: Chunks, place: Place) -> tuple[int, int]:
-    """Where a place is, or would go: which chunk, and where in it."""
-    at = max(0, bisect_right(chunks, place, key=_first) - 1) if len(chunks) > 1 else 0
-    return at, bisect_left(chunks[at], place, key=_place_of)
+    """Where a place is, or would go: which chunk, and where in it.
+
+    Links are compared as tuples: no two have one place, so that what follows the place never matters.
+    """
+    at = max(0, bisect_left(chunks, ((place, _TOP),)) - 1) if len(chunks) > 1 else 0
+    return at, bisect_left(chunks[at], (place,))
 
 
 def _nth(chunks: Chunks, position: int) -> Link:

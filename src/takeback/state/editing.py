@@ -51,10 +51,13 @@ def edits_by_path(ops: Iterable[Operation]) -> dict[Any, list[Edit]]:
 def tried_texts(edits: Sequence[Edit], salt: str) -> tuple[str, ...]:
     """Return texts that edits may meet, smallest first after one on which they go through one after the other.
 
-    The others are made of what edits replace and put in, up to two at a time and with nothing else.
+    The others are made of what edits replace and put in, up to two at a time and with nothing else, or of all that
+    they replace.
     """
     pieces = list(dict.fromkeys(piece for edit in edits for piece in edit if piece))[:MOST_PIECES]
+    replaced = list(dict.fromkeys(edit.old for edit in edits))
     made = ["", *pieces, *(f"{one}{two}" for one in pieces for two in pieces)]
+    made += ["".join(replaced), "".join(reversed(replaced)), "\n".join(replaced)]
     return tuple(dict.fromkeys((_editable(edits, salt), *made)))
 
 

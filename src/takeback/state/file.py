@@ -65,7 +65,11 @@ class File(Partial):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, File):
             return NotImplemented
-        return self is other or (self.mode == other.mode and self.content == other.content)
+        if self is other or self.mode != other.mode:
+            return self is other
+        if self._text is not None and other._text is not None:
+            return self._text == other._text
+        return self.content == other.content
 
     def __hash__(self) -> int:
         return hash((self.content, self.mode))

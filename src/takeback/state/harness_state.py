@@ -15,6 +15,8 @@ from takeback.state.address import Address
 from takeback.state.pmap import ABSENT
 from takeback.state.surface import SURFACES, Change, surface_named
 
+_new = object.__new__
+
 
 class State:
     """An immutable harness state; `parts` maps surface names to their values and is never changed."""
@@ -28,7 +30,7 @@ class State:
     @classmethod
     def of(cls, parts: dict[str, Any]) -> State:
         """Take over `parts` as they are; for code that built them from another state."""
-        state = cls.__new__(cls)
+        state = _new(cls)
         state.parts = parts
         return state
 

@@ -17,6 +17,7 @@ from takeback.state.address import Address
 from takeback.state.inside import differing_parts, get_part, put_part
 from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
 from takeback.state.pmap import ABSENT, EMPTY, PMap
+from takeback.state.quick import named
 from takeback.state.record import name_of
 from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.surface import Change, Component, Edit, Path, Surface
@@ -27,7 +28,7 @@ MAX_ENTRIES = 2_000_000
 
 def capture(value: PMap, op: Operation) -> Captured:
     """Take down what the key is bound to."""
-    return Captured(op.kind.surface, op.target, value.get(op.path, ABSENT))
+    return named(Captured, (op.kind.surface, op.target, value.get(op.path, ABSENT), 0, None))
 
 
 def bind(value: PMap, op: Operation) -> tuple[PMap, None]:
@@ -123,9 +124,16 @@ class KeyedSurface(Surface):
 
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
         """Yield the keys whose contents do not mean the same."""
-        for key, one, two in before.candidates(after):
-            if not self.equivalent(one, two):
-                yield Change(Address(self.name, key), one, two)
+        found = before.candidates(after)
+        if not found:
+            return iter(())
+        return iter(
+            [
+                named(Change, (named(Address, (self.name, key)), one, two))
+                for key, one, two in found
+                if not self.equivalent(one, two)
+            ]
+        )
 
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare contents by type and value."""

@@ -122,6 +122,9 @@ class Kind:
     reads: tuple[str, ...] = ()
     schema: dict[str, Any] = field(default_factory=dict, compare=False)
 
+    def __repr__(self) -> str:
+        return f"Kind({self.name})"
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
@@ -140,6 +143,9 @@ class Operation:
     witness_key: str | None = None
     spot: Spot | None = None
     also: tuple[Address, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Operation({self.kind.name} {self.target[:60]})"
 
     def to_json(self) -> dict[str, Any]:
         """Return the operation as it stands in a candidate."""

@@ -32,11 +32,13 @@ _new = object.__new__
 class PMap(Mapping[str, Any]):
     """Immutable mapping from text to values; equality is type-strict (see `takeback.state.values.same`)."""
 
-    __slots__ = ("_base", "_limit", "_over")
+    __slots__ = ("_base", "_limit", "_origin", "_over")
 
     def __init__(self, entries: Mapping[str, Any] | None = None) -> None:
         self._base: dict[str, Any] = dict(entries) if entries else {}
         self._over: dict[str, Any] = {}
+        self._origin: PMap | None = None
+        """The map of this base without an overlay, which a map that is changed back becomes again; None: itself."""
         self._limit = _SMALL + 2 * isqrt(len(self._base))
 
     def put(self, key: str, value: Any) -> PMap:
@@ -44,6 +46,8 @@ class PMap(Mapping[str, Any]):
         over = self._over.copy()
         if self._base.get(key, ABSENT) is value:
             over.pop(key, None)
+            if not over:
+                return self if self._origin is None else self._origin
         else:
             over[key] = value
             if len(over) > self._limit:
@@ -51,23 +55,29 @@ class PMap(Mapping[str, Any]):
         new = _new(PMap)
         new._base = self._base
         new._over = over
+        new._origin = self if self._origin is None else self._origin
         new._limit = self._limit
         return new
 
     def drop(self, key: str) -> PMap:
         """Return this map without `key`; the map itself if it is not there."""
-        if key not in self:
+        over = self._over
+        there = over[key] if key in over else self._base.get(key, ABSENT)
+        if there is ABSENT:
             return self
-        over = self._over.copy()
+        over = over.copy()
         if key in self._base:
             over[key] = ABSENT
         else:
             del over[key]
+            if not over and self._origin is not None:
+                return self._origin
         if len(over) > self._limit:
             return PMap(dict(_merged(self._base, over)))
         new = _new(PMap)
         new._base = self._base
         new._over = over
+        new._origin = self if self._origin is None else self._origin
         new._limit = self._limit
         return new
 
@@ -125,6 +135,8 @@ class PMap(Mapping[str, Any]):
         mine, theirs = self._over, other._over
         base, base_too = self._base, other._base
         if base is base_too:
+            if not mine and not theirs:
+                return []
             keys = mine if not theirs else theirs if not mine else mine | theirs
         else:
             keys = {**base, **mine, **base_too, **theirs}

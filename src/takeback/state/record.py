@@ -81,8 +81,8 @@ def canonical_record(record: PMap) -> dict[str, Any]:
 
 def equivalent_records(one: Any, two: Any) -> bool:
     """Tell whether two records (or ABSENT) mean the same."""
-    if one is two or same(one, two):
+    if one is two:
         return True
     if one is ABSENT or two is ABSENT:
         return False
-    return encode(canonical_record(one)) == encode(canonical_record(two))
+    return same(one, two) or encode(canonical_record(one)) == encode(canonical_record(two))

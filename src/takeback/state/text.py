@@ -58,6 +58,35 @@ class Text(Parts):
     def __len__(self) -> int:
         return sum(map(_size, self._segments)) - self._cut()
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Text) and other._base is self._base and self is not other:
+            return len(self) == len(other) and self._reads_as(other)
+        return super().__eq__(other)
+
+    __hash__ = None
+
+    def _reads_as(self, other: Text) -> bool:
+        """Whether a text of the same base and length has the same characters; what neither touched is not read."""
+        left = len(self)
+        mine, theirs = iter(self._segments), iter(other._segments)
+        one, two, done, also = None, None, 0, 0
+        while left:
+            if one is None or done == _size(one):
+                one, done = next(mine), 0
+            if two is None or also == _size(two):
+                two, also = next(theirs), 0
+            size = min(_size(one) - done, _size(two) - also, left)
+            shared = isinstance(one, Run) and isinstance(two, Run) and one.start + done == two.start + also
+            if not shared and self._slice(one, done, size) != self._slice(two, also, size):
+                return False
+            done, also, left = done + size, also + size, left - size
+        return True
+
+    def _slice(self, segment: Segment, start: int, size: int) -> str:
+        if isinstance(segment, Run):
+            return str(self._base[segment.start + start : segment.start + start + size])
+        return str(segment.record[start : start + size])
+
     def _characters(self, segment: Segment) -> str:
         if isinstance(segment, Run):
             return str(self._base[segment.start : segment.end])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from takeback.errors import OperationFailed
@@ -17,13 +18,16 @@ from takeback.state.inside import slot_content_from_json, slot_content_to_json
 from takeback.state.operation import Captured, Operation
 from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
+from takeback.state.quick import named
 from takeback.state.surface import Change, Component, Edit, Surface
 from takeback.state.tree import Path
 
 
 def capture(value: PMap, op: Operation) -> Captured:
     """Take down what stands at the path and which containers above it are missing."""
-    return Captured(op.kind.surface, op.target, tree.get(value, op.path), tree.missing(value, op.path))
+    content = tree.get(value, op.path)
+    missing = tree.missing(value, op.path) if content is ABSENT else 0
+    return named(Captured, (op.kind.surface, op.target, content, missing, None))
 
 
 def bind(value: PMap, op: Operation) -> tuple[PMap, None]:
@@ -66,7 +70,7 @@ class TreeSurface(Surface):
 
     def address(self, path: Path) -> Address:
         """Return the address of a path."""
-        return Address(self.name, self.join(path))
+        return _address(self, path)
 
     def covers(self, outer: str, inner: str) -> bool:
         """A path covers everything below it."""
@@ -82,9 +86,16 @@ class TreeSurface(Surface):
 
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
         """Yield the deepest paths that differ."""
-        for path, one, two in tree.changes(before, after):
-            if not self.equivalent(one, two):
-                yield Change(self.address(path), one, two)
+        found = tree.changes(before, after)
+        if not found:
+            return iter(())
+        return iter(
+            [
+                named(Change, (_address(self, path), one, two))
+                for path, one, two in found
+                if not self.equivalent(one, two)
+            ]
+        )
 
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
         """Break the named paths into parts that cannot see each other."""
@@ -183,6 +194,11 @@ class TreeSurface(Surface):
     def slot_title(self, path: Path) -> str:
         """Return the path's address, and of a part which one it is."""
         return str(self.address(path)) if path and not is_part(path[-1]) else super().slot_title(path)
+
+
+@lru_cache(maxsize=65_536)
+def _address(surface: TreeSurface, path: Path) -> Address:
+    return Address(surface.name, surface.join(path))
 
 
 def _setting(path: Path, content: Any) -> Edit:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Final
 
 from takeback.errors import InputError, LimitError
-from takeback.state.pmap import PMap
+from takeback.state.pmap import ABSENT, PMap
 
 MAX_DEPTH: Final = 32
 MAX_TEXT: Final = 10_000_000
@@ -115,7 +115,7 @@ def same(one: Any, two: Any) -> bool:
         return True
     kind = type(one)
     if kind is not type(two):
-        return _same_whole(one, two)
+        return one is not ABSENT and two is not ABSENT and _same_whole(one, two)
     if kind is PMap:
         return one == two  # type: ignore[no-any-return]
     if kind is tuple:

@@ -6,12 +6,11 @@ the JSON is not searched for something that parses; it uses up the turn.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from takeback.canonical import check_text, strict
+from takeback.canonical import check_text, first_value_end, strict
 from takeback.errors import InputError
 from takeback.synthesize.models.chat import TOO_LARGE, Reply
 
@@ -66,8 +65,5 @@ def _not_json(reply: Reply, text: str, what: str) -> Rejected:
 
 
 def _has_object_then_more(text: str) -> bool:
-    try:
-        _, end = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return end < len(text)
+    end = first_value_end(text)
+    return end is not None and end < len(text)

@@ -12,9 +12,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Protocol
 
-from takeback.state import SURFACES
+from takeback.state import ABSENT, SURFACES
+from takeback.state.parts import is_part
 from takeback.state.slots import Slot
 from takeback.state.surface import Surface
+from takeback.undo.outcome import SlotChange
 
 When = tuple[int, int]
 """A time in a history: an entry, and the position of a write in it."""
@@ -78,12 +80,29 @@ class Source(Protocol):
 class Node:
     """One slot's place in the index: its versions, and what lies above and below."""
 
-    __slots__ = ("above", "below", "children", "loaded", "path", "slot", "surface", "versions")
+    __slots__ = (
+        "above",
+        "below",
+        "children",
+        "contained",
+        "deep",
+        "loaded",
+        "part",
+        "path",
+        "slot",
+        "surface",
+        "versions",
+    )
 
     def __init__(self, slot: Slot, above: Node | None = None) -> None:
         self.slot = slot
         self.path = slot[1:]
+        self.deep = len(slot) > 2  # noqa: PLR2004 - a surface and one name: nothing is above that
+        """Whether slots can lie above it."""
+        self.part = bool(slot) and is_part(slot[-1])
         self.surface: Surface = SURFACES[slot[0]] if slot else _NONE
+        self.contained = self.deep and self.surface.nested
+        """Whether containers can lie above it."""
         self.versions: list[Version] = []
         self.children: dict[str, Node] = {}
         self.above = above
@@ -92,6 +111,8 @@ class Node:
 
 
 _NONE: Any = None
+Written = tuple[Node, SlotChange | None]
+"""A slot that an entry wrote, and the way back to what it found there (see `way_back`)."""
 
 
 class Index:
@@ -100,14 +121,17 @@ class Index:
     def __init__(self, source: Source | None = None) -> None:
         self._root = Node(())
         self._entries: dict[int, tuple[Write, ...]] = {}
+        self._written: dict[int, tuple[Written, ...]] = {}
         self._claims: dict[tuple[str, str], list[Version]] = {}
         self.source = source
 
     def add(self, entry: int, writes: tuple[Write, ...]) -> None:
         """Take in an entry that is newer than all others."""
         self._entries[entry] = writes
-        for position, write in enumerate(writes):
-            version, node = Version(entry, position, write), self._node(write.slot)
+        nodes = [self._node(write.slot) for write in writes]
+        self._written[entry] = _written(nodes, writes)
+        for position, (write, node) in enumerate(zip(writes, nodes, strict=True)):
+            version = Version(entry, position, write)
             if self.source is None or node.loaded or node.below:
                 node.versions.append(version)
             claim = claim_of(write)
@@ -150,11 +174,26 @@ class Index:
         """One slot's node, its versions complete."""
         node = self._node(slot)
         if self.source is not None and not node.loaded:
-            kept = [version for version in node.versions if version.entry == SUPPOSED]
-            found = self._versions(self.source.at(slot))
-            node.versions = [*(version for version in found if version.write.slot == slot), *kept]
-            node.loaded = True
+            self._load(self.source, node)
         return node
+
+    def written(self, entry: int) -> tuple[Written, ...]:
+        """The nodes of the slots that an entry wrote, each once, their versions complete."""
+        found = self._written.get(entry)
+        if found is None:
+            writes = self.writes(entry)
+            found = self._written[entry] = _written([self._node(write.slot) for write in writes], writes)
+        if self.source is not None:
+            for node, _ in found:
+                if not node.loaded:
+                    self._load(self.source, node)
+        return found
+
+    def _load(self, source: Source, node: Node) -> None:
+        kept = [version for version in node.versions if version.entry == SUPPOSED]
+        found = self._versions(source.at(node.slot))
+        node.versions = [*(version for version in found if version.write.slot == node.slot), *kept]
+        node.loaded = True
 
     def at(self, slot: Slot) -> list[Version]:
         """Versions of one slot, oldest first."""
@@ -175,11 +214,12 @@ class Index:
             self._load_below(self.source, node.slot, node)
         if node.children and next(_descend(node), None) is not None:
             return False
-        above = node.above
-        while above is not None and above.slot:
-            if len(above.slot) > 1 and self.at(above.slot):
+        while node.deep and node.above is not None:
+            node = node.above
+            if self.source is not None and not node.loaded:
+                self._load(self.source, node)
+            if node.versions:
                 return False
-            above = above.above
         return True
 
     def claiming(self, surface: str, claim: str) -> list[Version]:
@@ -221,6 +261,29 @@ class Index:
         for child in _nodes(node):
             child.loaded = child.below = True
         node.below = True
+
+
+def _written(nodes: list[Node], writes: tuple[Write, ...]) -> tuple[Written, ...]:
+    first: dict[Node, Any] = {}
+    last: dict[Node, Any] = {}
+    for node, write in zip(nodes, writes, strict=True):
+        first.setdefault(node, write.before)
+        last[node] = write.after
+    return tuple((node, way_back(node, last[node], before)) for node, before in first.items())
+
+
+def way_back(node: Node, before: Any, after: Any) -> SlotChange | None:
+    """The change of a slot from one content to another; None where more than the contents has to be looked at.
+
+    Where they are the same, it is from one content to that very content.
+    """
+    if node.part or before is GONE or after is GONE:
+        return None
+    if before is after or (before is not ABSENT and after is not ABSENT and node.surface.alike(before, after)):
+        left = before is ABSENT and node.contained  # what was written and removed again may have left containers
+        return None if left else SlotChange(node.slot, before, before)
+    claims = node.surface.exclusive and node.surface.claim(after) is not None  # which others may hold
+    return None if claims else SlotChange(node.slot, before, after)
 
 
 def claim_of(write: Write) -> str | None:

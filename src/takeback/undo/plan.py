@@ -7,7 +7,7 @@ and is said. Nothing is changed here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import chain
 from typing import Any
 
@@ -15,38 +15,35 @@ from takeback.errors import JournalCorruptError
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.parts import is_part
 from takeback.state.pmap import EMPTY
+from takeback.state.quick import named
 from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title
 from takeback.undo.history import END, ContentGone, History, View, grounded_on
-from takeback.undo.index import GONE, Node, Version
+from takeback.undo.index import Node, way_back
 from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
 from takeback.undo.settle import Entries, helpers, settle
 
-_tuple: Any = tuple.__new__
-"""Makes a named tuple without the cost of its constructor."""
 
-
-def plan_undo(history: History, state: State, entries: Iterable[int]) -> Outcome:
+def plan_undo(history: History, state: State, entries: Collection[int]) -> Outcome:
     """Take live entries back."""
     return plan_toggle(history, state, entries, ())
 
 
-def plan_redo(history: History, state: State, entries: Iterable[int]) -> Outcome:
+def plan_redo(history: History, state: State, entries: Collection[int]) -> Outcome:
     """Bring undone entries back."""
     return plan_toggle(history, state, (), entries)
 
 
-def plan_toggle(history: History, state: State, off: Iterable[int], on: Iterable[int]) -> Outcome:
+def plan_toggle(history: History, state: State, off: Collection[int], on: Collection[int]) -> Outcome:
     """Take some entries back and bring others back, at once."""
-    off, on = frozenset(off), frozenset(on)
     try:
         if len(off) == 1 and not on:
             (entry,) = off
             simple = _independent(history, state, entry)
             if simple is not None:
                 return simple
-        return _outcome(history, state, off, on)
+        return _outcome(history, state, frozenset(off), frozenset(on))
     except ContentGone:
-        return _what_is_left(history, state, off, on)
+        return _what_is_left(history, state, frozenset(off), frozenset(on))
 
 
 def _outcome(history: History, state: State, off: Entries, on: Entries) -> Outcome:
@@ -72,57 +69,58 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
 
     Says what the general way says; versions are read by position for speed: (entry, position, write).
     """
-    index, undone = history.index, history.undone
+    if entry in history.undone:
+        return None
+    index = history.index
+    loaded = index.source is None
     parts = state.parts.copy()
     changes: list[SlotChange] = []
-    kept: list[Kept] = []
-    for slot in dict.fromkeys(write[0] for write in index.writes(entry)):
-        node = index.node(slot)
+    kept: tuple[Kept, ...] = ()
+    for node, back in index.written(entry):
         surface, versions = node.surface, node.versions
-        if surface.exclusive or is_part(slot[-1]) or (surface.nested and not index.alone(node)):
+        if surface.nested and not index.alone(node):
             return None
-        newest, after = _two_last(versions, entry, undone)
-        if newest is None:
+        if not loaded or versions[0][0] != entry or versions[-1][0] != entry:
+            later = _rewritten(history, node, entry)
+            if later is not None:
+                if node.contained or surface.strict or surface.exclusive:
+                    return None  # others may depend on the entry
+                kept += (Kept(node.slot, later),)
+                continue
+            back = _way_back(history, state, node, entry)  # noqa: PLW2901
+        if back is None:
             return None
-        if newest[0] != entry:
-            if surface.strict or (surface.nested and len(slot) > 2):  # noqa: PLR2004 - others may depend on the entry
-                return None
-            kept.append(Kept(slot, newest[0]))
+        after = back[2]
+        if back[1] is after:
             continue
-        before = newest[2][2]
-        after = history.base_content(slot) if after is None else after[2][2]
-        if before is GONE or after is GONE:
-            return None
-        if index.source is not None:
-            _demand_same(slot, surface.get_slot(state.part(slot[0]), node.path), before)
-        if before is after or (before is not ABSENT and after is not ABSENT and surface.alike(before, after)):
-            continue
-        changes.append(_tuple(SlotChange, (slot, before, after)))
-        part = surface.put_slot(parts[slot[0]], node.path, after)
-        if after is ABSENT and surface.nested and len(slot) > 2:  # noqa: PLR2004 - something is above it
-            pruned = _pruned(history, node, part, changes)
-            if pruned is None:
+        changes.append(back)
+        part = surface.put_slot(parts[surface.name], node.path, after)
+        if after is ABSENT and node.contained:
+            part = _pruned(history, node, part, changes)
+            if part is None:
                 return None
-            part = pruned
-        parts[slot[0]] = part
-    plan: Plan = _tuple(Plan, ((entry,), (), tuple(changes), State.of(parts), state, tuple(kept), (), ()))
-    return plan
+        parts[surface.name] = part
+    return named(Plan, ((entry,), (), tuple(changes), State.of(parts), state, kept, (), ()))
 
 
-def _two_last(versions: list[Version], entry: int, undone: set[int]) -> tuple[Version | None, Version | None]:
-    """The last live write to a slot, and the last one by another entry before this entry's last."""
-    newest: Version | None = None
+def _rewritten(history: History, node: Node, entry: int) -> int | None:
+    """The later entry whose write to a slot is in force; None where that is this entry's."""
+    last = next(version[0] for version in reversed(node.versions) if version[0] not in history.undone)
+    return None if last == entry else last
+
+
+def _way_back(history: History, state: State, node: Node, entry: int) -> SlotChange | None:
+    """What taking a live entry back does to a slot that nothing lies above or below, and no later one wrote."""
+    versions = node.versions
+    before = next(version[2][2] for version in reversed(versions) if version[0] == entry)
+    after = versions[0][2][1]
     for version in reversed(versions):
-        number = version[0]
-        if number in undone:
-            continue
-        if newest is None:
-            newest = version
-            if number != entry:
-                return newest, None
-        elif number != entry:
-            return newest, version
-    return newest, None
+        if version[0] != entry and version[0] not in history.undone:
+            after = version[2][2]
+            break
+    if history.index.source is not None:
+        _demand_same(node.slot, get_slot(state, node.slot), before)
+    return way_back(node, before, after)
 
 
 def _pruned(history: History, node: Node, part: Any, changes: list[SlotChange]) -> Any | None:

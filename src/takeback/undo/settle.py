@@ -2,7 +2,8 @@
 
 Entries are settled in order of time, so the set that blocks a request is exactly what cannot be kept. Where a request
 needs other entries toggled with it, the smallest set is looked for among those that can be the cause of an
-objection, at most `MAX_HELP` of them and `MAX_TRIES` sets.
+objection, at most `MAX_HELP` of them and `MAX_TRIES` sets; where that finds none, a set of any size of which no entry
+can be left out.
 """
 
 from __future__ import annotations
@@ -142,7 +143,53 @@ def helpers(history: History, off: Entries, on: Entries, settled: Settled) -> tu
         if best is not None:
             return _shrunk(history, off, on, *best)
         layer = deeper
-    return None
+    return _many(history, off, on, settled)
+
+
+def _many(history: History, off: Entries, on: Entries, settled: Settled) -> tuple[Entries, Entries] | None:
+    """A set of helping entries of any size, none of which can be left out; None if no set was found.
+
+    All causes are toggled together, then those that are still causes, and so on: live ones, undone ones, any.
+    """
+    found: list[tuple[Entries, Entries]] = []
+    for choice in (_live_among, _undone_among, _any_among):
+        chosen: Entries = frozenset()
+        result = settled
+        while result.unmet:
+            causes = choice(history, frozenset().union(*result.causes.values())) - off - on - chosen
+            if not causes:
+                break
+            chosen |= causes
+            back = chosen & history.undone
+            result = settle(history, off | (chosen - back), on | back)
+        else:
+            back = chosen & history.undone
+            found.append(_irreducible(history, off, on, (chosen - back) | result.removed.keys(), back))
+    return min(found, key=lambda one: len(one[0]) + len(one[1]), default=None)
+
+
+def _live_among(history: History, entries: Entries) -> Entries:
+    return entries - history.undone
+
+
+def _undone_among(history: History, entries: Entries) -> Entries:
+    return entries & history.undone
+
+
+def _any_among(_: History, entries: Entries) -> Entries:
+    return entries
+
+
+def _irreducible(
+    history: History, off: Entries, on: Entries, more_off: Entries, more_on: Entries
+) -> tuple[Entries, Entries]:
+    """Helping entries without those that can be left out one after the other."""
+    for entry in sorted(more_off | more_on, reverse=True):
+        less_off, less_on = more_off - {entry}, more_on - {entry}
+        settled = settle(history, off | less_off, on | less_on)
+        if not settled.removed and not settled.unmet:
+            more_off, more_on = less_off, less_on
+    return more_off, more_on
 
 
 def _shrunk(
@@ -155,7 +202,7 @@ def _shrunk(
         settled = settle(history, off | (more_off & part), on | (more_on & part))
         if not settled.removed and not settled.unmet:
             return more_off & part, more_on & part
-    return more_off, more_on
+    return _irreducible(history, off, on, more_off, more_on)
 
 
 def relied_on(history: History, writes: tuple[Write, ...]) -> dict[int, str]:

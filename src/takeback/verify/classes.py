@@ -17,7 +17,7 @@ from takeback.canonical import encode
 from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate, Program
 from takeback.runtime import forward
-from takeback.state import SURFACES, Component, Operation, State
+from takeback.state import SURFACES, Component, Level, Operation, State
 
 MAX_JOINT: Final = 50_000
 Choice = dict[int, int]
@@ -83,14 +83,32 @@ class Classes:
 
     def settle(self) -> None:
         """Choose a base on which the mutation goes through, if there is one."""
-        changed: Choice = {}
-        failing = self.failing_at(changed)
-        while failing is not None:
-            better = self._better(changed, failing)
-            if better is None:
-                return
-            changed, failing = better
-        self.settle_on(changed)
+        changed: Choice | None = {}
+        failing = self.failing_at({})
+        while changed is not None and failing is not None:
+            changed, failing = self._better(changed, failing) or (None, failing)
+        if changed is None and any(op.kind.level is Level.L2 for op in self.candidate.mutation):
+            changed = self._tried_jointly()
+        if changed is not None:
+            self.settle_on(changed)
+
+    def _tried_jointly(self) -> Choice | None:
+        """Return a choice on which the mutation goes through, looked for among all joint ones, or None.
+
+        One step at a time may end where an operation wants two things at once. Surfaces do not see each other.
+        """
+        found: Choice = {}
+        for name in dict.fromkeys(op.kind.surface for op in self.candidate.mutation):
+            ops = tuple(op for op in self.candidate.mutation if op.kind.surface == name)
+            near = set[int]().union(*map(self._named, ops)) | {
+                at for at, part in enumerate(self.parts) if part.surface == name and not part.component.path
+            }
+            through = (choice for choice in self.joint(near) if forward(ops, self.state(choice))[1].succeeded)
+            chosen = next(through, None)
+            if chosen is None:
+                return None
+            found.update(chosen)
+        return found
 
     def settle_on(self, changed: Choice) -> None:
         """Take another choice as the base."""
@@ -101,7 +119,7 @@ class Classes:
 
     def _better(self, changed: Choice, failing: int) -> tuple[Choice, int | None] | None:
         op = self.candidate.mutation[failing]
-        near = self._around(op)
+        near = self._named(op)
         for at, part in enumerate(self.parts):
             if part.surface == op.kind.surface and at not in changed and (at in near or not part.component.path):
                 for other in range(1, len(part.component.alternatives)):
@@ -146,8 +164,7 @@ class Classes:
         """Yield the components that one operation writes together, such as where a file was and where it goes."""
         for op in self.candidate.mutation:
             if op.also:
-                paths = SURFACES[op.kind.surface].named(op)
-                yield set().union(*(self._around(replace(op, path=path)) for path in paths))
+                yield self._named(op)
 
     def joint(self, group: Iterable[int]) -> list[Choice]:
         """Return every joint choice of a group that makes a state of its own: what is hidden is not varied."""
@@ -161,14 +178,19 @@ class Classes:
             ]
             if len(choices) > MAX_JOINT:
                 raise ProgramTooLarge(
-                    f"restores from captures of other paths tie {len(list(group))} places together, with more than "
-                    f"{MAX_JOINT} joint shapes",
+                    f"restores from captures of other paths, or moves, tie {len(list(group))} places together, with "
+                    f"more than {MAX_JOINT} joint shapes",
                     hint="restore each path from its own capture",
                 )
         return choices
 
     def _hidden_within(self, at: int, choice: Choice) -> bool:
         return any(self.hides(over, how, at) for over, how in choice.items())
+
+    def _named(self, op: Operation) -> set[int]:
+        """Return the components of a tree that lie above, at or below a path that an operation writes."""
+        paths = SURFACES[op.kind.surface].named(op)
+        return set[int]().union(*(self._around(replace(op, path=path)) for path in paths))
 
     def _around(self, op: Operation) -> set[int]:
         """Return the components of a tree that lie above, at or below an operation's path."""

@@ -1,28 +1,105 @@
-"""Which candidates that edit inside values can be decided by looking at classes of states.
+"""Which candidates that edit inside values, or move elements, hold on every state.
 
-An edit looks at the text or list it changes, so what it leaves is not known for all of them. That does not matter
-where the value is put back from its own capture, whatever the edit did: then only whether the mutation goes through
-can differ, and both are looked at. Everything else is refuted by a state, or left undecided and not admitted.
+An edit looks at the text or list it changes: whether it goes through, and what it leaves, is not known from the shape
+of a state. So it is taken as one that may fail, or leave anything. What holds then holds for every edit; what
+does not is refuted by a state, or left undecided and not admitted. The argument is in docs/proof.md.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from takeback.errors import OperationFailed
 from takeback.language import Candidate
-from takeback.state import SURFACES, Operation, Stage
+from takeback.runtime import capture, forward, recover
+from takeback.state import ABSENT, SURFACES, Operation, PMap, Stage, State
+from takeback.state.inside import Partial
+from takeback.state.text import Text
+from takeback.verify.trip import Trial, Trip
+
+_ADVICE = "capture it before the change and restore it"
 
 
-def undecided(candidate: Candidate) -> str | None:
-    """Return why no class of states decides about a candidate that none of them refutes; None if they do."""
-    for op in candidate.recovery:
-        if op.kind.stage is Stage.FORWARD:
-            return f"{op.kind.name} in a recovery depends on what else is in {op.address}; {_ADVICE}"
+def edits_inside(candidate: Candidate) -> bool:
+    """Tell whether a mutation edits inside values."""
+    return any(op.kind.inside for op in candidate.mutation)
+
+
+def edits_back(candidate: Candidate) -> bool:
+    """Tell whether a recovery does forward operations, such as the edit that is the other way round."""
+    return any(op.kind.stage is Stage.FORWARD for op in candidate.recovery)
+
+
+def blurred(candidate: Candidate) -> Candidate:
+    """Return the candidate with every edit leaving something that nobody knows, wherever there is a value at all."""
+    number = count()
+    mutation = tuple(_blur(op, next(number)) if op.kind.inside else op for op in candidate.mutation)
+    return Candidate(mutation, candidate.witness, candidate.recovery, candidate.contract)
+
+
+def idle(candidate: Candidate) -> Candidate:
+    """Return the candidate as it runs where an edit fails: nothing was changed."""
+    return Candidate((), candidate.witness, candidate.recovery, candidate.contract)
+
+
+class Placed(Trial):
+    """A trial that also wants every element back at its own place, not only in the same order."""
+
+    __slots__ = ()
+
+    def run(self, state: State) -> Trip:
+        """Run one round trip; what only looks the same fails."""
+        trip = super().run(state)
+        if not trip.passed:
+            return trip
+        one = self.candidate
+        after = recover(one.recovery, forward(one.mutation, state)[0], capture(one.witness, state)).parts
+        for name, _ in self._touched:
+            if next(SURFACES[name].differing(state.parts[name], after[name]), None) is not None:
+                return replace(trip, failure=f"{name}: an element stands at another place")
+        return trip
+
+
+def back_reason(candidate: Candidate) -> str:
+    """Return why a recovery that edits back is undecided where no state refutes it."""
+    op = next(op for op in candidate.recovery if op.kind.stage is Stage.FORWARD)
+    return f"{op.kind.name} in a recovery depends on what else is in {op.address}; {_ADVICE}"
+
+
+def blur_reason(candidate: Candidate) -> str:
+    """Return why a candidate is undecided that would not hold for every edit, and that no state refutes."""
     for op in candidate.mutation:
         if op.kind.inside and not _restored(candidate, op):
             return f"{op.address} is edited and not restored from its own capture; {_ADVICE}"
-    return None
+    named = ", ".join(dict.fromkeys(str(op.address) for op in candidate.mutation))
+    return f"not everything that the mutation writes ({named}) is put back from its own capture; {_ADVICE}"
 
 
-_ADVICE = "capture it before the change and restore it"
+def idle_reason(candidate: Candidate) -> str:
+    """Return why a candidate is undecided whose recovery could do harm where an edit fails."""
+    op = next(op for op in candidate.mutation if op.kind.inside)
+    return (
+        f"where {op.kind.name} of {op.address} does not go through nothing has changed, and the recovery does not "
+        f"leave everything as it is; {_ADVICE}"
+    )
+
+
+def _blur(op: Operation, number: int) -> Operation:
+    surface, kind = SURFACES[op.kind.surface], op.kind
+    slot = op.path if isinstance(op.path, tuple) else (op.path,)
+
+    def run(value: Any, _: Operation) -> tuple[Any, None]:
+        there = surface.get_slot(value, slot)
+        if there is ABSENT or type(there) is PMap:
+            raise OperationFailed(f"there is nothing to edit at {op.address}")
+        left = f"left by edit {number}"
+        return surface.put_slot(
+            value, slot, there.holding(Text.of(left)) if isinstance(there, Partial) else left
+        ), None
+
+    return replace(op, kind=replace(kind, run=run, inside=False), value=ABSENT, spot=None)
 
 
 def _restored(candidate: Candidate, edit: Operation) -> bool:

@@ -3,7 +3,8 @@
 Operations never look inside values, so a round trip depends only on the shape of the slots it names. Surfaces
 break those slots into components that cannot see each other; the real interpreter is run on one generic state
 for every shape of every component, once with the mutation going through and once with it failing elsewhere.
-The argument, its assumptions and where the code holds them: docs/proof.md. Answers proved or refuted.
+The argument, its assumptions and where the code holds them: docs/proof.md. Answers proved or refuted; for L2, whose
+edits do look inside, also undecided, which admits nothing.
 """
 
 from __future__ import annotations
@@ -16,13 +17,23 @@ from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate
 from takeback.state import Level, State
 from takeback.verify.classes import Choice, Classes
-from takeback.verify.edits import undecided
+from takeback.verify.edits import (
+    Placed,
+    back_reason,
+    blur_reason,
+    blurred,
+    edits_back,
+    edits_inside,
+    idle,
+    idle_reason,
+)
 from takeback.verify.evidence import issue
 from takeback.verify.options import MAX_SECONDS, check_seconds, the_level
 from takeback.verify.rules import PROOF
 from takeback.verify.sampled import counterexample, refusals, rejected, trip_reasons
 from takeback.verify.selfcheck import self_check
 from takeback.verify.slices import Slice, Slices
+from takeback.verify.trip import Trial
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Verdict
 
 MAX_WORK: Final = 5_000_000
@@ -76,7 +87,7 @@ class _Search:
 
     def _always_failing(self) -> State | None:
         """Look at all classes of a mutation that fails on the base: by the whole candidate, on its trace too."""
-        self.slices = Slices(self.classes.candidate, self.classes, whole=True)
+        self.slices = Slices(self.classes.candidate, self.classes, whole=True, trial=type(self.slices.whole.trial))
         variations = list(self._variations())
         self._spend(variations)
         return self._look(variations, always=True) or self._look(self._joint(), always=True)
@@ -158,6 +169,15 @@ class _Search:
                 self.failing += job.choice.items()
         return None
 
+    def going_through(self) -> State | None:
+        """Return a state on which the mutation goes through and recovery does not, if one is among the classes."""
+        for _, choice in self.classes.variations():
+            state = self.classes.state(choice)
+            trip = self.slices.whole.trial.run(state)
+            if not trip.passed and not trip.forward_failure:
+                return state
+        return None
+
     def _confirmed(self, job: _Job, state: State) -> State:
         """Return a state of the class on which the whole candidate fails."""
         whole = self.slices.whole.trial
@@ -190,19 +210,46 @@ def prove(
     self_check()
     deadline = monotonic() + max_seconds
     try:
-        looked, broken = _search(candidate, deadline)
+        looked, broken, unsure = _decide(candidate, deadline)
     except ProgramTooLarge as fault:
         return rejected([Reason(Code.LIMIT, str(fault))], PROOF, level, candidate)
     except TimeoutError:
         late = Reason(Code.TIMEOUT, f"the proof took more than {max_seconds} seconds")
         return rejected([late], PROOF, level, candidate)
-    unsure = undecided(candidate) if broken is None else None
-    if unsure is not None:
+    if unsure:
         return rejected([Reason(Code.UNDECIDED, unsure)], PROOF, level, candidate)
     if broken is None:
         return _verdict(candidate, level, Grade.PROVED, looked)
     example = counterexample(candidate, broken, "proof", deadline)
     return _verdict(candidate, level, Grade.REFUTED, looked, example)
+
+
+def _decide(candidate: Candidate, deadline: float) -> tuple[int, State | None, str]:
+    """Return how many classes were looked at, a state that breaks the candidate if one does, and why it is undecided.
+
+    The classes decide where operations do not look into values. Edits do: those must hold whatever they leave, and
+    where they fail; and what is moved must come back to its own place.
+    """
+    looked, broken = _search(candidate, deadline)
+    if broken is not None or not _beyond_shapes(candidate):
+        return looked, broken, ""
+    if edits_back(candidate):
+        return looked, None, back_reason(candidate)
+    more, unlike = _search(blurred(candidate), deadline, Placed)
+    looked += more
+    if unlike is not None:
+        return looked, None, blur_reason(candidate)
+    if edits_inside(candidate):
+        more, harmed = _search(idle(candidate), deadline)
+        looked += more
+        if harmed is not None:
+            return looked, None, idle_reason(candidate)
+    return looked, None, ""
+
+
+def _beyond_shapes(candidate: Candidate) -> bool:
+    """Whether a candidate has operations of L2, which may look into values and move elements."""
+    return any(op.kind.level is Level.L2 for op in (*candidate.mutation, *candidate.recovery))
 
 
 def _verdict(
@@ -224,19 +271,21 @@ def _verdict(
     )
 
 
-def _search(candidate: Candidate, deadline: float) -> tuple[int, State | None]:
+def _search(candidate: Candidate, deadline: float, trial: type[Trial] = Trial) -> tuple[int, State | None]:
     """Return how many classes were looked at, and a state that breaks the candidate if one does."""
     classes = Classes(candidate, deadline)
     classes.settle()
-    whole = any(op.kind.level is Level.L2 for op in (*candidate.mutation, *candidate.recovery))
-    search = _Search(classes, Slices(candidate, classes, whole=whole))
+    whole = _beyond_shapes(candidate)
+    search = _Search(classes, Slices(candidate, classes, whole=whole, trial=trial))
     try:
         broken = search.run()
     except _GoesThroughError as found:
         classes.settle_on(found.choice)
-        search = _Search(classes, Slices(candidate, classes, whole=whole))
+        search = _Search(classes, Slices(candidate, classes, whole=whole, trial=trial))
         broken = search.run()
     except _PartsDisagreeError:
-        search = _Search(classes, Slices(candidate, classes, whole=True))
+        search = _Search(classes, Slices(candidate, classes, whole=True, trial=trial))
         broken = search.run()
+    if broken is not None and edits_back(candidate):
+        broken = search.going_through() or broken
     return search.looked, broken

@@ -12,11 +12,13 @@ from time import monotonic
 from takeback.counterfactual import Suites, nominal_state, suites
 from takeback.language import Candidate, gate
 from takeback.state import Level, State
+from takeback.verify.edits import edits_back
 from takeback.verify.evidence import issue
 from takeback.verify.minimal import smallest
 from takeback.verify.options import MAX_SECONDS, check_seconds, check_seed, check_threshold, the_level, the_rule
 from takeback.verify.rules import DEV, THRESHOLD, Rule
 from takeback.verify.selfcheck import self_check
+from takeback.verify.shrink import shrunk
 from takeback.verify.trip import Trial, Trip
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, Verdict
 
@@ -109,14 +111,15 @@ def _on_states(
     trial = Trial(candidate)
     trips: dict[str, list[Trip]] = {"dev": [], "iid": [], "ood": []}
     broken: tuple[str, State] | None = None
+    wanted = edits_back(candidate)  # a failing state on which the mutation goes through tells more
     for name, states in made.splits():
         for state in states:
             if monotonic() > deadline:
                 raise TimeoutError
             trip = trial.run(state)
             trips[name].append(trip)
-            if broken is None and not trip.passed:
-                broken = name, state
+            if not trip.passed and (broken is None or (wanted and not trip.forward_failure)):
+                broken, wanted = (name, state), wanted and bool(trip.forward_failure)
     counts = {name: (sum(trip.passed for trip in done), len(done)) for name, done in trips.items()}
     decision = rule.decide(counts, threshold)
     example = None if broken is None else counterexample(candidate, broken[1], broken[0], deadline)
@@ -162,10 +165,21 @@ def rejected(reasons: Iterable[Reason], rule: str, level: Level, candidate: Cand
 
 
 def counterexample(candidate: Candidate, state: State, split: str, deadline: float) -> Counterexample:
-    """Return the failing state made as small as it gets by the deadline, and how the candidate fails on it."""
+    """Return the failing state made as small as it gets by the deadline, and how the candidate fails on it.
+
+    Where a recovery edits back, on a state on which the mutation goes through, it still does on the smaller one.
+    """
     trial = Trial(candidate)
-    small = smallest(state, lambda less: not trial.run(less).passed, deadline=deadline)
-    return Counterexample(small, trial.run(small), split, minimal=monotonic() <= deadline)
+    through = edits_back(candidate) and not trial.run(state).forward_failure
+
+    def fails(less: State) -> bool:
+        trip = trial.run(less)
+        return not trip.passed and not (through and trip.forward_failure)
+
+    small = smallest(state, fails, deadline=deadline)
+    while (less := shrunk(small, candidate, fails, deadline=deadline)) is not small:
+        small = smallest(less, fails, deadline=deadline)
+    return Counterexample(small, trial.run(small), split, minimal=monotonic() <= deadline, through=through)
 
 
 def trip_reasons(trip: Trip) -> list[Reason]:

@@ -19,9 +19,9 @@ from takeback.verify.trip import Trial
 class Slice:
     """Some operations of a candidate, ready to run. `weight` is the steps of one run, the same on every machine."""
 
-    def __init__(self, candidate: Candidate) -> None:
+    def __init__(self, candidate: Candidate, trial: type[Trial] = Trial) -> None:
         self._candidate = candidate
-        self.trial = Trial(candidate)
+        self.trial = trial(candidate)
         ops = (*candidate.mutation, *candidate.witness, *candidate.recovery)
         self.weight = sum(len(op.path) if isinstance(op.path, tuple) else 1 for op in ops)
 
@@ -33,12 +33,14 @@ class Slice:
 
 
 class Slices:
-    """The slices of a candidate; where `whole` is set, every slice is the whole candidate."""
+    """The slices of a candidate; where `whole` is set, every slice is the whole candidate, run by `trial`."""
 
-    def __init__(self, candidate: Candidate, classes: Classes, *, whole: bool = False) -> None:
+    def __init__(
+        self, candidate: Candidate, classes: Classes, *, whole: bool = False, trial: type[Trial] = Trial
+    ) -> None:
         self._candidate = candidate
         self._classes = classes
-        self.whole = Slice(candidate)
+        self.whole = Slice(candidate, trial)
         self.only_whole = whole
         self._made: dict[frozenset[int], Slice] = {}
         self._numbered = (*candidate.mutation, *candidate.recovery)

@@ -7,12 +7,13 @@ surface, meaning the same inside the contract and being equal in canonical form 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from takeback.errors import FaultKind, RecoveryFailed
+from takeback.errors import FaultKind, OperationFailed, RecoveryFailed
 from takeback.language import Candidate
-from takeback.runtime import Receipt, capture, forward, recover
+from takeback.runtime import Parts, advance, capture, forward, retreat
 from takeback.state import ABSENT, SURFACES, Address, Change, State
 
 
@@ -68,6 +69,8 @@ class Trip:
 
 
 PASSED = Trip()
+Diffs = tuple[tuple[str, Callable[[Any, Any], Iterator[Change]]], ...]
+"""Surfaces by name, each with its diff."""
 
 
 def round_trip(candidate: Candidate, state: State) -> Trip:
@@ -78,14 +81,16 @@ def round_trip(candidate: Candidate, state: State) -> Trip:
 class Trial:
     """A candidate ready to be run on many states: what does not depend on the state is worked out once."""
 
-    __slots__ = ("_changed", "_covered", "_touched", "candidate")
+    __slots__ = ("_changed", "_omitted", "_touched", "candidate")
 
     def __init__(self, candidate: Candidate) -> None:
         self.candidate = candidate
-        self._changed = tuple(dict.fromkeys(op.kind.surface for op in candidate.mutation))
-        self._touched = tuple(dict.fromkeys((*self._changed, *(op.kind.surface for op in candidate.recovery))))
+        changed = dict.fromkeys(op.kind.surface for op in candidate.mutation)
+        touched = dict.fromkeys((*changed, *(op.kind.surface for op in candidate.recovery)))
+        self._changed = tuple((name, SURFACES[name].diff) for name in changed)
+        self._touched = tuple((name, SURFACES[name].diff) for name in touched)
         written = (address for op in candidate.mutation for address in (op.address, *op.also))
-        self._covered = all(map(candidate.contract.covers, written))
+        self._omitted = tuple(address for address in written if not candidate.contract.covers(address))
 
     def run(self, state: State) -> Trip:
         """Run one round trip; any fault fails the trip, with its reason."""
@@ -95,38 +100,38 @@ class Trial:
             return Trip(failure=f"fault: {type(fault).__name__}: {fault}", fault=FaultKind.EXCEPTION)
 
     def _run(self, state: State) -> Trip:
-        candidate = self.candidate
+        candidate, before = self.candidate, state.parts
         witness = capture(candidate.witness, state)
-        changed, receipt = forward(candidate.mutation, state)
-        uncovered = () if self._covered else self._uncovered(receipt)
-        if changed is not state:
-            covers = candidate.contract.covers
-            for change in self._diff(state, changed, self._changed):
-                if not covers(change.address):
-                    uncovered = (*uncovered, change.address)
+        parts = before.copy()
+        covers = candidate.contract.covers
+        uncovered, why_not = self._omitted, ""
         try:
-            recovered = recover(candidate.recovery, changed, witness)
+            advance(candidate.mutation, parts)
+        except OperationFailed:
+            unchanged, receipt = forward(candidate.mutation, state)
+            parts, why_not = unchanged.parts.copy(), receipt.reason
+            uncovered = tuple(write.address for write in receipt.writes if not covers(write.address))
+        else:
+            for change in self._diff(before, parts, self._changed):
+                if not covers(change[0]):
+                    uncovered += (change[0],)
+        try:
+            retreat(candidate.recovery, parts, witness)
         except RecoveryFailed as fault:
             omitted = tuple(sorted(set(uncovered)))
-            return Trip((), omitted, fault.message, receipt.reason, fault.kind, fault.position)
-        left = self._diff(state, recovered, self._touched)
-        if not left and not uncovered and receipt.failed_at is None:
+            return Trip((), omitted, fault.message, why_not, fault.kind, fault.position)
+        left = self._diff(before, parts, self._touched)
+        if not left and not uncovered and not why_not:
             return PASSED
         residuals = tuple(_residual(change, candidate) for change in left)
-        return Trip(residuals, tuple(sorted(set(uncovered))), "", receipt.reason)
+        return Trip(residuals, tuple(sorted(set(uncovered))), "", why_not)
 
-    def _uncovered(self, receipt: Receipt) -> tuple[Address, ...]:
-        covers = self.candidate.contract.covers
-        return tuple(write.address for write in receipt.writes if not covers(write.address))
-
-    def _diff(self, before: State, after: State, names: tuple[str, ...]) -> list[Change]:
+    def _diff(self, before: Parts, after: Parts, surfaces: Diffs) -> list[Change]:
         """Return what differs on the surfaces that operations name; no operation reaches another one."""
-        mine, theirs = before.parts, after.parts
         found: list[Change] = []
-        for name in names:
-            one, two = mine[name], theirs[name]
-            if one is not two:
-                found += SURFACES[name].diff(one, two)
+        for name, diff in surfaces:
+            if before[name] is not after[name]:
+                found += diff(before[name], after[name])
         return found
 
 

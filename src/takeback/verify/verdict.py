@@ -82,13 +82,15 @@ class Split:
 class Counterexample:
     """The smallest state found on which the candidate fails, and how.
 
-    `minimal` is False where time ran out before every single entry had been tried.
+    `minimal` is False where time ran out before every single entry had been tried. `through`: it is the smallest one
+    on which the mutation goes through; where it does not, a recovery that edits back fails on less.
     """
 
     state: State
     trip: Trip
     split: str
     minimal: bool = True
+    through: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the counterexample as JSON; `state` can be given back to `takeback verify --state`."""

@@ -34,7 +34,8 @@ def harness(root):
 
 
 BROKEN = [
-    ("config.toml", b"x = [", "line 1, column 6"),
+    ("config.toml", b"x = [", "end of document"),
+    ("config.toml", b"a = 1\nb = [1, ?]\n", "line 2, column 9"),
     ("config.toml", b"a = 1\nb = 1\nb = 2\n", "line 3"),
     ("config.toml", b"a = '\xff'\n", "line 1"),
     ("config.toml", b"a = " + b"9" * 5000, "config.toml"),

@@ -210,6 +210,6 @@ def test_a_file_that_cannot_be_read_is_named_and_nothing_is_made(tmp_path):
     root = tmp_path / "agent"
     root.mkdir()
     (root / "config.toml").write_text("x = [")
-    with pytest.raises(HarnessError, match="line 1, column 6"):
+    with pytest.raises(HarnessError, match="at end of document"):
         init_workspace(root)
     assert [path.name for path in root.iterdir()] == ["config.toml"]

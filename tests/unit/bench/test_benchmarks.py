@@ -2,11 +2,15 @@
 
 import pytest
 
-from takeback.bench import reference
+from takeback.bench import reference, undo
 from takeback.bench.proof import LENGTHS
 from takeback.bench.proof import measure as measure_proof
 from takeback.bench.roundtrip import MUTATIONS, large_state, measure
+from takeback.bench.scoped import ScopedSnapshots
 from takeback.counterfactual import nominal_state
+from takeback.harness import Harness
+from takeback.lab.snapshots.situations import PROTOCOLS, situation
+from takeback.lab.tasks import load
 from takeback.language import read_program
 from takeback.state import Stage
 from takeback.synthesize import invert
@@ -30,9 +34,47 @@ def test_the_reference_accepts_a_good_recovery_and_rejects_a_missing_one(family)
 
 
 def test_the_round_trip_benchmark_reports_what_it_promises():
-    result = measure(sizes=(10, 100))
-    assert set(result) >= {"per_second", "reference_per_second", "ratio", "growth", "growth_ratio"}
-    assert set(result["growth"]) == {"10", "100"}
+    result = measure(sizes=(10, 100), chains=(10, 1000))
+    assert set(result) >= {"per_second", "reference_per_second", "ratio", "growth", "chain_growth"}
+    assert set(result["growth_us"]) == {"10", "100"}
+    assert set(result["chain_growth_us"]) == {"10", "1000"}
+    times = [*result["growth_us"].values(), *result["chain_growth_us"].values(), *result["by_family_us"].values()]
+    assert all(0 < one["lower"] <= one["median"] <= one["upper"] for one in times)
+
+
+def test_the_undo_benchmark_asks_both_sides_the_same_and_goes_through_a_harness(monkeypatch):
+    asked = []
+    for side in (Harness, ScopedSnapshots):
+        plan = side.plan_undo
+
+        def counted(self, entry, *, plan=plan, side=side):
+            asked.append((side, entry))
+            return plan(self, entry)
+
+        monkeypatch.setattr(side, "plan_undo", counted)
+    found = undo._latency(2)
+    assert {side for side, _ in asked} == {Harness, ScopedSnapshots}
+    assert len({id(entry) for _, entry in asked}) == 2
+    lower, upper = found["harness_latency_spread"]
+    assert 0 < lower <= found["harness_latency_ratio"] <= upper
+
+
+def test_the_undo_benchmark_grows_states_and_histories_of_a_harness():
+    harness, first = undo._on_state(100)
+    assert harness.state.size() > 100
+    later, also = undo._after(5)
+    assert sum(1 for _ in later.log()) == 7
+    times = undo._grown({1: (harness, first), 2: (later, also)})
+    assert all(0 < one.lower <= one.median <= one.upper for one in times.values())
+
+
+@pytest.mark.parametrize("at", range(0, 300, 60))
+def test_the_snapshot_puts_back_what_undo_puts_back_where_nothing_came_later(at):
+    trial = situation(load("fresh")[at], PROTOCOLS[0], at)
+    harness, first = undo._live(trial)
+    scoped = ScopedSnapshots(harness.state)
+    scoped.keep(first, trial.change, trial.before)
+    assert scoped.plan_undo(first).state == harness.plan_undo(first).state
 
 
 def test_the_proof_benchmark_reports_growth_for_every_length():

@@ -12,6 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from takeback.cli import app
+from takeback.cli.verdicts import _NEXT
+from takeback.verify import Code
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "candidates"
 
@@ -265,3 +267,40 @@ def test_a_long_residual_is_told_by_what_differs_and_not_by_two_lines_cut_alike(
     assert code == 1
     assert "    -line 33\n    +another\n" in out
     assert "    @@ -30,7 +30,7 @@" in out
+
+
+UNDECIDED = {
+    "mutation": [
+        {"op_type": "set_prompt", "target": "p", "value": "ab"},
+        {"op_type": "edit_prompt", "target": "p", "value": {"old": "a", "new": "c"}},
+    ],
+    "witness": [{"op_type": "capture_prompt", "target": "p", "witness_key": "w"}],
+    "recovery": [
+        {"op_type": "edit_prompt", "target": "p", "value": {"old": "c", "new": "a"}},
+        {"op_type": "restore_prompt", "target": "p", "witness_key": "w"},
+    ],
+}
+
+
+def test_what_is_undecided_is_not_admitted_and_says_to_capture_and_restore(tmp_path):
+    file = tmp_path / "candidate.json"
+    file.write_text(json.dumps(UNDECIDED))
+    code, text = _invoke("verify", str(file))
+    assert code == 1
+    assert "not admitted (declared" in text
+    assert "capture it before the change and restore it" in text
+    assert "next: Capture what is edited before the change and restore it from that" in text
+    code, text = _invoke("verify", str(file), "--json")
+    assert code == 1
+    assert [reason["code"] for reason in _one_object(text)["reasons"]] == ["UNDECIDED"]
+
+
+def test_a_recovery_that_edits_back_is_shown_a_text_on_which_the_change_goes_through():
+    code, text = _invoke("verify", _candidate("edit-back"))
+    assert code == 1
+    assert "the change goes through there, and nothing in it can be left out" in text
+    assert '"system": "Ask first.Act first."' in text or '"system": "Act first.Ask first."' in text
+
+
+def test_every_reason_against_admission_has_a_next_step():
+    assert set(_NEXT) == set(Code)

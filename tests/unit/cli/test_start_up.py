@@ -67,6 +67,7 @@ def test_help_loads_no_command_and_none_of_what_commands_need():
     found = loaded_by("--help")
     assert beneath(found, "takeback") <= {
         "takeback",
+        "takeback.canonical",
         "takeback.cli",
         "takeback.cli.commands",
         "takeback.cli.output",

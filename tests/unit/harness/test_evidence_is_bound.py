@@ -56,3 +56,14 @@ def test_a_forced_change_may_bring_the_verdict_that_speaks_against_it():
     done = open_memory().apply(BAD, evidence=verify(BAD), force=True)
     assert isinstance(done, Applied)
     assert done.forced
+
+
+def test_a_verifier_of_ones_own_admits_only_what_a_verifier_of_takeback_issued():
+    by_hand = Verdict(True, Grade.PROVED, "proof", "L1", candidate_digest=BAD.digest())
+    for answer in (by_hand, verify(GOOD)):
+        harness = open_memory(verifier=lambda _, answer=answer: answer)
+        refused = harness.apply(BAD)
+        assert isinstance(refused, Refused)
+        assert refused.why is Why.EVIDENCE
+        assert harness.state.write() == {}
+    assert isinstance(open_memory(verifier=lambda one: verify(one, rule="proof")).apply(GOOD), Applied)

@@ -258,3 +258,24 @@ def test_restore_goes_to_a_point_in_time():
     for text, words in (("2001-01-01", "at or after the beginning"), ("2001-99-01", "ISO 8601")):
         with pytest.raises(InputError, match=words):
             harness.restore(text)
+
+
+def test_what_another_harness_applied_is_not_taken_for_the_entry_with_its_number():
+    one, two = open_memory(), open_memory()
+    mine, theirs = one.apply(candidate(config("a", 1))), two.apply(candidate(config("b", 2)))
+    assert mine.entry.seq == theirs.entry.seq
+    assert one.plan_undo(mine).changes
+    for ask in (one.plan_undo, one.undo):
+        with pytest.raises(UnknownEntryError):
+            ask(theirs)
+    assert one.state.write() == {"config": {"a": 1}}
+
+
+def test_what_another_harness_did_after_an_adoption_is_not_drift(tmp_path):
+    journal = str(tmp_path / "journal.db")
+    one, two = open_memory(journal=journal), open_memory(journal=journal)
+    one.adapter.edit(State.read({"config": {"by": "hand"}}))
+    assert one.adopt() is not None
+    two.apply(candidate(config("a", 1)))
+    assert one.status().clean
+    assert one.state.write() == {"config": {"a": 1, "by": "hand"}}

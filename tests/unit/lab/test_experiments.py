@@ -150,7 +150,7 @@ def test_a_mutation_whose_recovery_cannot_be_read_is_defective_not_inadequate() 
 
 def frozen(folder: Path) -> Bank:
     ran = run_experiment(NATURAL, PLAN, asked=asking(Scripted(by_task(mixed))))
-    NATURAL.freeze(folder, PLAN, ran.done, "scripted")
+    NATURAL.freeze_run(folder, PLAN, ran.done, "scripted")
     return load_bank(folder)
 
 

@@ -14,10 +14,8 @@ from takeback.errors import InputError, LockChanged
 from takeback.lab.lock import PARTS, canonical, check, digest_of, make_lock, read_lock, write_lock
 from takeback.lab.progress import Progress, progress_path
 from takeback.lab.results import (
-    RunStatus,
     find_runs,
     read_results,
-    record_absence,
     verify_results,
     write_results,
 )
@@ -85,7 +83,7 @@ def test_a_lock_survives_its_file_and_an_altered_one_is_refused(lock, tmp_path):
     with pytest.raises(InputError, match="which is what its parts give"):
         read_lock(path)
     path.write_text("{")
-    with pytest.raises(InputError, match="no JSON"):
+    with pytest.raises(InputError, match="malformed JSON"):
         read_lock(path)
     with pytest.raises(InputError, match="no such file"):
         read_lock(tmp_path / "none.json")
@@ -170,17 +168,10 @@ def test_a_damaged_run_is_kept_as_unverified_when_it_is_superseded(lock, tmp_pat
     assert verify_results(tmp_path) == []
 
 
-def test_a_run_that_did_not_happen_has_a_reason_and_no_data(lock, tmp_path):
-    result = record_absence(tmp_path, "factorial", lock, RunStatus.ABORTED, "model service answered 503")
-    assert (result.status, result.data) == (RunStatus.ABORTED, None)
-    assert read_results(tmp_path).reason == "model service answered 503"
-    assert verify_results(tmp_path) == []
-    with pytest.raises(InputError):
-        record_absence(tmp_path, "factorial", lock, RunStatus.NOT_RUN, " ")
-    with pytest.raises(InputError):
-        record_absence(tmp_path, "factorial", lock, RunStatus.COMPLETE, "why")
-    with pytest.raises(InputError):
+def test_a_run_without_data_is_not_written(lock, tmp_path):
+    with pytest.raises(InputError, match="no data"):
         write_results(tmp_path, "factorial", lock, None)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["../out.csv", "result.json", "superseded/x", "/etc/passwd"])

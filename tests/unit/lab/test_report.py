@@ -16,7 +16,7 @@ from takeback.lab.report.counting import sensitivity
 from takeback.lab.report.discordant import category_of
 from takeback.lab.report.inputs import EXPERIMENTS, FreshTask, read_input
 from takeback.lab.report.table import Figure, Share, Span, Table, to_csv, to_latex, to_markdown
-from takeback.lab.results import RunStatus, record_absence, verify_results, write_results
+from takeback.lab.results import verify_results, write_results
 from takeback.lab.runner import run_experiment
 
 LOCK = make_lock("sample", {"tasks": []})
@@ -41,7 +41,6 @@ def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("results")
     for name, make in lab_samples.ALL.items():
         write_results(root / name, name, LOCK, make())
-    record_absence(root / "replication", "replication", LOCK, RunStatus.NOT_RUN, "no second model")
     return root
 
 
@@ -213,9 +212,6 @@ def test_a_report_has_every_table_in_three_formats_and_every_plot_in_two(folder,
         "oracle/strata",
         "snapshots/storage-latency",
     }
-    text = (report.folder / "report.md").read_text()
-    assert report.absent == (("replication", "not_run", "no second model"),)
-    assert "**not_run**: no second model" in text
     assert all((report.folder / name).stat().st_size for name in names)
     assert verify_results(folder) == []
 

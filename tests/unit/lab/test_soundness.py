@@ -1,12 +1,14 @@
 """The soundness experiment finds a proof that is wrong, and finds none in ours."""
 
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
-from takeback.lab.soundness import experiment, keyed_z3, run_soundness
+from takeback.lab.soundness import brute, experiment, keyed_z3, run_soundness
 from takeback.language import read_candidate
-from takeback.verify import Code, Grade, Reason, Verdict
+from takeback.state import Level, State
+from takeback.verify import Code, Grade, Reason, Verdict, prove
 from takeback.verify.classes import Classes
 
 GOOD = {
@@ -61,6 +63,66 @@ def test_a_proof_that_refutes_without_a_state_is_found_out(monkeypatch):
     assert run_soundness(20, seed=5).disagreements == 20
 
 
+def test_random_edits_removals_and_moves_are_decided_as_brute_force_decides_them():
+    tally = run_soundness(250, seed=7, level=Level.L2)
+    assert (tally.disagreements, tally.z3_disagreements) == (0, 0), tally.found
+    assert tally.proved > 50
+    assert tally.refuted > 50
+    assert tally.undecided == tally.undecided_not_admitted > 0
+
+
+def test_a_proof_that_takes_the_texts_it_tried_for_all_texts_is_found_out(monkeypatch):
+    proof = import_module("takeback.verify.proof")
+    monkeypatch.setattr(proof, "_decide", lambda candidate, deadline: (*proof._search(candidate, deadline), ""))
+    assert run_soundness(250, seed=7, level=Level.L2).disagreements > 0
+
+
+def test_a_proof_that_holds_every_recovery_that_edits_back_to_be_right_is_found_out(monkeypatch):
+    def trusting(candidate):
+        back = any(op.kind.inside for op in candidate.recovery)
+        return Verdict(True, Grade.PROVED, "proof", "L2") if back else prove(candidate)
+
+    monkeypatch.setattr(experiment, "prove", trusting)
+    assert run_soundness(120, seed=7, level=Level.L2).disagreements > 5
+
+
+def test_an_undecided_candidate_that_was_admitted_is_found_out(monkeypatch):
+    unsure = Verdict(True, Grade.DECLARED, "proof", "L2", (Reason(Code.UNDECIDED, "who knows"),))
+    monkeypatch.setattr(experiment, "prove", lambda candidate: unsure)
+    tally = run_soundness(10, seed=7, level=Level.L2)
+    assert (tally.undecided, tally.undecided_not_admitted, tally.disagreements) == (10, 0, 10)
+
+
+EDIT_BACK = {
+    "mutation": [{"op_type": "edit_prompt", "target": "p", "value": {"old": "a", "new": "b"}}],
+    "witness": [],
+    "recovery": [{"op_type": "edit_prompt", "target": "p", "value": {"old": "b", "new": "a"}}],
+    "contract": ["prompts"],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "smallest"), [("ab", True), ("abb", False), ("a\nb", False), ("b", False), ("a", False)]
+)
+def test_brute_force_knows_the_smallest_text_on_which_an_edit_goes_through_and_is_not_taken_back(text, smallest):
+    candidate = read_candidate(EDIT_BACK)
+    assert brute.is_smallest(candidate, {"prompts": {"p": text}}, through=True) is smallest
+
+
+def test_brute_force_sees_what_is_left_over_and_what_the_contract_omits():
+    state = State.read({"prompts": {"p": "before"}})
+    assert brute.fate(read_candidate(GOOD), state) == (True, True)
+    assert brute.fate(read_candidate({**GOOD, "recovery": []}), state) == (False, True)
+    assert brute.fate(read_candidate({**GOOD, "contract": ["config"]}), state) == (False, True)
+    assert brute.fate(read_candidate(EDIT_BACK), State()) == (False, False)
+
+
+def test_brute_force_uses_nothing_of_the_verifier():
+    for module in ("brute", "texts", "edits", "candidates", "states", "keyed_z3"):
+        source = (Path(experiment.__file__).parent / f"{module}.py").read_text()
+        assert "takeback.verify" not in source, module
+
+
 @pytest.mark.parametrize(
     ("change", "holds"),
     [
@@ -78,6 +140,17 @@ def test_z3_tells_good_from_bad(change, holds):
     read_candidate(candidate)
     assert keyed_z3.fits(candidate)
     assert keyed_z3.holds(candidate) is holds
+
+
+@pytest.mark.parametrize(("recovery", "holds"), [(GOOD["recovery"], True), ([], False)])
+def test_z3_knows_removals(recovery, holds):
+    removal = {**GOOD, "mutation": [{"op_type": "remove_prompt", "target": "p"}], "recovery": recovery}
+    assert keyed_z3.fits(removal)
+    assert keyed_z3.holds(removal) is holds
+
+
+def test_z3_is_not_asked_about_edits():
+    assert not keyed_z3.fits(EDIT_BACK)
 
 
 def test_z3_is_not_asked_about_paths_or_chains():

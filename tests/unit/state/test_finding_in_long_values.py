@@ -19,7 +19,9 @@ def plain(text: str, needle: str, start: int, end: int) -> list[int]:
 
 
 def random_text(rng: random.Random, length: int) -> str:
-    return "".join(rng.choice(["a", "b", "ab", " ", "x1", "\n", "\n\n", "é", "."]) for _ in range(length))
+    return "".join(
+        rng.choice(["a", "b", "ab", " ", "x1", "\n", "\n\n", "é", ".", "–", "\u2028", "\x85"]) for _ in range(length)
+    )
 
 
 def test_lines_are_counted_and_found_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +39,7 @@ def test_lines_are_counted_and_found_across_blocks(monkeypatch: pytest.MonkeyPat
 
 def test_a_stretch_is_found_wherever_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "BLOCK", 6)
-    monkeypatch.setattr(words, "STEP", 2)
+    monkeypatch.setattr(words, "LONG", 12)
     monkeypatch.setattr(words, "FEW", 3)
     rng = random.Random(2)
     for _ in range(300):
@@ -51,7 +53,7 @@ def test_a_stretch_is_found_wherever_it_lies(monkeypatch: pytest.MonkeyPatch) ->
             assert list(index.places(needle, start, end)) == plain(text, needle, start, end)
 
 
-def test_a_text_longer_than_one_step_is_edited_where_it_says_so_and_only_there() -> None:
+def test_a_long_text_is_edited_where_it_says_so_and_only_there() -> None:
     lines = [f"Rule {at}: check part {at % 97}.\n" for at in range(20_000)]
     text, expected = Text.of("".join(lines)), list(lines)
     rng = random.Random(3)
@@ -80,3 +82,25 @@ def test_an_item_is_found_by_value_and_type_in_a_long_list(monkeypatch: pytest.M
         values = ("a", *values[1:9], "b")
         assert found.whole() == values
         found = Items.of((*values, "b"))
+
+
+def test_texts_edited_apart_are_equal_exactly_where_their_characters_are() -> None:
+    rng = random.Random(4)
+    equal = 0
+    for _ in range(300):
+        start = Text.of("".join(f"{rng.choice('ab')}{at % 3}\n" for at in range(6)))
+        one, two = start, start
+        for _ in range(rng.randrange(4)):
+            lines = [link for link in start.links() if rng.random() < 0.4]
+            for link in lines:
+                one, two = (
+                    text.drop(link.id)
+                    if rng.random() < 0.3
+                    else text.put(link._replace(record=rng.choice(lines).record))
+                    for text in (one, two)
+                )
+        for text in (one, two):
+            assert (text == start) == (text.whole() == start.whole())
+        assert (one == two) == (one.whole() == two.whole())
+        equal += one == two
+    assert 10 < equal < 290

@@ -208,3 +208,16 @@ def test_a_file_recovery_never_removes_a_directory():
 def test_a_later_capture_under_the_same_key_wins():
     held = witness(FULL, op("capture_prompt", "q", witness_key="w"), op("capture_prompt", "p", witness_key="w"))
     assert witness_to_json(held) == {"w": "old", "w_existed": True}
+
+
+def test_an_element_restored_from_the_capture_of_another_does_not_take_its_place():
+    before = {"middleware": FULL["middleware"][:1]}
+    captures = op("capture_middleware", "m", witness_key="w"), op("capture_middleware", "x", witness_key="none")
+    there = undo(
+        before,
+        witness(before, *captures),
+        op("restore_middleware", "x", witness_key="w"),
+        op("restore_middleware", "m", witness_key="w"),
+        op("restore_middleware", "x", witness_key="none"),
+    )
+    assert there == before

@@ -270,6 +270,14 @@ def test_the_short_way_says_what_the_general_way_says(entry):
     assert short.token == general.token
 
 
+def test_directories_left_by_a_file_that_was_written_and_removed_in_one_entry_go_with_it():
+    world = World()
+    world.do(file("v/u/z", "x"), {"op_type": "remove_file", "target": "v/u/z"})
+    assert world.state.write() != {}
+    world.undo(1)
+    assert world.state.write() == {}
+
+
 def test_entries_that_a_new_change_would_tie_to_itself_are_reported():
     world = World(config={"a": 5}, resources={"r1": {"address": "tcp://127.0.0.1:9100"}})
     world.do(config("a", {}))

@@ -47,7 +47,9 @@ def test_an_entry_says_what_depends_on_it_what_it_depends_on_and_who_wrote_it_ag
             candidate({"op_type": "edit_prompt", "target": "rules", "value": {"old": "a", "new": "b"}}), note="edit"
         )
         other = Browser(harness)
-        assert 'taken back only together #5 edit: edited prompts["rules"] : it edits the' in words(other.get("/1/entry/%233"))
+        assert 'taken back only together #5 edit: edited prompts["rules"] : it edits the' in words(
+            other.get("/1/entry/%233")
+        )
         assert "It depends on #3 note" in words(other.get("/1/entry/%235"))
     assert "Wrote some of it again later: that stays if this is taken back #7 slowest" in words(
         browser.get("/1/entry/%233")

@@ -6,14 +6,13 @@ never writes one anew: what cannot be spliced is refused with `CannotSplice`. Ev
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple, Self
 
-from takeback.canonical import encode
+from takeback.canonical import comparable, encode
 from takeback.errors import CannotSplice, InputError
 
 Step = str | int
@@ -316,7 +315,7 @@ def alike(one: Any, two: Any) -> bool:
     if one is MISSING or two is MISSING:
         return one is two
     try:
-        return json.dumps(one, sort_keys=True) == json.dumps(two, sort_keys=True)
+        return comparable(one) == comparable(two)
     except (TypeError, ValueError):
         return False
 

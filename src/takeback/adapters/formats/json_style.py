@@ -5,7 +5,6 @@ What a document does not show is taken from what editors commonly write.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -15,6 +14,7 @@ from typing import Any
 from takeback.adapters.formats.document import newline_of
 from takeback.adapters.formats.json5_values import BARE
 from takeback.adapters.formats.json_scan import Dialect, Node
+from takeback.canonical import compact
 
 _INDENT = re.compile(rb"\n([ \t]+)[^\s]")
 _COLON = re.compile(rb"[ \t]*:[ \t]*")
@@ -66,7 +66,7 @@ class Manner:
         return None if indent is None else indent + self.unit
 
     def _scalar(self, value: Any) -> bytes:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = compact(value)
         if self.single_quotes and isinstance(value, str):
             inside = text[1:-1].replace('\\"', '"').replace("'", "\\'")
             text = f"'{inside}'"

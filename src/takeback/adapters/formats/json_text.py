@@ -7,7 +7,6 @@ is kept, and can be chosen: `insert_member`, `move_member`.
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -24,7 +23,7 @@ from takeback.adapters.formats.document import (
 )
 from takeback.adapters.formats.json_scan import Dialect, Node, Scanner
 from takeback.adapters.formats.json_style import Manner, beside, manner_of
-from takeback.canonical import parse
+from takeback.canonical import comparable, parse
 from takeback.errors import InputError
 
 TWICE = "the key is there more than once"
@@ -63,7 +62,7 @@ class JsonDocument(Document):
 
     def same(self, one: Any, two: Any) -> bool:
         """Whether two values are the same, the order of keys included."""
-        return json.dumps(one) == json.dumps(two)
+        return comparable(one, ordered=True) == comparable(two, ordered=True)
 
     def _find(self, path: Path) -> Node | None:
         node = self._root

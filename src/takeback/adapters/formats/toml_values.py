@@ -7,13 +7,12 @@ file knows no such tables: there null is refused, and what JSON lacks is read as
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from math import isfinite
 from typing import Any, Final
 
-from takeback.canonical import parse
+from takeback.canonical import parse, pretty
 from takeback.errors import InputError
 
 ESCAPE: Final = "$json"
@@ -21,7 +20,6 @@ LITERAL: Final = "$toml"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _SPECIAL = re.compile(r'["\\\x00-\x1f\x7f]')
-_PLACE = re.compile(r"(.*) \(at (line \d+, column \d+|end of document)\)")
 
 
 def to_toml(plain: Any) -> Any:
@@ -31,7 +29,7 @@ def to_toml(plain: Any) -> Any:
     if isinstance(plain, list):
         return [to_toml(item) for item in plain]
     if plain is None or isinstance(plain, dict):
-        return {ESCAPE: json.dumps(plain, ensure_ascii=True, allow_nan=False)}
+        return {ESCAPE: pretty(plain, indent=None, ascii_only=True)}
     return plain
 
 
@@ -96,20 +94,11 @@ def load_toml(text: str, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:
-        found = _PLACE.fullmatch(str(fault))
-        message, place = (found[1], _place(found[2], text)) if found else (str(fault), "")
-        spot = f"{where}, {place}" if place else where
-        raise InputError(spot, found=f"malformed TOML ({message})", expected="valid TOML") from None
+        raise InputError(where, found=f"malformed TOML: {fault}", expected="valid TOML") from None
     except RecursionError:
         raise InputError(where, found="deeper nesting than can be read", expected="valid TOML") from None
     except ValueError as fault:
         raise InputError(where, found=f"a value that cannot be read ({fault})", expected="valid TOML") from None
-
-
-def _place(told: str, text: str) -> str:
-    if told != "end of document":
-        return told
-    return f"line {text.count(chr(10)) + 1}, column {len(text) - text.rfind(chr(10))}"
 
 
 def key_text(key: str) -> str:

@@ -7,7 +7,6 @@ link, a file with another ending, a name that is not UTF-8) is left alone and to
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +16,7 @@ from takeback.adapters.directory import MAX_NAME, Directory, Found
 from takeback.adapters.formats.document import patch
 from takeback.adapters.formats.json_text import UnambiguousJsonDocument
 from takeback.adapters.workspace.storage import Part, Storage, broken, decode_text, missing_directories
+from takeback.canonical import pretty
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.adapter import Broken
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
@@ -164,7 +164,7 @@ class JsonFolderStorage(NamedStorage):
         """The record: indented where the file is new, spliced where it is there."""
         new = self.surface.write(PMap({name: after}))[name]
         if image is None:
-            return (json.dumps(new, indent=2, ensure_ascii=False) + "\n").encode()
+            return (pretty(new) + "\n").encode()
         return patch(
             UnambiguousJsonDocument(image.content, where), self.surface.write(PMap({name: before}))[name], new
         ).data

@@ -1,7 +1,8 @@
 """Making a workspace: all of it, or nothing that was not there before.
 
 One process at a time, by a lock on the directory itself. Everything is in place before the manifest is written, and
-the manifest makes the workspace: a process killed in between leaves no workspace, and doing it again finishes it.
+the manifest makes the workspace: one that is killed in between leaves a directory that is not a workspace, and
+doing it again finishes it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def init_workspace(
 def make_workspace(
     path: str | PathLike[str], *, journal: str | None = None, start: State | None = None, secret: bool = False
 ) -> tuple[Path, bool]:
-    """As `init_workspace`; also whether the directory was no workspace before."""
+    """As `init_workspace`; also whether the directory was not a workspace before."""
     install_surfaces()
     root = Path(path)
     noted = without_password(journal) if journal is not None else LOCAL

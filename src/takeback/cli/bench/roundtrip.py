@@ -1,11 +1,11 @@
-"""`takeback bench roundtrip`: round trips a second against deep copies and sorted JSON."""
+"""`takeback bench roundtrip`: round trips per second against deep copies and sorted JSON."""
 
 from __future__ import annotations
 
 import typer
 
 from takeback.bench.roundtrip import measure
-from takeback.cli.output import JsonFlag, emit, err, out
+from takeback.cli.output import JsonFlag, emit, err, out, spread_text
 
 
 def register(bench_app: typer.Typer) -> None:
@@ -24,13 +24,15 @@ def roundtrip(as_json: bool = JsonFlag) -> None:
         emit(result)
         return
     out.print(
-        f"{result['per_second']:,} round trips a second, reference {result['reference_per_second']:,}: "
-        f"{result['ratio']} times as fast"
+        f"{result['per_second']:,} round trips per second, reference {result['reference_per_second']:,}: "
+        f"{result['ratio']} times as fast (quartiles {'–'.join(map(str, result['ratio_spread']))})"
     )
-    for name, time in result["by_family_us"].items():
-        out.print(f"  {name:<11} {time} µs")
-    for size, time in result["growth"].items():
-        out.print(f"  {int(size):>9,} entries: {time} µs")
-    chains = ", ".join(f"{length}: {time} µs" for length, time in result["chain_growth"].items())
-    out.print(f"  one operation on a middleware chain of length {chains}")
-    out.print(f"  growth ratio {result['growth_ratio']}; verifying on 50 states {result['verify_50_states_ms']} ms")
+    for name, times in result["by_family_us"].items():
+        out.print(f"  {name:<11} {spread_text(times)} µs")
+    for size, times in result["growth_us"].items():
+        out.print(f"  {int(size):>9,} entries: {spread_text(times)} µs")
+    for length, times in result["chain_growth_us"].items():
+        out.print(f"  {int(length):>9,} elements of a middleware chain: {spread_text(times)} µs")
+    out.print(f"  growth {result['growth']} with the state, {result['chain_growth']} with the chain")
+    out.print(f"  verifying on 50 states {spread_text(result['verify_50_states_ms'])} ms")
+    out.print("  times are medians, with quartiles")

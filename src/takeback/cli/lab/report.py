@@ -26,10 +26,7 @@ def report(folder: Path = ResultsFolder, target: Path | None = OutOption, as_jso
     with lab_extra():
         from takeback.lab.report.build import build_report  # noqa: PLC0415 - an optional extra
     result = build_report(folder, target)
-    absent = [{"run": run, "status": status, "reason": reason} for run, status, reason in result.absent]
     if as_json:
-        emit({"folder": str(result.folder), "files": list(result.files), "absent": absent})
+        emit({"folder": str(result.folder), "files": list(result.files)})
         return
-    for run in absent:
-        out.print(f"{run['run']}: {run['status']}: {run['reason']}", markup=False)
     out.print(f"{len(result.files)} files in {result.folder}; start with {result.folder / 'report.md'}", markup=False)

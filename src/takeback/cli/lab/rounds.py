@@ -124,7 +124,7 @@ def _collect(name: str, words: dict[str, Any], *, as_json: bool) -> None:
     plan = experiment.plan(words, None)
     done, requests = progress_of(experiment, plan, model, target)
     reached = plan.reached(frozenset(done))
-    experiment.freeze(target, reached, {key: done[key] for key in reached.units()}, model)
+    experiment.freeze_run(target, reached, {key: done[key] for key in reached.units()}, model)
     units = len(plan.units())
     found = {"units": units, "done": len(done), "kept": len(reached.units()), "to": str(target)}
     if as_json:

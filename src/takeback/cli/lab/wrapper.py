@@ -156,7 +156,7 @@ def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[R
             replies=lambda: replies_digest(folder) if folder is not None and has_recording(folder) else None,
         )
     if running.freeze is not None:
-        experiment.freeze(running.freeze, plan, ran.done, asked.name)
+        experiment.freeze_run(running.freeze, plan, ran.done, asked.name)
     return ran, experiment.summary(plan, ran.data)
 
 

@@ -6,7 +6,6 @@ it; freezing another one is `takeback lab natural --freeze DIR`.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from takeback.canonical import pretty
 from takeback.errors import InputError, RecordingError
 from takeback.lab.experiments.draws import draw_order
 from takeback.lab.experiments.recorded import LOCK, check_replies, shipped_recording
@@ -88,7 +88,7 @@ def freeze_bank(folder: Path, bank: Bank) -> None:
         "digest": digest_of(bank.entries, "entries"),
         "entries": list(bank.entries),
     }
-    write_whole(folder / BANK, (json.dumps(body, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
+    write_whole(folder / BANK, (pretty(body, indent=1) + "\n").encode())
     write_lock(bank.lock, folder / LOCK)
 
 

@@ -200,7 +200,7 @@ class Controlled:
 
         return controlled_plots(data)
 
-    def freeze(self, folder: Path, plan: ControlledPlan, done: Mapping[str, Any], who: str) -> None:
+    def freeze_run(self, folder: Path, plan: ControlledPlan, done: Mapping[str, Any], who: str) -> None:
         """Write beside a recording what was run and what had been locked."""
         del done
         ran = {

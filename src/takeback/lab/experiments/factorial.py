@@ -172,7 +172,7 @@ class Factorial:
 
         return factorial_plots(data, self.name)
 
-    def freeze(self, folder: Path, plan: CellsPlan, done: Mapping[str, Any], who: str) -> None:
+    def freeze_run(self, folder: Path, plan: CellsPlan, done: Mapping[str, Any], who: str) -> None:
         """Write beside a recording what was run."""
         del done
         ran = {

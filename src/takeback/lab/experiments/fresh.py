@@ -182,7 +182,7 @@ class Fresh:
 
         return fresh_plots(data)
 
-    def freeze(self, folder: Path, plan: FreshPlan, done: Mapping[str, Any], who: str) -> None:
+    def freeze_run(self, folder: Path, plan: FreshPlan, done: Mapping[str, Any], who: str) -> None:
         """Write beside a recording what was run."""
         del done
         ran = {

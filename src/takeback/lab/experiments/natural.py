@@ -197,7 +197,7 @@ class Natural:
 
         return natural_plots(data)
 
-    def freeze(self, folder: Path, plan: NaturalPlan, done: Mapping[str, Any], who: str) -> None:
+    def freeze_run(self, folder: Path, plan: NaturalPlan, done: Mapping[str, Any], who: str) -> None:
         """Write the bank: every entry, the tasks that were locked, the lock."""
         lock = make_lock(NAME, plan.parts(who))
         entries = tuple(one["entry"] for one in done.values())

@@ -6,12 +6,12 @@ whose replies are not those that were frozen is refused.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+from takeback.canonical import pretty
 from takeback.errors import InputError, RecordingError
 from takeback.lab.lock import Lock, check, read_json, read_lock, write_lock, write_whole
 from takeback.lab.results import RAN
@@ -46,7 +46,7 @@ def first_runs() -> tuple[Path, ...]:
 def write_run(folder: Path, ran: Mapping[str, Any], lock: Lock) -> None:
     """Write down what was run, `model` among it, with the digest of its replies and the lock it was run under."""
     body = {**ran, "replies": replies_digest(folder) if has_recording(folder) else None}
-    write_whole(folder / RAN, (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
+    write_whole(folder / RAN, (pretty(body, indent=1) + "\n").encode())
     write_lock(lock, folder / LOCK)
 
 

@@ -6,11 +6,11 @@ id. Used to write complete and incomplete contracts whose omissions are known be
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from takeback.canonical import encode
 from takeback.lab.tasks.model import FORWARD
 
 Place = tuple[str, ...]
@@ -51,7 +51,7 @@ def _place(surface: str, key: str) -> Place:
 
 
 def _text(value: Any) -> str:
-    return "absent" if value is ... else json.dumps(value, sort_keys=True)
+    return "absent" if value is ... else encode(value)
 
 
 def _chain_changes(before: list[Any], after: list[Any]) -> set[str]:
@@ -85,4 +85,4 @@ def address(place: Place) -> str:
         key = ".".join(name.replace("\\", "\\\\").replace(".", "\\.") for name in path)
     else:
         key = "/".join(path)
-    return f"{surface}[{json.dumps(key, ensure_ascii=False)}]"
+    return f"{surface}[{encode(key)}]"

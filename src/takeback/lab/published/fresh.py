@@ -111,7 +111,7 @@ def cost(paper: Paper) -> Iterator[Check]:
         passed = paper.k(f"fresh.{suite}.dev")
         least = Fraction(passed + BUDGET * (tasks - passed), tasks)
         note = "A range: a task that passes development uses one to four calls, any other four."
-        yield within(f"{name}: calls a task possible", paper.figure(name, "calls"), least, BUDGET, note)
+        yield within(f"{name}: calls per task possible", paper.figure(name, "calls"), least, BUDGET, note)
     for what, unit in (("calls", 1), ("tokens", 1000)):
         values = [paper.figure(f"cost.{suite}", what).value / unit for suite in SUITES]
         for printed, value in zip(

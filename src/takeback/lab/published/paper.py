@@ -6,13 +6,13 @@ kept, measurements (from which nothing follows) under `measured`. Nothing here c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
+from takeback.canonical import parse
 from takeback.errors import InputError
 
 
@@ -88,4 +88,4 @@ class Paper:
 
 def load_paper() -> Paper:
     """Read the entries that ship with Takeback."""
-    return Paper(json.loads(files(__package__).joinpath("paper.json").read_text(encoding="utf-8")))
+    return Paper(parse(files(__package__).joinpath("paper.json").read_bytes(), "paper.json"))

@@ -1,7 +1,7 @@
 """From a results folder to a report: Markdown with all tables and plots, and each of them as its own files.
 
-Every run at or below the folder is read (and refused if it is not as it was written). A run that did not
-happen is named with its reason and has no table. Writes only below the report's own folder.
+Every run at or below the folder is read (and refused if it is not as it was written). Writes only below the report's
+own folder.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from takeback.lab.manifest import REPORT
 from takeback.lab.registry import experiment_named
 from takeback.lab.report import plots
 from takeback.lab.report.table import to_csv, to_latex, to_markdown
-from takeback.lab.results import Result, RunStatus, find_runs, read_results
+from takeback.lab.results import Result, find_runs, read_results
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was written: the folder, each file relative to it, and runs without data with their reason."""
+    """What was written: the folder, and each file relative to it."""
 
     folder: Path
     files: tuple[str, ...]
-    absent: tuple[tuple[str, str, str], ...]
 
 
 def build_report(folder: Path, out: Path | None = None) -> Report:
@@ -39,15 +38,10 @@ def build_report(folder: Path, out: Path | None = None) -> Report:
         "",
     ]
     files: list[str] = []
-    absent: list[tuple[str, str, str]] = []
     for run in runs:
         result = read_results(run)
         name = "-".join(run.relative_to(folder).parts) or result.experiment
         pages += _heading(name, result)
-        if result.status is not RunStatus.COMPLETE:
-            absent.append((name, result.status.value, result.reason))
-            pages += [f"**{result.status.value}**: {result.reason}", ""]
-            continue
         experiment = experiment_named(result.experiment)
         for table in experiment.tables(result.data):
             stem = f"tables/{name}/{table.slug}"
@@ -63,7 +57,7 @@ def build_report(folder: Path, out: Path | None = None) -> Report:
                 files.append(_write(target, f"plots/{name}/{slug}.{ending}", content))
             pages += [f"![{slug}](plots/{name}/{slug}.png)", ""]
     files.append(_write(target, "report.md", "\n".join(pages).encode("utf-8")))
-    return Report(target, tuple(files), tuple(absent))
+    return Report(target, tuple(files))
 
 
 def _heading(name: str, result: Result) -> list[str]:

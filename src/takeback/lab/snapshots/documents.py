@@ -5,13 +5,13 @@ They address elements of a list by index. A patch that cannot be applied is an a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import deepdiff
 import dictdiffer
 import jsonpatch
 
+from takeback.canonical import decode
 from takeback.lab.snapshots.method import Plain, UndoAttempt, packed, timed
 from takeback.lab.snapshots.situations import Json, Situation
 
@@ -54,5 +54,5 @@ class DictDiffer(Plain):
     def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
         kept = packed(list(dictdiffer.diff(trial.between.write(), trial.before.write())))
-        changes, later = json.loads(kept), trial.after.write()
+        changes, later = decode(kept), trial.after.write()
         return _attempt(lambda: dictdiffer.patch(changes, later, in_place=True), len(kept))

@@ -1,14 +1,14 @@
-"""Peer: git revert (pygit2). A file for each entry, and for each chain a file that lists its ids, one a line."""
+"""Peer: git revert (pygit2). A file for each entry, and for each chain a file that lists its ids, one per line."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote, unquote
 
 import pygit2
 
+from takeback.canonical import decode, encode
 from takeback.lab.snapshots.method import Plain, UndoAttempt, timed
 from takeback.lab.snapshots.rows import Row, Rows, rows_of, state_of
 from takeback.lab.snapshots.situations import Json, Situation
@@ -87,10 +87,8 @@ def files_of(state: Json) -> dict[str, str]:
     for (surface, key), row in rows_of(state, fractional=False).items():
         found[f"{surface}/{quote(key, safe='')}"] = f"{row.value}\n"
         if row.position is not None:
-            *above, name = json.loads(key)
-            orders.setdefault(f"{surface}/{_ORDER}{quote(json.dumps(above), safe='')}", []).append(
-                (row.position, name)
-            )
+            *above, name = decode(key)
+            orders.setdefault(f"{surface}/{_ORDER}{quote(encode(above), safe='')}", []).append((row.position, name))
     for path, links in orders.items():
         found[path] = "".join(f"{name}\n" for _, name in sorted(links))
     return found
@@ -103,9 +101,9 @@ def rows_from(files: dict[str, str]) -> Rows:
     for path, text in files.items():
         surface, _, name = path.partition("/")
         if name.startswith(_ORDER):
-            above = json.loads(unquote(name.removeprefix(_ORDER)))
+            above = decode(unquote(name.removeprefix(_ORDER)))
             for at, link in enumerate(text.splitlines()):
-                positions[surface, json.dumps([*above, link], separators=(",", ":"), ensure_ascii=False)] = float(at)
+                positions[surface, encode([*above, link])] = float(at)
         else:
             rows[surface, unquote(name)] = Row(None, text.removesuffix("\n"))
     for key, row in rows.items():

@@ -7,12 +7,12 @@ it stood is part of an element. A journal entry holds more (candidate, evidence,
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 from takeback.adapters import open_memory
+from takeback.canonical import decode
 from takeback.errors import OperationFailed
 from takeback.harness import Applied, Undone
 from takeback.lab.experiment import Asked
@@ -58,7 +58,7 @@ class HarnessUndo(Plain):
 
 def _from_kept(trial: Situation, kept: bytes) -> Json | None:
     """The state the engine ends in when it is given what was kept and nothing else of the change."""
-    slots, base = rebuild(json.loads(kept))
+    slots, base = rebuild(decode(kept))
     history = History(lambda: base)
     history.add(FIRST, tuple(Write(slot, GONE, GONE) for slot in slots))
     history.add(SECOND, run_recorded(trial.later, trial.between).writes)

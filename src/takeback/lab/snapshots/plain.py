@@ -8,11 +8,11 @@ n containers above were missing too, and `[path, [value]]` where something was.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import Any
 
+from takeback.canonical import decode
 from takeback.lab.snapshots.method import Plain, UndoAttempt, packed, timed
 from takeback.lab.snapshots.situations import Json, Situation
 from takeback.runtime import effects, forward
@@ -28,7 +28,7 @@ class FullSnapshot(Plain):
     def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
         kept = packed(trial.before.write())
-        live = json.loads(kept)
+        live = decode(kept)
         recovered, seconds = timed(lambda: deepcopy(live))
         return UndoAttempt(recovered, len(kept), seconds)
 
@@ -40,7 +40,7 @@ class ScopedSnapshot(Plain):
         """Run one trial."""
         before, later = trial.before.write(), trial.after.write()
         kept = packed([self.keep(before, path) for path in self.paths(trial)])
-        rows = json.loads(kept)
+        rows = decode(kept)
 
         def undo() -> Json:
             for row in rows:

@@ -6,11 +6,10 @@ the neighbours, so nothing else is touched: the best layout one could choose by 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from takeback.canonical import encode
+from takeback.canonical import decode, encode
 from takeback.lab.snapshots.situations import Json
 from takeback.language import Program
 
@@ -99,8 +98,8 @@ def state_of(rows: Rows) -> Json:
     """The state in some rows; raises `ValueError` where they contradict each other."""
     state: dict[str, Any] = {}
     chains: dict[tuple[str, ...], list[tuple[float, Json]]] = {}
-    for (surface, key), row in sorted(rows.items(), key=lambda item: (item[0][0], len(json.loads(item[0][1])))):
-        path, value = json.loads(key), json.loads(row.value)
+    for (surface, key), row in sorted(rows.items(), key=lambda item: (item[0][0], len(decode(item[0][1])))):
+        path, value = decode(key), decode(row.value)
         if row.position is not None:
             chains.setdefault((surface, *path[:-1]), []).append((row.position, value))
         elif surface == "config":

@@ -38,7 +38,7 @@ def candidate(rng: random.Random, *, keyed: bool) -> Plain:
     program = read_program(mutation(rng, keyed=keyed), Stage.FORWARD, "soundness")
     plain = invert(program).to_json()
     for _ in range(rng.choice((0, 1, 1, 2))):
-        rng.choice(_BREAKS)(plain, rng)
+        rng.choice(BREAKS)(plain, rng)
     return plain
 
 
@@ -89,7 +89,7 @@ def _allocate(rng: random.Random) -> Plain:
 
 
 _KEYED: tuple[Callable[[random.Random], Plain], ...] = (_set_flat, _set_prompt, _set_routing, _register_tool)
-_ALL: tuple[Callable[[random.Random], Plain], ...] = (
+MAKERS: tuple[Callable[[random.Random], Plain], ...] = (
     _set_config,
     _set_config,
     _set_prompt,
@@ -103,7 +103,7 @@ _ALL: tuple[Callable[[random.Random], Plain], ...] = (
     _allocate,
     _allocate,
 )
-_THEMES = (_ALL, _ALL, _ALL, (_write_file,), (_set_config, _add_middleware), (_allocate,))
+_THEMES = (MAKERS, MAKERS, MAKERS, (_write_file,), (_set_config, _add_middleware), (_allocate,))
 
 
 def _drop(plain: Plain, rng: random.Random) -> None:
@@ -256,7 +256,7 @@ def _beneath(plain: Plain, _: random.Random) -> None:
     """Write files at the top, and capture and restore below them: nothing is there where they can be written."""
     for program in ("mutation", "witness", "recovery"):
         for op in plain[program]:
-            if KINDS[op["op_type"]].surface == "files":
+            if KINDS[op["op_type"]].surface == "files" and op["op_type"] != "move_file":
                 top = op["target"].partition("/")[0]
                 op["target"] = top if program == "mutation" else _BELOW[top]
                 plain["contract"] = sorted({*plain["contract"], "files"})
@@ -272,7 +272,7 @@ _REMOVALS = {
     "files": "delete_file",
     "resources": "release_socket",
 }
-_BREAKS = (
+BREAKS = (
     _drop,
     _swap,
     _reorder,

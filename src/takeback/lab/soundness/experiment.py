@@ -1,7 +1,9 @@
 """The soundness experiment: proof against brute force and against z3, on random candidates.
 
 A disagreement is a candidate that was proved and fails on some random state, or refuted by a state on which it
-passes, or whose counterexample is not minimal. `undecided` counts proofs that gave no answer.
+passes, or whose counterexample is not minimal, or that was admitted without an answer. `undecided` counts proofs
+that gave no answer, `undecided_not_admitted` those of them that were turned away, `undecided_broken` those that brute
+force breaks.
 """
 
 from __future__ import annotations
@@ -12,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from takeback.errors import InputError
-from takeback.lab.soundness import keyed_z3
+from takeback.lab.soundness import brute, edits, keyed_z3
 from takeback.lab.soundness.candidates import candidate as random_candidate
 from takeback.lab.soundness.states import random_state
+from takeback.lab.soundness.texts import edited_states
 from takeback.language import Candidate, read_candidate
-from takeback.state import State
-from takeback.verify import Grade, Trial, Verdict, prove
-from takeback.verify.minimal import one_less
+from takeback.state import Level, State
+from takeback.verify import Grade, Verdict, prove
 
 STATES_EACH: Final = 40
 _POOL: Final = 4_000
@@ -33,6 +35,8 @@ class Tally:
     proved: int = 0
     refuted: int = 0
     undecided: int = 0
+    undecided_not_admitted: int = 0
+    undecided_broken: int = 0
     disagreements: int = 0
     z3_checked: int = 0
     z3_disagreements: int = 0
@@ -48,9 +52,19 @@ class Tally:
         if len(self.found) < 5:  # noqa: PLR2004  (a few are enough to look at)
             self.found.append({"kind": kind, "candidate": plain})
 
+    def disagree(self, kind: str, plain: dict[str, Any]) -> None:
+        """Count a disagreement, and keep it."""
+        self.disagreements += 1
+        self.note(kind, plain)
+
 
 def run_soundness(
-    cases: int, *, seed: int = 0, states: int = STATES_EACH, tick: Callable[[], None] = lambda: None
+    cases: int,
+    *,
+    seed: int = 0,
+    states: int = STATES_EACH,
+    level: Level = Level.L1,
+    tick: Callable[[], None] = lambda: None,
 ) -> Tally:
     """Run `cases` random candidates; the same seed gives the same candidates and states."""
     if cases < 1:
@@ -58,44 +72,49 @@ def run_soundness(
     rng, tally = random.Random(seed), Tally()
     pool = [random_state(rng) for _ in range(min(_POOL, max(states, cases)))]
     for _ in range(cases):
-        _case(rng, pool, states, tally)
+        if level is Level.L2:
+            plain = edits.candidate(rng)
+        else:
+            plain = random_candidate(rng, keyed=rng.random() < _KEYED_SHARE)
+        _case(plain, rng, pool, states, tally)
         tick()
     return tally
 
 
-def _case(rng: random.Random, pool: list[State], states: int, tally: Tally) -> None:
-    plain = random_candidate(rng, keyed=rng.random() < _KEYED_SHARE)
+def _case(plain: dict[str, Any], rng: random.Random, pool: list[State], states: int, tally: Tally) -> None:
     candidate = read_candidate(plain, "a random candidate")
     tally.cases += 1
     verdict = prove(candidate)
-    if verdict.grade is Grade.DECLARED:
-        tally.undecided += 1
-        tally.note(f"undecided: {verdict.reasons[0].message}", plain)
-        return
-    if verdict.grade is Grade.PROVED:
-        tally.proved += 1
-        trial = Trial(candidate)
-        tally.states += states
-        if not all(trial.run(state).passed for state in rng.choices(pool, k=states)):
-            tally.disagreements += 1
-            tally.note("proved, but a state fails", plain)
-    else:
+    if verdict.grade is Grade.REFUTED:
         tally.refuted += 1
         if not _fails_minimally(candidate, verdict):
-            tally.disagreements += 1
-            tally.note("refuted, but the counterexample passes or is not minimal", plain)
-    if keyed_z3.fits(plain):
+            tally.disagree("refuted, but the counterexample passes or is not minimal", plain)
+    else:
+        drawn = list(edited_states(candidate, pool, rng, states))
+        tally.states += len(drawn)
+        _unrefuted(verdict, plain, tally, broken=brute.breaks(candidate, drawn))
+    if verdict.grade is not Grade.DECLARED and keyed_z3.fits(plain):
         tally.z3_checked += 1
         if keyed_z3.holds(plain) is not (verdict.grade is Grade.PROVED):
             tally.z3_disagreements += 1
             tally.note(f"z3 says {keyed_z3.holds(plain)}, proof says {verdict.grade}", plain)
 
 
+def _unrefuted(verdict: Verdict, plain: dict[str, Any], tally: Tally, *, broken: bool) -> None:
+    """Count what brute force says about a candidate that was proved or left undecided."""
+    if verdict.grade is Grade.PROVED:
+        tally.proved += 1
+        if broken:
+            tally.disagree("proved, but a state fails", plain)
+        return
+    tally.undecided += 1
+    tally.undecided_broken += broken
+    tally.undecided_not_admitted += not verdict.admitted
+    if verdict.admitted:
+        tally.disagree("admitted without an answer", plain)
+
+
 def _fails_minimally(candidate: Candidate, verdict: Verdict) -> bool:
-    """Replay the counterexample from its JSON, and see that every single removal ends the failure."""
+    """Replay the counterexample from its JSON, and see that nothing can be taken from it."""
     example = verdict.counterexample
-    if example is None:
-        return False
-    trial = Trial(candidate)
-    state = State.read(example.state.write(), "counterexample")
-    return not trial.run(state).passed and all(trial.run(less).passed for less in one_less(state))
+    return example is not None and brute.is_smallest(candidate, example.state.write(), through=example.through)

@@ -1,4 +1,4 @@
-"""A second opinion from z3 on flat keyed surfaces, with no code shared with the proof.
+"""A second opinion from z3 on flat keyed surfaces, with no code shared with the proof (JSON text apart).
 
 A surface is an array from keys to "absent" or "present with a value" of an uninterpreted sort. Programs are
 run symbolically on arrays; the question is whether some initial array is not restored. Contract coverage of
@@ -7,12 +7,15 @@ these surfaces does not depend on the state and is checked on the text of the ca
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
 import z3
 
+from takeback.canonical import encode
+
 _SURFACE: Final = {"config": "config", "prompt": "prompts", "routing": "routing", "tool": "tools"}
+_INSIDE: Final = {"edit_prompt", "append_config", "insert_config", "remove_config_item"}
+_REMOVES: Final = {"unset_config", "remove_prompt", "unset_routing", "remove_tool"}
 SURFACES: Final = tuple(_SURFACE.values())
 
 _Value = z3.DeclareSort("Value")
@@ -30,7 +33,7 @@ def surface_of(op: dict[str, Any]) -> str | None:
 def fits(candidate: dict[str, Any]) -> bool:
     """Tell whether a candidate stays on flat keys of the four keyed surfaces."""
     ops = [*candidate["mutation"], *candidate["witness"], *candidate["recovery"]]
-    return all(surface_of(op) and "." not in op["target"] for op in ops)
+    return all(surface_of(op) and op["op_type"] not in _INSIDE and "." not in op["target"] for op in ops)
 
 
 def holds(candidate: dict[str, Any]) -> bool:
@@ -38,7 +41,7 @@ def holds(candidate: dict[str, Any]) -> bool:
     contract = set(candidate["contract"])
     for op in candidate["mutation"]:
         surface = surface_of(op)
-        if surface not in contract and f"{surface}[{json.dumps(op['target'])}]" not in contract:
+        if surface not in contract and f"{surface}[{encode(op['target'])}]" not in contract:
             return False
     before = {name: z3.Array(name, z3.StringSort(), _Slot) for name in SURFACES}
     after = _recovered(candidate, before)
@@ -56,14 +59,14 @@ def holds(candidate: dict[str, Any]) -> bool:
 
 
 def _literals(candidate: dict[str, Any]) -> set[str]:
-    return {_text(op) for op in candidate["mutation"]}
+    return {_text(op) for op in candidate["mutation"] if op["op_type"] not in _REMOVES}
 
 
 def _text(op: dict[str, Any]) -> str:
     value = op["value"]
     if surface_of(op) == "tools":
         value = {"id": value.get("id", op["target"])}
-    return f"{surface_of(op)}:{type(value).__name__}:{json.dumps(value, sort_keys=True)}"
+    return f"{surface_of(op)}:{type(value).__name__}:{encode(value)}"
 
 
 def _recovered(candidate: dict[str, Any], before: dict[str, Any]) -> dict[str, Any] | None:
@@ -75,7 +78,8 @@ def _recovered(candidate: dict[str, Any], before: dict[str, Any]) -> dict[str, A
     now = dict(before)
     for op in candidate["mutation"]:
         surface = str(surface_of(op))
-        written = _Slot.present(z3.Const(_text(op), _Value))
+        removes = op["op_type"] in _REMOVES
+        written = _Slot.absent if removes else _Slot.present(z3.Const(_text(op), _Value))
         now[surface] = z3.Store(now[surface], z3.StringVal(op["target"]), written)
     for op in candidate["recovery"]:
         surface, key = str(surface_of(op)), z3.StringVal(op["target"])

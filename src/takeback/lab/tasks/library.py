@@ -7,11 +7,11 @@ recorded run, all of which fail on the nominal state already; they are kept so t
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from takeback.canonical import parse
 from takeback.errors import InputError
 from takeback.lab.tasks.model import SETS, Task, families, read_task
 
@@ -56,8 +56,4 @@ def get(task_id: str, edition: str = "") -> Task:
 
 def _read(name: str) -> Any:
     text = resources.files("takeback.lab.tasks").joinpath("data", *name.split("/")).read_text(encoding="utf-8")
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        where = f"{name} line {error.lineno} column {error.colno}"
-        raise InputError(where, found=error.msg, expected="JSON") from error
+    return parse(text, name)

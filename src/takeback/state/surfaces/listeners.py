@@ -24,6 +24,7 @@ from takeback.state.chain_slots import (
 )
 from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
 from takeback.state.pmap import ABSENT, EMPTY, PMap
+from takeback.state.quick import named
 from takeback.state.record import canonical_record, equivalent_records, mapping, name_of, read_record
 from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.surface import Change, Component, Edit, Inverse, Path, Surface
@@ -37,7 +38,8 @@ def capture(value: PMap, op: Operation) -> Captured:
     chain: Chain = value.get(op.path, NO_LINKS)
     if op.value is ABSENT:
         return Captured("listeners", op.target, chain if len(chain) else ABSENT)
-    return Captured("listeners", op.target, chain.find(op.value) or ABSENT, part=op.value)
+    content = chain.find(op.value) or ABSENT
+    return named(Captured, ("listeners", op.target, content, 0, op.value))
 
 
 def add(value: PMap, op: Operation) -> tuple[PMap, Place]:

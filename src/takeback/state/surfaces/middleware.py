@@ -24,6 +24,7 @@ from takeback.state.chain_slots import (
 )
 from takeback.state.operation import SPOTS, Captured, Kind, Level, Operation, Stage, Takes
 from takeback.state.pmap import ABSENT, EMPTY, PMap
+from takeback.state.quick import named
 from takeback.state.record import (
     canonical_record,
     equivalent_records,
@@ -45,7 +46,8 @@ def capture(value: Chain, op: Operation) -> Captured:
     """Take down one element with its place, or the whole chain."""
     if op.target == WHOLE:
         return Captured("middleware", WHOLE, value)
-    return Captured("middleware", op.target, value.find(op.target) or ABSENT)
+    content = value.find(op.target) or ABSENT
+    return named(Captured, ("middleware", op.target, content, 0, None))
 
 
 def add(value: Chain, op: Operation) -> tuple[Chain, Place]:
@@ -101,7 +103,10 @@ def _inserted(value: Chain, op: Operation, record: PMap) -> tuple[Chain, Link]:
 
 
 def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
-    """Put the element back at its place, or remove it if it was not there; or the whole chain."""
+    """Put the element back at its place, or remove it if it was not there; or the whole chain.
+
+    What was captured of another element stands right behind the place of that one: no two share a place.
+    """
     content = captured.content
     if op.target == WHOLE:
         if not isinstance(content, Chain):
@@ -110,7 +115,7 @@ def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
     link = content.find(op.target) if isinstance(content, Chain) else content
     if link is None or link is ABSENT:
         return value.drop(op.target)
-    return value.put(link if link.id == op.target else Link(link.place, op.target, link.record))
+    return value.put(link if link.id == op.target else Link((*link.place, (0, op.target)), op.target, link.record))
 
 
 _VALUE_SCHEMA = {
@@ -203,13 +208,17 @@ class Middleware(Surface):
     def diff(self, before: Chain, after: Chain) -> Iterator[Change]:
         """Yield elements that came, went or changed, and those that moved against the others."""
         if before is after:
-            return
-        for name, one, two in before.differences(after):
-            content, other = ABSENT if one is None else one, ABSENT if two is None else two
-            if not self.equivalent(content, other):
-                yield Change(Address(self.name, name), content, other)
-        for name in sorted(before.moved(after)):
-            yield Change(Address(self.name, name), f"position {before.index(name)}", f"position {after.index(name)}")
+            return iter(())
+        found = []
+        changed = before.differences(after)
+        for name, one, two in changed:
+            if one is None or two is None or not self.equivalent(one, two):
+                address = named(Address, (self.name, name))
+                found.append(named(Change, (address, ABSENT if one is None else one, ABSENT if two is None else two)))
+        for name in sorted(before.moved(after, changed)) if changed else ():
+            at = f"position {before.index(name)}", f"position {after.index(name)}"
+            found.append(Change(Address(self.name, name), *at))
+        return iter(found)
 
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare membership and record; order is compared by `diff`."""

@@ -48,8 +48,8 @@ def _free(value: PMap, key: str, record: PMap) -> None:
     address = record["address"]
     if address.endswith(":0"):
         return
-    for other in value:
-        if other != key and value[other]["address"] == address:
+    for other, held in value.items():
+        if held["address"] == address and other != key:
             raise OperationFailed(f"{address} is held by resource {other!r}")
 
 

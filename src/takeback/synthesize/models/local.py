@@ -14,6 +14,8 @@ from typing import Any
 from takeback.errors import MissingExtraError, ServiceFault, WeightsError
 from takeback.synthesize.models.chat import Reply, Request
 from takeback.synthesize.models.openai import Endpoint, OpenAIModel, Secret
+from takeback.synthesize.models.providers import Provider, Surroundings
+from takeback.synthesize.models.weights import QWEN, require
 
 GGUF_MAGIC = b"GGUF"
 
@@ -63,6 +65,14 @@ class LocalModel:
     def complete(self, request: Request) -> Reply:
         """Answer one request."""
         return self._chat.complete(request)
+
+
+def _open(argument: str, around: Surroundings) -> LocalModel:
+    path = Path(argument) if argument else require(QWEN, around.cache)
+    return LocalModel(LocalSettings(path, threads=around.threads, slots=around.slots))
+
+
+PROVIDER = Provider("<file.gguf>", required=False, open=_open)
 
 
 def start_server(settings: LocalSettings) -> Any:

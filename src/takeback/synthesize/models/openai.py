@@ -8,7 +8,6 @@ and servers that constrain by the schema do so without it.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit, urlunsplit
 
+from takeback.canonical import pretty
 from takeback.errors import MissingExtraError, ServiceFault
 from takeback.synthesize.models.chat import TOO_LARGE, Reply, Request, Usage
 
@@ -267,7 +267,7 @@ def without_credentials(url: str) -> str:
 def llguidance_grammar(schema: Mapping[str, object]) -> str:
     """The schema as an llguidance grammar that allows no whitespace: half the tokens of spaced JSON."""
     compact = {**schema, "x-guidance": {"whitespace_flexible": False}}
-    return "%llguidance {}\nstart: %json " + json.dumps(compact)
+    return "%llguidance {}\nstart: %json " + pretty(compact, indent=None, ascii_only=True)
 
 
 def _usage(seen: Any) -> Usage:

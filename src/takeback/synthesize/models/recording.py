@@ -1,4 +1,4 @@
-"""Replies kept as JSON lines, one a request: record with any model, replay without one.
+"""Replies kept as JSON lines, one per request: record with any model, replay without one.
 
 A line is `{"digest", "request", "reply"}`. A last line torn by a kill is dropped when the file is opened to
 record again; damage anywhere else is an error that names the line. Replaying a request that is not there
@@ -20,6 +20,7 @@ from typing import BinaryIO
 from takeback.canonical import digest, encode, parse
 from takeback.errors import InputError, RecordingError
 from takeback.synthesize.models.chat import ChatModel, Reply, Request, Usage, request_digest
+from takeback.synthesize.models.providers import Provider
 
 PLAIN = "recording.jsonl"
 PACKED = "recording.jsonl.gz"
@@ -236,3 +237,10 @@ def _drop_torn_tail(path: Path) -> None:
     if raw and not raw.endswith(b"\n"):
         with path.open("r+b") as file:
             file.truncate(raw.rfind(b"\n") + 1)
+
+
+PROVIDER = Provider(
+    "<directory>",
+    required=False,
+    open=lambda argument, around: ReplayModel(*([Path(argument)] if argument else around.recordings)),
+)

@@ -8,7 +8,6 @@ removed. Nothing here starts a model.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import subprocess
@@ -18,7 +17,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from takeback.errors import WeightsError
+from takeback.canonical import parse, pretty
+from takeback.errors import InputError, WeightsError
 
 CHUNK = 1 << 20
 
@@ -202,9 +202,9 @@ def _resume_point(weights: Weights, partial: Path, mark: Path) -> tuple[int, int
     if not (partial.is_file() and mark.is_file()):
         return 0, 0
     try:
-        seen = json.loads(mark.read_text(encoding="utf-8"))
+        seen = parse(mark.read_bytes(), str(mark))
         done, size, promised = int(seen["parts"]), int(seen["size"]), str(seen["sha256"])
-    except (ValueError, KeyError, TypeError):
+    except (InputError, ValueError, KeyError, TypeError):
         return 0, 0
     if promised != weights.sha256 or partial.stat().st_size < size or not 0 <= done <= len(weights.parts):
         return 0, 0
@@ -213,5 +213,5 @@ def _resume_point(weights: Weights, partial: Path, mark: Path) -> tuple[int, int
 
 def _write_mark(mark: Path, weights: Weights, parts: int, size: int) -> None:
     fresh = mark.with_suffix(".new")
-    fresh.write_text(json.dumps({"sha256": weights.sha256, "parts": parts, "size": size}), encoding="utf-8")
+    fresh.write_text(pretty({"sha256": weights.sha256, "parts": parts, "size": size}, indent=None), encoding="utf-8")
     fresh.replace(mark)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import socket
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from takeback.cli.endpoint import endpoint_for, open_model, read_settings
 from takeback.errors import InputError, ServiceFault, WeightsError
-from takeback.synthesize.models.chat import Message, Request
-from takeback.synthesize.spec import Spec, parse_spec
+from takeback.synthesize.models import providers
+from takeback.synthesize.models.chat import Message, Reply, Request, Usage
+from takeback.synthesize.models.providers import Provider, Surroundings, provider_names
+from takeback.synthesize.models.settings import endpoint_for, read_settings
+from takeback.synthesize.spec import Spec, open_model, parse_spec
 
 CANARY = "sk-canary-settings"
 
@@ -119,25 +123,77 @@ def test_another_name_is_an_error_that_lists_the_possibilities(text: str) -> Non
 
 def test_the_local_model_without_weights_says_how_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="takeback model fetch"):
-        open_model(Spec("local"), environment={}, home=tmp_path, cache=tmp_path, shipped=tmp_path)
+        open_model(Spec("local"), Surroundings({}, tmp_path, tmp_path))
 
 
 def test_an_endpoint_that_does_not_answer_is_said_to_at_every_try(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://name:secret@127.0.0.1:{taken.getsockname()[1]}/v1"
     waits: list[float] = []
-    monkeypatch.setattr("takeback.cli.endpoint.time.sleep", waits.append)
+    monkeypatch.setattr("takeback.synthesize.models.settings.time.sleep", waits.append)
     environment = {"TAKEBACK_BASE_URL": url}
-    model = open_model(
-        parse_spec("openai:m"), environment=environment, home=tmp_path, cache=tmp_path, shipped=tmp_path
-    )
+    told: list[str] = []
+    model = open_model(parse_spec("openai:m"), Surroundings(environment, tmp_path, tmp_path, say=told.append))
     with pytest.raises(ServiceFault):
         model.complete(Request("m", (Message("user", "hello"),)))
-    told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("asking m at http://127.0.0.1:")
     assert [line.startswith("no answer yet from m at http://127.0.0.1:") for line in told[1:]] == [True] * len(waits)
     assert len(waits) == 4
     assert "secret" not in "".join(told)
+
+
+class EchoModel:
+    """A model of another package."""
+
+    def __init__(self, name: str, say: Callable[[str], None]) -> None:
+        self.name = name
+        say(f"opened {name}")
+
+    def complete(self, request: Request) -> Reply:
+        return Reply(request.messages[-1].content, "stop", Usage(1, 1))
+
+
+def found(monkeypatch: pytest.MonkeyPatch, loaded: object) -> None:
+    class Point:
+        name = "echo"
+
+        @staticmethod
+        def load() -> object:
+            if isinstance(loaded, Exception):
+                raise loaded
+            return loaded
+
+    def points(group: str, name: str = "echo") -> list[type[Point]]:
+        return [Point] if (group, name) == ("takeback.models", "echo") else []
+
+    monkeypatch.setattr(providers, "entry_points", points)
+
+
+def test_a_model_of_another_package_is_named_opened_and_told_like_our_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found(monkeypatch, Provider("<word>", required=True, open=lambda word, around: EchoModel(word, around.say)))
+    told: list[str] = []
+    spec = parse_spec("portfolio:echo:hello")
+    assert spec.behind == Spec("echo", "hello")
+    model = open_model(spec.behind, Surroundings({}, tmp_path, tmp_path, say=told.append))
+    assert model.complete(Request("m", (Message("user", "hello"),))).text == "hello"
+    assert told == ["opened hello"]
+    assert provider_names() == ("replay", "openai", "local", "echo")
+    with pytest.raises(InputError, match=r"openai:<model>, local\[:<file.gguf>\] or echo:<word>"):
+        parse_spec("echo")
+
+
+@pytest.mark.parametrize("loaded", [ImportError("no such module"), EchoModel])
+def test_a_provider_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch, loaded: object) -> None:
+    found(monkeypatch, loaded)
+    with pytest.raises(InputError, match=r"the entry point echo of takeback\.models"):
+        parse_spec("echo:x")
+
+
+def test_the_packages_own_metadata_names_the_providers_it_brings() -> None:
+    metadata = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
+    assert metadata["project"]["entry-points"]["takeback.models"] == providers.BUILT_IN

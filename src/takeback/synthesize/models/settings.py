@@ -1,4 +1,4 @@
-"""From the environment and a config file to a model: the one place of the command line that reads keys.
+"""From the environment and a config file to an endpoint: the one place that reads keys.
 
 The file is TOML with one table, `[model]`. `TAKEBACK_*` variables come before it, `OPENAI_*` after it, and the key in
 `OPENAI_API_KEY` goes to no other address than that of `OPENAI_BASE_URL` or OpenAI's own. A key is wrapped the moment
@@ -9,29 +9,17 @@ from __future__ import annotations
 
 import time
 import tomllib
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-from takeback.cli.output import err
 from takeback.errors import InputError
-from takeback.synthesize.models import (
-    ChatModel,
-    Endpoint,
-    LocalModel,
-    LocalSettings,
-    OpenAIModel,
-    RecordingModel,
-    ReplayModel,
-    Secret,
-    weights,
-)
-from takeback.synthesize.models.openai import without_credentials
-from takeback.synthesize.spec import Spec
+from takeback.synthesize.models.chat import ChatModel
+from takeback.synthesize.models.openai import Endpoint, OpenAIModel, Secret, without_credentials
+from takeback.synthesize.models.providers import Provider, Surroundings
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_AT_ONCE = 4
@@ -131,39 +119,18 @@ def endpoint_for(model: str, settings: ModelSettings, at_once: int = DEFAULT_AT_
     )
 
 
-def open_model(
-    spec: Spec,
-    *,
-    environment: Mapping[str, str],
-    home: Path,
-    cache: Path,
-    shipped: Sequence[Path],
-    threads: int = 1,
-    slots: int = 1,
-) -> ChatModel:
-    """The model a specification names; `shipped` are the recordings that plain `replay` means.
+def _open(argument: str, around: Surroundings) -> ChatModel:
+    endpoint = endpoint_for(
+        argument, read_settings(around.environment, around.home), max(around.slots, DEFAULT_AT_ONCE)
+    )
+    shown = f"{endpoint.model} at {without_credentials(endpoint.base_url)}"
+    around.say(f"asking {shown}")
 
-    A local model answers `slots` requests at once, and an endpoint is asked as many.
-    """
-    if spec.kind == "replay":
-        return ReplayModel(*([Path(spec.argument)] if spec.argument else shipped))
-    if spec.kind == "openai":
-        settings = read_settings(environment, home)
-        endpoint = endpoint_for(spec.argument, settings, max(slots, DEFAULT_AT_ONCE))
-        shown = f"{endpoint.model} at {without_credentials(endpoint.base_url)}"
-        err.print(f"asking {shown}")
-        return OpenAIModel(endpoint, sleep=lambda seconds: _wait(shown, seconds))
-    if spec.kind == "local":
-        path = Path(spec.argument) if spec.argument else weights.require(weights.QWEN, cache)
-        return LocalModel(LocalSettings(path, threads=threads, slots=slots))
-    raise InputError("--synthesizer", found=str(spec), expected="a model: openai:<model>, local or replay")
+    def wait(seconds: float) -> None:
+        around.say(f"no answer yet from {shown}; trying again in {seconds:g} s")
+        time.sleep(seconds)
+
+    return OpenAIModel(endpoint, sleep=wait)
 
 
-def _wait(shown: str, seconds: float) -> None:
-    err.print(f"no answer yet from {shown}; trying again in {seconds:g} s")
-    time.sleep(seconds)
-
-
-def recorded(model: ChatModel, directory: Path | None) -> AbstractContextManager[ChatModel]:
-    """The model, written down in `directory` if there is one."""
-    return nullcontext(model) if directory is None else RecordingModel(model, directory)
+PROVIDER = Provider("<model>", required=True, open=_open)

@@ -1,0 +1,83 @@
+"""Models by name: the providers of this package and those that other packages bring.
+
+A provider is found through the entry point group `takeback.models`; the entry point names a `Provider`. None is
+imported before it is asked for. What a provider needs of the machine it is given: it reads no environment itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Final
+
+from takeback.errors import InputError
+from takeback.synthesize.models.chat import ChatModel
+
+GROUP: Final = "takeback.models"
+BUILT_IN: Final = {
+    "replay": "takeback.synthesize.models.recording:PROVIDER",
+    "openai": "takeback.synthesize.models.settings:PROVIDER",
+    "local": "takeback.synthesize.models.local:PROVIDER",
+}
+"""As in this package's own metadata, for a source tree that is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What providers may use to open a model."""
+
+    environment: Mapping[str, str]
+    home: Path
+    cache: Path
+    """Where weights are kept."""
+    recordings: tuple[Path, ...] = ()
+    """What plain `replay` means."""
+    threads: int = 1
+    slots: int = 1
+    """How many requests will be asked at once."""
+    say: Callable[[str], None] = lambda _: None
+    """Tells the person who waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """How a kind of model is opened by what stands after its name and a colon."""
+
+    argument: str
+    """What that is, as it is shown: `<model>`."""
+    required: bool
+    open: Callable[[str, Surroundings], ChatModel]
+
+    def form(self, name: str) -> str:
+        """How a model of this kind is named."""
+        return f"{name}:{self.argument}" if self.required else f"{name}[:{self.argument}]"
+
+
+def provider_names() -> tuple[str, ...]:
+    """The names of all providers: ours first, then the others in order."""
+    others = {point.name for point in entry_points(group=GROUP)} - BUILT_IN.keys()
+    return (*BUILT_IN, *sorted(others))
+
+
+def find_provider(name: str) -> Provider | None:
+    """The provider with a name; None if there is none."""
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        return _checked(name, getattr(import_module(module), attribute))
+    for point in entry_points(group=GROUP, name=name):
+        try:
+            return _checked(name, point.load())
+        except (ImportError, AttributeError) as fault:
+            raise InputError(
+                f"the entry point {name} of {GROUP}", found=str(fault), expected="a provider that can be loaded"
+            ) from fault
+    return None
+
+
+def _checked(name: str, found: object) -> Provider:
+    if not isinstance(found, Provider):
+        raise InputError(f"the entry point {name} of {GROUP}", found=type(found).__name__, expected="a Provider")
+    return found

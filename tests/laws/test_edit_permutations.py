@@ -1,0 +1,115 @@
+"""Every order of undoing and redoing five edits of one text, against a record of places and versions kept here.
+
+The edits collide: one line is written twice, lines come and go beside each other, a line that one edit added another
+writes again, and the last line has no end. Orders are walked as a tree, so that no beginning is walked twice: a step
+down undoes, the step back up redoes, and the text is compared after each.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from tests.support.changes import candidate
+
+from takeback import open_memory
+from takeback.harness import Applied, Harness, Undone
+from takeback.state import State
+
+LINES = [f"line {at}\n" for at in range(11)] + ["line 11"]
+EDITS = [
+    ("line 3\n", "line 3 first\n"),
+    ("3 first\nline 4\n", "3 second\nline 4\n"),
+    ("line 6\n", "line 6\nadded one\nadded two\n"),
+    ("added two\nline 7\nline 8\n", "added two, again\nline 8\n"),
+    ("line 10\nline 11", "line 10 at last\nline 11\n"),
+]
+VERSIONS: list[dict[float, str | None]] = [
+    {3: "line 3 first\n"},
+    {3: "line 3 second\n"},
+    {6.1: "added one\n", 6.2: "added two\n"},
+    {6.2: "added two, again\n", 7: None},
+    {10: "line 10 at last\n", 11: "line 11\n"},
+]
+"""What each edit makes of which place: a line, or nothing. Lines from the start stand at their number."""
+
+
+def text_of(live: frozenset[int]) -> str:
+    """The text with some edits live: each place holds its last live version, or what was there from the start."""
+    records: dict[float, str | None] = dict(enumerate(LINES))
+    for at, versions in enumerate(VERSIONS):
+        if at in live:
+            records.update(versions)
+    return "".join(line for _, line in sorted(records.items()) if line is not None)
+
+
+class Walk:
+    """A harness with the edits applied, the numbers of their entries, and which orders were walked to their end."""
+
+    def __init__(self, harness: Harness) -> None:
+        self.harness = harness
+        self.entries = [self._apply(old, new) for old, new in EDITS]
+        self.live = frozenset(range(len(EDITS)))
+        self.seen: set[tuple[int, ...]] = set()
+
+    def _apply(self, old: str, new: str) -> str:
+        op = {"op_type": "edit_prompt", "target": "system", "value": {"old": old, "new": new}}
+        done = self.harness.apply(candidate(op))
+        assert isinstance(done, Applied), done
+        return f"#{done.entry.seq}"
+
+    def turn(self, at: int) -> None:
+        """Undo an edit that is live, redo one that is not, and compare the text."""
+        ask = self.harness.undo if at in self.live else self.harness.redo
+        done = ask(self.entries[at])
+        assert isinstance(done, Undone), done
+        before, self.live = self.live, self.live ^ {at}
+        assert self.text() == text_of(self.live), (sorted(before), at)
+        assert done.plan.visible is (text_of(before) != text_of(self.live))
+
+    def text(self) -> str:
+        return str(self.harness.state.write()["prompts"]["system"])
+
+    def orders(self, left: frozenset[int], walked: tuple[int, ...] = ()) -> None:
+        """Turn what is left in every order, and turn it back."""
+        if not left:
+            self.seen.add(walked)
+        for at in sorted(left):
+            self.turn(at)
+            self.orders(left - {at}, (*walked, at))
+            self.turn(at)
+
+
+def opened() -> Harness:
+    return open_memory(State.read({"prompts": {"system": "".join(LINES)}}))
+
+
+ALL = frozenset(range(len(EDITS)))
+
+
+def test_the_record_kept_here_knows_the_edits_of_the_text():
+    with opened() as harness:
+        walk = Walk(harness)
+        assert walk.text() == text_of(ALL)
+    assert len({text_of(frozenset(at for at in range(5) if chosen >> at & 1)) for chosen in range(32)}) == 24
+
+
+def test_five_edits_of_a_text_are_undone_in_every_order_and_redone_in_every_order():
+    with opened() as harness:
+        walk = Walk(harness)
+        walk.orders(ALL)
+        assert len(walk.seen) == 120
+        for at in sorted(ALL):
+            walk.turn(at)
+        assert walk.text() == "".join(LINES)
+        walk.seen.clear()
+        walk.orders(ALL)
+        assert len(walk.seen) == 120
+
+
+def test_what_was_undone_in_any_order_is_redone_in_the_same_order():
+    with opened() as harness:
+        walk = Walk(harness)
+        for order in permutations(ALL):
+            for at in (*order, *order):
+                walk.turn(at)
+        assert walk.text() == text_of(ALL)

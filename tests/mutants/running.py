@@ -1,0 +1,124 @@
+"""Running the tests of a package on its mutants, each in a process of its own, until the first test fails.
+
+The code is copied to a place of its own, so that nobody who works on it meets a mutant. Processes are forked from one
+that has loaded everything but the package, which saves most of the start.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.mutants.planting import Mutant, mutants_of
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+PRELOADED = ("hypothesis", "pytest", "pydantic", "typer.testing", "rich.console", "sqlite3", "tree_sitter_toml")
+HANGING = 20
+"""So many times the processor time that tests may use is the time they may take by the clock on the wall."""
+
+
+class Fate(StrEnum):
+    """What became of a mutant."""
+
+    KILLED = "killed"
+    LATE = "timed out"
+    SURVIVED = "survived"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Modules to plant in, and the tests that should notice, quickest first."""
+
+    name: str
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    def mutants(self) -> list[Mutant]:
+        """Every mutant of its modules."""
+        files = sorted({file for module in self.modules for file in (SOURCE / "takeback").glob(module)})
+        return [
+            mutant
+            for file in files
+            if file.name != "__init__.py"
+            for mutant in mutants_of(str(file.relative_to(SOURCE / "takeback")), file.read_text())
+        ]
+
+    def sample(self, size: int | None, seed: int) -> list[Mutant]:
+        """Some of its mutants in random order, the same for the same seed; all of them without a size."""
+        every = self.mutants()
+        return random.Random(seed).sample(every, len(every) if size is None else min(size, len(every)))
+
+
+class Bench:
+    """A copy of the code in which one module at a time is another."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.code = folder / "src"
+        shutil.copytree(SOURCE, self.code, ignore=shutil.ignore_patterns("__pycache__"))
+
+    @contextmanager
+    def with_mutant(self, mutant: Mutant) -> Iterator[None]:
+        """Put a mutant in, and take it out again."""
+        file = self.code / "takeback" / mutant.module
+        good = file.read_text()
+        file.write_text(mutant.planted(good))
+        try:
+            yield
+        finally:
+            file.write_text(good)
+
+    def run(self, tests: tuple[str, ...], seconds: float) -> tuple[Fate, float]:
+        """Run tests on the copy until one fails or has used its time on a processor; also return how much it used."""
+        child = os.fork()
+        if not child:
+            self._test(tests, seconds)
+        _, status, used = os.wait4(child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        late = code in {-signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL}
+        fate = Fate.LATE if late else Fate.SURVIVED if code == 0 else Fate.KILLED
+        return fate, used.ru_utime + used.ru_stime
+
+    def _test(self, tests: tuple[str, ...], seconds: float) -> None:
+        """Be the process that runs the tests; never returns. A hanging one is ended by the clock on the wall."""
+        code = 70
+        try:
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(2 * seconds)))
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(math.ceil(HANGING * seconds))
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(nothing, stream)
+            sys.dont_write_bytecode = True
+            os.environ["PYTHONPATH"] = os.pathsep.join((str(self.code), str(ROOT)))
+            os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+            sys.path[:0] = [str(self.code), str(ROOT)]
+            import pytest
+
+            base = f"--basetemp={self.folder / 'tests'}"
+            code = int(pytest.main(["-x", "-q", "-m", "not slow and not model", base, *tests]))
+        finally:
+            os._exit(code)
+
+
+@contextmanager
+def bench() -> Iterator[Bench]:
+    """Open a bench, gone at the end."""
+    for name in PRELOADED:
+        __import__(name)
+    if any(name.partition(".")[0] == "takeback" for name in sys.modules):
+        raise RuntimeError("the code under test is loaded already, so no mutant of it would run")
+    with TemporaryDirectory(prefix="takeback-mutants-") as folder:
+        yield Bench(Path(folder))

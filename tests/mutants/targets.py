@@ -1,0 +1,37 @@
+"""What is mutated, and which tests should notice."""
+
+from __future__ import annotations
+
+from tests.mutants.running import Target
+
+_VERIFY = (
+    "tests/unit/verify",
+    "tests/unit/lab/test_soundness.py",
+    "--deselect=tests/unit/verify/test_proof.py::test_the_oracle_of_every_pair_of_operations_is_proved",
+)
+_UNDO = ("tests/unit/undo", "tests/unit/harness", "tests/laws/test_edit_permutations.py", "tests/laws/test_undo.py")
+_STORED = ("tests/unit/journal", "tests/conformance", "tests/unit/adapters")
+
+TARGETS = (
+    Target("verify/proof", ("verify/proof.py", "verify/classes.py", "verify/slices.py", "verify/edits.py"), _VERIFY),
+    Target(
+        "verify (rest)",
+        (
+            "verify/decide.py",
+            "verify/evidence.py",
+            "verify/minimal.py",
+            "verify/options.py",
+            "verify/rules.py",
+            "verify/s[ahe]*.py",
+            "verify/trip.py",
+            "verify/verdict.py",
+        ),
+        _VERIFY,
+    ),
+    Target("undo", ("undo/*.py",), _UNDO),
+    Target("journal view", ("harness/ledger.py", "harness/recorded.py", "harness/codec.py"), (*_UNDO, *_STORED)),
+    Target("journal", ("journal/*.py",), ("tests/unit/journal", "tests/conformance", "tests/unit/harness")),
+    Target("harness (rest)", ("harness/*.py",), (*_UNDO, *_STORED)),
+)
+ASKED = {"verify/proof": 90, "undo": 90, "journal view": 90}
+"""How many in 100 must be killed."""
