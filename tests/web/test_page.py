@@ -128,6 +128,28 @@ def test_drift_is_adopted_by_file_and_put_back_by_file(project, tab):
     assert harness.status().clean
 
 
+def test_one_hunk_is_adopted_and_the_other_put_back(tmp_path, tab):
+    rules = tmp_path / "agent" / "CLAUDE.md"
+    rules.parent.mkdir()
+    lines = [f"- {chr(97 + number) * 6} {number}\n" for number in range(20)]
+    rules.write_text("".join(lines))
+    init_clients(rules.parent, ("claude-code",))
+    with open_workspace(rules.parent, hold=False) as harness, served(("agent", harness)) as link:
+        rules.write_text("".join([*lines[:3], "- by hand\n", *lines[3:16], "- and here\n", *lines[17:]]))
+        page = tab(link)
+        page.get_by_role("link", name="Adopt or discard").click()
+        page.get_by_role("checkbox", name="Change 1 of 2").check()
+        page.get_by_role("button", name="Adopt chosen changes").click()
+        page.get_by_text("Done: adopted").wait_for()
+        page.get_by_role("link", name="Drift").click()
+        page.get_by_role("button", name="Discard everything").click()
+        page.get_by_text("put back. Taking this back").wait_for()
+        assert rules.read_text() == "".join([*lines[:3], "- by hand\n", *lines[3:]])
+        assert harness.status().clean
+        harness.undo()
+        assert rules.read_text() == "".join(lines)
+
+
 def test_everything_works_with_the_keyboard_alone(project, tab):
     _, harness = project
     with served(("parcel-tracker", harness)) as link:

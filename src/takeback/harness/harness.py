@@ -6,7 +6,7 @@ announce in the journal, change the real things, settle in the journal. Undo, re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError
 from takeback.harness.adapter import Adapter
-from takeback.harness.adopting import adopt, by_file, layout_changes, looked, taking_effect
+from takeback.harness.adopting import adopt, adopt_some, layout_changes, looked, taking_effect
 from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
@@ -43,8 +43,8 @@ from takeback.harness.two_roads import compare_roads, unadmitted
 from takeback.journal import Record, Store
 from takeback.language import Candidate
 from takeback.state import State
-from takeback.state.slots import put_slots
-from takeback.undo import Blocked, Gone, Plan, SlotChange, Write, plan_toggle
+from takeback.state.slots import Slot, put_slots
+from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
@@ -220,20 +220,20 @@ class Harness:
         request = partial(restore_request, name=name_of(to))
         return self._toggle("restore", request, token, cascade=False, strict=strict)
 
-    def adopt(self, note: str = "", *, by: str = "", paths: Sequence[str] = ()) -> Adopted | Refused | None:
+    def adopt(
+        self, note: str = "", *, by: str = "", paths: Collection[str] = (), slots: Collection[Slot] = ()
+    ) -> Adopted | Refused | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none.
 
-        With `paths` only those in these files; what else was changed stays as it is.
+        With `paths` or `slots` only those in these files or at these slots; the rest stays as it is.
         """
         with self._engine.locked():
-            look = self._engine.look()
-            about = {"note": note, **_made_by(by)}
-            return not_now(look) if look.broken else adopt(self._engine, look, about, paths)
-
-    def drift_by_file(self) -> Mapping[str, tuple[SlotChange, ...]]:
-        """What was changed behind Takeback's back in each file; under "" what is in no file."""
-        with self._engine.locked():
-            return by_file(self._engine, self._engine.look(reading=True).drift)
+            look, about = self._engine.look(), {"note": note, **_made_by(by)}
+            if look.broken:
+                return not_now(look)
+            if paths or slots:
+                return adopt_some(self._engine, look, about, paths, slots)
+            return adopt(self._engine, look, about)
 
     def effect_of(self, plan: Plan) -> tuple[str, ...]:
         """When whoever loads the harness would notice what a plan changes."""
@@ -245,12 +245,15 @@ class Harness:
             self._engine.look()
             return written(self._engine, plan.state, plan.off, plan.on)
 
-    def discard(self, paths: Sequence[str] = (), note: str = "") -> Discarded | Refused | None:
+    def discard(
+        self, paths: Sequence[str] = (), note: str = "", *, slots: Collection[Slot] = ()
+    ) -> Discarded | Refused | None:
         """Put files back as the journal knows them, all that are not so or those named; None if there are none.
 
-        What was in them is kept with the entry, and comes back when that is undone; also where it cannot be read.
+        With `slots` only what was changed there is put back. What was in the files is kept with the entry, and comes
+        back when that is undone; also where it cannot be read.
         """
-        return self._again(lambda: discard(self._engine, paths, note))
+        return self._again(lambda: discard(self._engine, paths, note, slots))
 
     def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.

@@ -247,3 +247,88 @@ def test_a_file_that_cannot_be_read_is_named_and_can_be_put_back(workspace):
     assert browser.post("/1/adopt", {}).status_code == 409
     browser.post("/1/discard", {"path": "config.toml"})
     assert harness.status().clean
+
+
+LINES = [f"{chr(97 + number % 26) * 8} {number}\n" for number in range(30)]
+
+
+@pytest.fixture
+def hunks(tmp_path):
+    """A prompt edited by hand in three places, far apart: a line rewritten, one added, two removed."""
+    root = tmp_path / "agent"
+    init_workspace(root, start=State.read({"config": {"timeout": 30}, "prompts": {"system": "".join(LINES)}}))
+    (place,) = [path for path in root.rglob("*") if path.is_file() and "system" in path.name]
+    with open_workspace(root, hold=False) as harness:
+        place.write_text("".join(["line zero\n", *LINES[1:15], "added\n", *LINES[15:26], *LINES[28:]]))
+        yield place, harness
+
+
+def chosen(page, *numbers):
+    return {"hunks": "1", "token": token_in(page), "choice": [str(number) for number in numbers]}
+
+
+def test_a_hunk_is_adopted_by_itself_and_the_rest_stays_drift(hunks):
+    place, harness = hunks
+    browser = Browser(harness)
+    by_hand = place.read_text()
+    page = browser.get("/1/drift")
+    assert page.text.count("Change ") == 3
+    assert "Done: adopted." in words(browser.post("/1/adopt", chosen(page, 1)))
+    assert harness.state.write()["prompts"]["system"] == "".join([*LINES[:15], "added\n", *LINES[15:]])
+    assert place.read_text() == by_hand
+    rest = browser.get("/1/drift")
+    assert rest.text.count("Change ") == 2
+    assert "added" not in words(rest).replace("+added", "")
+    browser.post("/1/discard", {"path": ""})
+    assert place.read_text() == "".join([*LINES[:15], "added\n", *LINES[15:]])
+    harness.undo()
+    assert place.read_text() == "".join(LINES)
+
+
+def test_changes_that_cannot_be_told_apart_by_hunks_stay_together(hunks):
+    place, harness = hunks
+    place.write_text("".join(["line zero\n", *LINES[1:15], "added\n", *LINES[15:28], *LINES[29:]]))
+    page = Browser(harness).get("/1/drift")
+    assert 'name="choice"' not in page.text
+    assert "+added" in words(page)
+
+
+def test_a_hunk_is_put_back_by_itself_and_that_is_taken_back(hunks):
+    place, harness = hunks
+    browser = Browser(harness)
+    by_hand = place.read_text()
+    done = browser.post("/1/discard", chosen(browser.get("/1/drift"), 0, 2))
+    assert "put back. Taking this back" in words(done)
+    assert place.read_text() == "".join([*LINES[:15], "added\n", *LINES[15:]])
+    assert len(harness.status().drift) == 1
+    harness.undo("HEAD")
+    assert place.read_text() == by_hand
+
+
+def test_hunks_one_after_the_other_are_taken_back_in_any_order(hunks):
+    place, harness = hunks
+    browser = Browser(harness)
+    by_hand, entries = place.read_text(), []
+    for number in (2, 0, 0):
+        browser.post("/1/adopt", chosen(browser.get("/1/drift"), number) if number or len(entries) < 2 else {})
+        entries.append(next(iter(harness.log())).id)
+    assert harness.status().clean
+    assert place.read_text() == by_hand
+    harness.undo(entries[0])
+    assert place.read_text() == "".join(["line zero\n", *LINES[1:15], "added\n", *LINES[15:]])
+    harness.undo(entries[2], entries[1])
+    assert place.read_text() == "".join(LINES)
+
+
+def test_hunks_that_have_changed_since_are_not_touched(hunks):
+    place, harness = hunks
+    browser = Browser(harness)
+    page, head = browser.get("/1/drift"), harness.ledger.head
+    assert browser.post("/1/adopt", chosen(page)).status_code == 409
+    assert browser.post("/1/adopt", chosen(page, 9)).status_code == 409
+    place.write_text("new\n" + place.read_text())
+    for path in ("/1/adopt", "/1/discard"):
+        answer = browser.post(path, chosen(page, 1))
+        assert answer.status_code == 409
+        assert "changed since" in words(answer)
+    assert harness.ledger.head == head
