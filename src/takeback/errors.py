@@ -127,6 +127,14 @@ class StaleHeadError(JournalError):
     """The journal has grown since the caller looked at it."""
 
 
+class MissingKeysError(JournalError):
+    """A sealed journal's keys are not where they were looked for."""
+
+
+class NotHeldError(JournalError):
+    """This process no longer holds the journal: another may have gone on, so nothing more may be done."""
+
+
 class UnknownEntryError(JournalError):
     """No record, or more than one, answers to the name given."""
 

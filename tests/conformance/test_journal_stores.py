@@ -1,4 +1,4 @@
-"""Every journal store keeps the one contract: memory, SQLite, and a real PostgreSQL."""
+"""Every journal store keeps the one contract: memory, SQLite sealed and not, and a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import itertools
 
 import pytest
 
-from takeback.journal import open_journal
-from takeback.journal.conformance import CHECKS, DURABLE_CHECKS
+from takeback.journal import conformance, conformance_durable, open_journal
 
+CHECKS = conformance.CHECKS
+DURABLE = CHECKS + conformance_durable.CHECKS
 counter = itertools.count()
 
 
@@ -17,12 +18,13 @@ def test_memory_store_conforms(check):
     check(lambda: open_journal(":memory:"))
 
 
-@pytest.mark.parametrize("check", CHECKS + DURABLE_CHECKS, ids=lambda check: check.__name__)
-def test_sqlite_store_conforms(check, tmp_path):
-    check(lambda: open_journal(tmp_path / "journal.db"))
+@pytest.mark.parametrize("check", DURABLE, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("seal", [False, True], ids=["plain", "sealed"])
+def test_sqlite_store_conforms(check, seal, tmp_path):
+    check(lambda: open_journal(tmp_path / "journal.db", seal=seal))
 
 
-@pytest.mark.parametrize("check", CHECKS + DURABLE_CHECKS, ids=lambda check: check.__name__)
-def test_postgresql_store_conforms(check, postgres_url):
+@pytest.mark.parametrize("check", DURABLE, ids=lambda check: check.__name__)
+def test_postgresql_store_conforms(check, postgres_url, tmp_path):
     name = f"{postgres_url}#c{next(counter)}"
-    check(lambda: open_journal(name))
+    check(lambda: open_journal(name, keys=tmp_path / "journal.keys", timeout=1))

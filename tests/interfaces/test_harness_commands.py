@@ -121,7 +121,7 @@ def test_a_narrow_terminal_cuts_only_what_was_done(workspace, change, monkeypatc
     heading, line, beginning = (COLOUR.sub("", text) for text in (heading, line, beginning))
     assert heading.split() == ["entry", "#", "when", "evidence", "status", "what"]
     cells = re.split(r"  +", line)
-    assert (cells[0], cells[1], cells[3:5]) == (entry[:10], "3", ["FORCED", "live"])
+    assert (cells[0], cells[1], cells[3:5]) == (entry[:10], "2", ["FORCED", "live"])
     assert (cells[5][-1], cells[5][:6]) == ("…", "a note")
     assert len(line) <= max(int(columns), 80)
     assert beginning.endswith("the beginning") or columns == "20"
@@ -133,7 +133,7 @@ def test_ties_are_told_and_can_be_refused(workspace, change):
     code, told = run_json("apply", change(config("a.b", 1)), "--no-ties", "-C", workspace)
     assert (code, told["why"]) == (1, "tied")
     code, text = run("apply", change(config("a.b", 1)), "-C", workspace)
-    assert (code, f"{one[:10]} (#3) can now be taken back only together" in text) == (0, True)
+    assert (code, f"{one[:10]} (#2) can now be taken back only together" in text) == (0, True)
 
 
 def test_drift_is_shown_refused_and_adopted(workspace, change):
@@ -219,7 +219,7 @@ def test_the_doctor_says_no_about_a_tampered_journal(workspace, change):
     applied(workspace, change(config("x", 1)))
     connection = sqlite3.connect(workspace / ".takeback/journal.db")
     connection.execute("DROP TRIGGER records_no_update")
-    connection.execute("UPDATE records SET payload = replace(payload, '\"x\"', '\"y\"') WHERE seq = 3")
+    connection.execute("UPDATE records SET payload = replace(payload, 'config', 'konfig') WHERE seq = 3")
     connection.commit()
     connection.close()
     code, told = run_json("doctor", "-C", workspace)
@@ -251,7 +251,7 @@ def test_undo_laws_and_torture_report_no_violation(postgres_url):
 def test_forget_needs_a_yes_and_what_is_left_of_an_undo_can_be_salvaged(workspace, change):
     one = applied(workspace, change(config("a", 1)))
     two = applied(workspace, change(config("a", 2), config("b", 2), config("c.d", 2)))
-    with pytest.raises(InputError, match="cannot be had back"):
+    with pytest.raises(InputError, match="cannot be brought back"):
         run("forget", one, "-C", workspace)
     assert run_json("forget", one, "--yes", "-C", workspace)[1]["forgotten"] == [one]
     code, told = run_json("undo", two, "-C", workspace)
@@ -321,7 +321,7 @@ def test_a_change_inside_a_text_is_shown_by_its_lines_wherever_a_person_reads_it
     applied(workspace, change(op("set_prompt", "p", value=LINES)))
     entry = applied(workspace, change(op("set_prompt", "p", value=LINES.replace("line 33\n", "changed\n"))))
     hunk = ["@@ -30,7 +30,7 @@", " line 30", " line 31", " line 32", "-line 33", "+changed", " line 34"]
-    for line in (("diff", entry), ("show", entry), ("log", "-p", "-n", "1"), ("diff", "#3", entry)):
+    for line in (("diff", entry), ("show", entry), ("log", "-p", "-n", "1"), ("diff", "#2", entry)):
         shown = run(*line, "-C", workspace)[1].splitlines()
         at = shown.index(hunk[0])
         assert shown[at : at + 7] == hunk
@@ -360,8 +360,8 @@ def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspa
     run("undo", one, "-C", workspace)
     run("redo", "-C", workspace)
     lines = run("log", "-C", workspace)[1].splitlines()
-    assert lines[1].endswith("brought back #3 (a longer timeout)")
-    assert lines[2].endswith("took back #3 (a longer timeout)")
+    assert lines[1].endswith("brought back #2 (a longer timeout)")
+    assert lines[2].endswith("took back #2 (a longer timeout)")
     assert lines[3].endswith('set prompts["p"] (by planner)')
     assert lines[4].endswith('a longer timeout: set config["x"] to 1')
 
@@ -377,7 +377,7 @@ def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspa
     assert kinds("--since", "2999-01-01") == []
     assert kinds("-n", "2") == ["redo", "undo"]
     shown = run("log", "--format", "{number} {kind}: {what}", "-n", "1", "-C", workspace)[1]
-    assert shown == "9 redo: brought back #3 (a longer timeout)\n"
+    assert shown == "5 redo: brought back #2 (a longer timeout)\n"
     patched = run_json("log", "-p", "-n", "3", "-C", workspace)[1]["entries"]
     assert patched[2]["changes"][0]["after"] == "text"
 

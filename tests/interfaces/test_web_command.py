@@ -67,7 +67,7 @@ def test_the_page_is_served_behind_its_link_and_follows_what_another_process_doe
                 lines.append(line)
                 if line == "" and len(lines) > 1:
                     break
-        assert lines[0] == "id: 3"
+        assert lines[0] == "id: 2"
         assert all(line.startswith("data: ") for line in lines[1:-1])
         assert "timeout 60" in "\n".join(lines)
 

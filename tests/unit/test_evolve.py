@@ -8,6 +8,7 @@ from tests.support.changes import candidate, config, mutation, tool
 from takeback.adapters import open_memory
 from takeback.evolve import evolve, propose_mutation
 from takeback.harness import Applied, Refused, Why
+from takeback.harness.codec import candidate_of
 from takeback.state import State
 from takeback.synthesize.attempt import Attempt, attempt_from
 from takeback.synthesize.method import method_of
@@ -26,7 +27,7 @@ def test_a_good_proposal_is_applied_as_it_came(harness):
     proposal = attempt_from(candidate(config("a", 1)).to_json())
     done = evolve(harness, lambda _: proposal, ORACLE, note="as it came")
     assert (done.applied, done.repair) == (True, None)
-    assert harness.journal.get(done.result.entry.seq).payload["note"] == "as it came"
+    assert harness.journal.get(done.result.entry.number).payload["note"] == "as it came"
 
 
 def test_a_proposal_that_cannot_be_taken_back_is_repaired_with_its_mutation_locked(harness):
@@ -35,7 +36,7 @@ def test_a_proposal_that_cannot_be_taken_back_is_repaired_with_its_mutation_lock
     assert done.verdict.grade.value == "refuted"
     assert done.repair.source == "oracle"
     assert isinstance(done.result, Applied)
-    recorded = harness.journal.get(done.result.entry.seq).payload["candidate"]
+    recorded = candidate_of(harness.journal, done.result.entry)
     assert recorded["mutation"] == bad["mutation"]
     harness.undo(done.result.entry.id)
     assert harness.state.write()["tools"]["grep"]["id"] == "old"

@@ -52,7 +52,7 @@ def test_what_applying_and_undoing_gave_names_the_entry():
         assert isinstance(harness.redo(first), Undone)
         assert isinstance(harness.restore(undone), Undone)
         (latest, *_) = harness.log()
-        assert (latest.kind, harness.plan_undo(latest).on) == ("restore", (first.entry.seq,))
+        assert (latest.kind, harness.plan_undo(latest).on) == ("restore", (first.entry.number,))
 
 
 def test_the_log_tells_newest_first_what_became_of_each_entry():

@@ -11,7 +11,7 @@ from contextlib import closing
 from os import PathLike
 from pathlib import Path
 
-from takeback.adapters.manifest import MANIFEST, manifest_path, read_manifest
+from takeback.adapters.manifest import KEYS, MANIFEST, manifest_path, read_manifest
 from takeback.adapters.opening import demand_workspace, open_workspace
 from takeback.errors import TakebackError
 from takeback.harness.doctor import Finding, examine_harness
@@ -19,16 +19,20 @@ from takeback.journal import examine
 
 
 def examine_workspace(
-    path: str | PathLike[str], journal: str | None = None, *, deep: bool = False
+    path: str | PathLike[str],
+    journal: str | None = None,
+    keys: str | PathLike[str] | None = None,
+    *,
+    deep: bool = False,
 ) -> tuple[Finding, ...]:
     """Look at everything; what cannot be looked at because something before it is bad is left out.
 
     With `deep`, the recovery of every live entry is run on the model and compared with what undo would do.
     """
-    return tuple(_findings(Path(path), journal, deep=deep))
+    return tuple(_findings(Path(path), journal, keys, deep=deep))
 
 
-def _findings(root: Path, journal: str | None, *, deep: bool) -> Iterator[Finding]:
+def _findings(root: Path, journal: str | None, keys: str | PathLike[str] | None, *, deep: bool) -> Iterator[Finding]:
     demand_workspace(root)
     try:
         place = root / (manifest_path(root) or MANIFEST)
@@ -40,7 +44,7 @@ def _findings(root: Path, journal: str | None, *, deep: bool) -> Iterator[Findin
     yield Finding("manifest", good=True, detail=f"{kind} {manifest.workspace.id[:12]}")
     where = journal or manifest.workspace.journal
     try:
-        report = examine(where if "://" in where else root / where)
+        report = examine(where if "://" in where else root / where, keys=keys or root / KEYS)
     except TakebackError as fault:
         yield Finding("chain", good=False, detail=fault.message)
         return
@@ -51,7 +55,7 @@ def _findings(root: Path, journal: str | None, *, deep: bool) -> Iterator[Findin
         return
     yield Finding("chain", good=True, detail=f"{report.records} records, head {(report.head or '')[:12]}")
     try:
-        with closing(open_workspace(root, journal=journal, hold=False)) as harness:
+        with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
             yield from examine_harness(harness, deep=deep)
     except TakebackError as fault:
         yield Finding("open", good=False, detail=fault.message)

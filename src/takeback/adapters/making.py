@@ -16,10 +16,11 @@ from pathlib import Path
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.manifest import MANIFEST, PRIVATE
-from takeback.errors import HarnessError, InputError
+from takeback.errors import HarnessError, InputError, MissingKeysError
 from takeback.harness.images import FileImage
 from takeback.harness.ledger import Ledger
 from takeback.journal import Store, open_journal
+from takeback.journal.url import without_password
 
 LOCAL = f"{PRIVATE}/journal.db"
 IDENTITY = f"{PRIVATE}/id"
@@ -107,13 +108,19 @@ def identity_of(directory: Directory, own: Store | None, failing: ExitStack) -> 
     return identity
 
 
-def local_journal(place: Path, failing: ExitStack) -> Store:
-    """The journal in Takeback's own directory."""
-    fresh = [place.with_name(place.name + end) for end in ("", "-wal", "-shm", ".lock")]
-    for path in fresh:
+def opened_journal(place: Path | str, keys: Path, failing: ExitStack, *, seal: bool) -> Store:
+    """The journal, with the files that are made for it removed if the harness is not made."""
+    files = (place, keys) if isinstance(place, Path) else (keys,)
+    for path in [one.with_name(one.name + end) for one in files for end in ("", "-wal", "-shm", ".lock", ".new")]:
         if not path.exists():
             failing.callback(quietly_unlinked, path)
-    return open_journal(place)
+    try:
+        return open_journal(place, seal=seal, keys=keys)
+    except MissingKeysError as fault:
+        raise HarnessError(
+            f"the journal {without_password(str(place))} belongs to another workspace",
+            hint="give each workspace a journal of its own: a path, or a URL that ends in #name",
+        ) from fault
 
 
 def demand_own(store: Store, identity: str) -> None:

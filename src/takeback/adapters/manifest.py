@@ -17,6 +17,8 @@ from takeback.errors import InputError, UnsafePathError
 
 MANIFEST: Final = "takeback.toml"
 PRIVATE: Final = ".takeback"
+KEYS: Final = f"{PRIVATE}/journal.keys"
+"""Keys of a sealed journal, apart from it: a copy of the journal is worth nothing without them."""
 HIDDEN: Final = f"{PRIVATE}/manifest.toml"
 """The manifest of a harness in clients' files, which adds nothing beside Takeback's own directory."""
 VERSION: Final = 1

@@ -58,9 +58,13 @@ def open_adapter(directory: Directory, manifest: Manifest, *, hold: bool) -> Mem
 
 
 def open_memory(
-    state: State | None = None, *, journal: str | PathLike[str] = ":memory:", verifier: Verifier = verify
+    state: State | None = None,
+    *,
+    journal: str | PathLike[str] = ":memory:",
+    keys: str | PathLike[str] | None = None,
+    verifier: Verifier = verify,
 ) -> Harness:
-    """A harness over `state`, or over what a journal that was begun before says."""
+    """A harness over `state`, or over what a journal that was begun before says; `keys` is a sealed journal's."""
     install_surfaces()
-    store = open_journal(journal)
+    store = open_journal(journal, keys=keys)
     return Harness(MemoryAdapter(), store, verifier=verifier, start=State() if state is None else state)

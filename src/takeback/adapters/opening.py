@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, manifest_path, read_manifest
+from takeback.adapters.manifest import KEYS, MANIFEST, PRIVATE, Manifest, manifest_path, read_manifest
 from takeback.adapters.registry import adapter_named
 from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import Resources
@@ -39,9 +39,17 @@ def manifest_of(root: Path) -> Manifest:
 
 
 def open_workspace(
-    path: str | PathLike[str], *, journal: str | None = None, hold: bool = True, verifier: Verifier = verify
+    path: str | PathLike[str],
+    *,
+    journal: str | None = None,
+    keys: str | PathLike[str] | None = None,
+    hold: bool = True,
+    verifier: Verifier = verify,
 ) -> Harness:
-    """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process."""
+    """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process.
+
+    `keys` is where a sealed journal's keys are, if not where a workspace has them.
+    """
     install_surfaces()
     root = Path(path)
     manifest = manifest_of(root)
@@ -52,7 +60,8 @@ def open_workspace(
         directory.demand_plain(PRIVATE)
         if journal is None and "://" not in where:
             directory.demand_plain(where)
-        store = open_journal(where if "://" in where else root / where, create=False)
+        place = where if "://" in where else root / where
+        store = open_journal(place, create=False, keys=keys or root / KEYS)
     except BaseException:
         directory.close()
         raise

@@ -1,15 +1,19 @@
-"""`takeback forget ENTRY...`: delete what entries captured, for good."""
+"""`takeback forget`: delete what entries captured, or every place where a value stands, permanently."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.output import JsonFlag, emit, err, finish, out
 from takeback.cli.workspaces import SHORT, DirOption, EntriesArgument, JournalOption, opened
 from takeback.errors import InputError
+from takeback.harness.forgetting import Forgetting
 from takeback.harness.requests import named_entry
+from takeback.state.slots import slot_title
 
 
 def register(app: typer.Typer) -> None:
@@ -19,24 +23,93 @@ def register(app: typer.Typer) -> None:
 
 def forget(
     entries: list[str] | None = EntriesArgument,
-    yes: bool = typer.Option(False, "--yes", help="Do it: what is forgotten cannot be had back."),
+    value: str | None = typer.Option(None, "--value", metavar="TEXT", help="Forget every place this text stands."),
+    source: Path | None = typer.Option(
+        None, "--from", metavar="FILE", help="The same for a file's content without its last newline; - is stdin."
+    ),
+    yes: bool = typer.Option(False, "--yes", help="Do it: what is forgotten cannot be brought back."),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Delete the contents that entries captured, such as secrets, for good. They stay in the log.
+    """Delete the contents that entries captured, such as secrets, permanently. The entries stay in the log.
 
+    With --value or --from, every place where a secret stands is found: in entries, candidates, checkpoints and the
+    first state. Names and notes stay; where they hold it, that is said. Without --yes it only says what it found.
     An undo that needs what is gone says so, and `undo --salvage` puts back what is left of it.
-    Example: `takeback forget 3f2a91 --yes --dir agent`
+    Example: `takeback forget --value hunter2 --yes --dir agent`
     """
-    if not entries:
-        raise InputError("forget", found="no entry", expected="at least one; 'takeback log' lists them")
-    if not yes:
-        raise InputError("forget", found="no --yes", expected="--yes: what is forgotten cannot be had back")
+    looked_for = _looked_for(value, source)
+    if not entries and looked_for is None:
+        raise InputError(
+            "forget", found="no entry", expected="entries, --value or --from; 'takeback log' lists entries"
+        )
+    if entries and looked_for is not None:
+        raise InputError("forget", found="entries and a value", expected="one of them")
+    if entries and not yes:
+        raise InputError("forget", found="no --yes", expected="--yes: what is forgotten cannot be brought back")
     with opened(directory, journal) as harness:
-        ids = [named_entry(harness.ledger, name).id for name in entries]
-        record = harness.forget(*entries)
+        ids = [named_entry(harness.ledger, name).id for name in entries or ()]
+        if looked_for is not None:
+            done = harness.forget_value(looked_for, dry=not yes)
+        else:
+            done = harness.forget(*(entries or ()))
     if as_json:
-        emit({"forgotten": ids, "record": record.id})
+        emit(_json(done, ids))
     else:
-        out.print(f"forgotten for good: what {', '.join(name[:SHORT] for name in ids)} captured")
+        _show(done, ids)
+    finish(yes=done.contents > 0)
+
+
+def _looked_for(value: str | None, source: Path | None) -> bytes | None:
+    if value is not None and source is not None:
+        raise InputError("forget", found="--value and --from", expected="one of them")
+    if value is not None:
+        return value.encode(errors="surrogateescape")
+    if source is None:
+        return None
+    try:
+        raw = sys.stdin.buffer.read() if str(source) == "-" else source.read_bytes()
+    except OSError as error:
+        raise InputError(str(source), found=error.strerror or "nothing", expected="a file to read") from None
+    return raw.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _json(done: Forgetting, ids: list[str]) -> dict[str, Any]:
+    return {
+        "done": done.record is not None,
+        "forgotten": ids,
+        "record": done.record.id if done.record else None,
+        "contents": done.contents,
+        "places": [
+            {"entry": place.number, "record": place.seq, "kind": place.kind, "in": place.what}
+            for place in done.places
+            if place.ref is not None
+        ],
+        "stays": [
+            {"entry": place.number, "record": place.seq, "kind": place.kind, "in": place.what} for place in done.stays
+        ],
+        "kept": [slot_title(slot) for slot in done.kept],
+        "live": [slot_title(slot) for slot in done.live],
+        "lingering": done.lingering or None,
+    }
+
+
+def _show(done: Forgetting, ids: list[str]) -> None:
+    for place in done.places:
+        where = f"entry #{place.number}" if place.number is not None else f"record {place.seq}"
+        fate = "stays" if place.ref is None else "goes"
+        out.print(f"  {fate}: {place.what} of {where} ({place.kind})")
+    what = f"what {', '.join(name[:SHORT] for name in ids)} captured" if ids else "every place it stands"
+    if done.record is not None:
+        out.print(f"forgotten permanently: {what} ({done.contents} contents)")
+    elif done.contents:
+        out.print(f"would forget {what} ({done.contents} contents); --yes does it, and it cannot be undone")
+    else:
+        out.print("nothing to forget")
+    for slot in done.kept:
+        out.print(f"  kept: {slot_title(slot)}, of which there is no other copy")
+    for slot in done.live:
+        out.print(f"  still in place: {slot_title(slot)}; the journal keeps no copy of it")
+    if done.lingering:
+        err.print(done.lingering)

@@ -11,7 +11,7 @@ from takeback.adapters.manifest import HIDDEN, MANIFEST
 from takeback.adapters.workspace.init import make_workspace
 from takeback.cli.inputs import read_state
 from takeback.cli.output import JsonFlag, emit, out, settle
-from takeback.cli.workspaces import JournalOption, opened
+from takeback.cli.workspaces import JournalOption, key_file, opened
 from takeback.errors import InputError
 from takeback.state import SURFACES
 
@@ -37,6 +37,9 @@ def init(
     ),
     state: Path | None = typer.Option(None, "--state", metavar="FILE", help="Begin with this state, as JSON."),
     journal: str | None = JournalOption,
+    seal: bool = typer.Option(
+        False, "--seal", help="Encrypt captured contents, each under a key of its own, as always on PostgreSQL."
+    ),
     as_json: bool = JsonFlag,
 ) -> None:
     """Take a directory under Takeback's care: a client's files as they are, or a workspace of its own.
@@ -44,7 +47,8 @@ def init(
     Files of Claude Code, Codex, opencode and Gemini CLI are found and taken as they are: only .takeback/ is added.
     Where there are none, the directory becomes a workspace, with a file or folder for each surface and a manifest.
     Doing it again is harmless, and takes in clients that were added. A password in a journal's URL is never written
-    down: give such a URL in TAKEBACK_JOURNAL.
+    down: give such a URL in TAKEBACK_JOURNAL. A sealed journal's keys are in .takeback/journal.keys, or where
+    TAKEBACK_KEYS says.
 
     Example: `takeback init`
     """
@@ -60,11 +64,11 @@ def init(
     clients = _clients(place, kinds, user=user, state=state)
     if clients is None:
         start = None if state is None else read_state(state)
-        root, fresh = make_workspace(place, journal=journal, start=start, secret=secret)
+        root, fresh = make_workspace(place, journal=journal, start=start, secret=secret, seal=seal, keys=key_file())
         found: tuple[str, ...] = ("workspace",)
         added = found if fresh else ()
     else:
-        made = init_clients(place, clients, user=user, journal=journal, secret=secret)
+        made = init_clients(place, clients, user=user, journal=journal, secret=secret, seal=seal, keys=key_file())
         root, fresh, found, added = made.root, made.fresh, made.kinds, made.added
     with opened(root, journal) as harness:
         counts = {name: SURFACES[name].size(harness.state.part(name)) for name in sorted(harness.adapter.surfaces)}

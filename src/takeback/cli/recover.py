@@ -10,7 +10,7 @@ import typer
 from takeback.adapters import open_workspace
 from takeback.adapters.doctor import examine_workspace
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.workspaces import SHORT, DirOption, JournalOption
+from takeback.cli.workspaces import SHORT, DirOption, JournalOption, key_file
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +24,7 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
 
     Example: `takeback recover --dir agent`
     """
-    with closing(open_workspace(directory, journal=journal, hold=False)) as harness:
+    with closing(open_workspace(directory, journal=journal, keys=key_file(), hold=False)) as harness:
         told = harness.recovered
         swept = (*told.swept, *harness.recover().swept)
     if as_json:
@@ -59,7 +59,7 @@ def doctor(
 
     Example: `takeback doctor --dir agent`
     """
-    findings = examine_workspace(directory, journal, deep=deep)
+    findings = examine_workspace(directory, journal, key_file(), deep=deep)
     if as_json:
         plain = [{"check": f.check, "good": f.good, "detail": f.detail} for f in findings]
         emit({"good": all(f.good for f in findings), "findings": plain})

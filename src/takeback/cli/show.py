@@ -11,7 +11,8 @@ from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.outcomes import SEVERAL
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import DirOption, EntryArgument, JournalOption, NoPagerFlag, StatFlag, opened
-from takeback.harness.log import changes_of, fate_of, state_after, state_before, view
+from takeback.harness.codec import candidate_of, evidence_of
+from takeback.harness.log import changes_of, state_after, state_before, view
 from takeback.harness.requests import named_entry
 from takeback.present.entries import summary
 from takeback.present.filters import names_in
@@ -37,11 +38,11 @@ def show(
     """
     with opened(directory, journal) as harness:
         record = named_entry(harness.ledger, entry)
-        seen = view(harness, record, fate_of(harness, record))
+        seen = view(harness, record)
         changes = () if record.kind == "genesis" else changes_of(harness, record)
         what = summary(seen, names_in(harness))
         whole = state_after(harness, record).write() if state else None
-        candidate, evidence = record.payload.get("candidate"), record.payload.get("evidence")
+        candidate, evidence = candidate_of(harness.journal, record), evidence_of(harness.journal, record)
         if as_json:
             details = {"what": what, "candidate": candidate, "evidence": evidence, "changes": changes_json(changes)}
             emit({**seen.to_json(), **details, "prev": record.prev, **({} if whole is None else {"state": whole})})

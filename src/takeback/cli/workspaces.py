@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,10 +35,15 @@ PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
 NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, also on a terminal.")
 
 
+def key_file() -> str | None:
+    """Where TAKEBACK_KEYS says that the keys of a sealed journal are."""
+    return os.environ.get("TAKEBACK_KEYS") or None
+
+
 @contextmanager
 def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Iterator[Harness]:
     """The workspace, opened; what recovery had to finish is told."""
-    harness = open_workspace(find_root(directory), journal=journal, hold=hold)
+    harness = open_workspace(find_root(directory), journal=journal, keys=key_file(), hold=hold)
     try:
         told = harness.recovered
         if told.fault:

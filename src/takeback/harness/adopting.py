@@ -18,7 +18,7 @@ from takeback.harness.images import Image, KeptImage, with_images
 from takeback.harness.readings import several_readings
 from takeback.harness.recorded import formatted, last_known
 from takeback.harness.results import Adopted, Refused, Why
-from takeback.state import State
+from takeback.state import ABSENT, State
 from takeback.state.slots import Slot, put_slots, whole_of
 from takeback.undo import SlotChange, Write
 from takeback.undo.recording import writes_between
@@ -55,12 +55,14 @@ def adopt(
     layout = [one for one in layout if paths is None or one.path in paths]
     if not look.drift and not layout:
         return None
-    writes = ledger.history.grounded(writes_between(ledger.state, look.actual))
+    gone = tuple(Write(slot, held, ABSENT) for slot, held in ledger.holes.items())
+    writes = ledger.history.grounded((*writes_between(ledger.state, look.actual), *gone))
     several = several_readings(ledger.state, look.actual, writes)
     about = {**about, **taking_effect(engine, writes)}
     about |= {"ambiguous": list(several)} if several else {}
     about |= {LAYOUT: [image.path for image in layout]} if layout else {}
-    entry = ledger.record(with_images(change_draft("adopt", writes, about), [*images, *layout]), writes)
+    draft = change_draft("adopt", writes, about, packer=ledger.packer)
+    entry = ledger.record(with_images(draft, [*images, *layout]), writes)
     if engine.live is not None:
         engine.live.write(look.actual, ledger.state)
     engine.note()

@@ -1,85 +1,169 @@
 """Entries as journal records, and back.
 
-A change record carries the slots it wrote in `touches` (which the journal indexes) and their contents before
-and after as attachments, which can be forgotten. A record that takes entries back or brings them back lists
-them in `off` and `on`, and what it does to the state in `slots`, which is not indexed: it is no version.
+A change record names the slots it wrote in `touches` (which the journal indexes); what they held before and after,
+and the values in its candidate, are contents, which can be forgotten. A record that
+takes entries back or brings them back lists them in `off` and `on`, and what it does to the state in `slots`, which
+is not indexed: it is no version.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from takeback.journal import Draft, Record, Store
-from takeback.journal.encoding import Json
+from takeback.journal import Content, Draft, Record, Ref, Store, Stored
+from takeback.journal.content import FORGOTTEN
+from takeback.journal.encoding import trusting
+from takeback.journal.packing import GONE, Packer, Unpacker
+from takeback.journal.upgrade import candidate_content, evidence_parts
+from takeback.language import Candidate, read_candidate
 from takeback.state import ABSENT, SURFACES
 from takeback.state.slots import Slot, slot_key, slot_of_key
-from takeback.undo import GONE, SlotChange, Write
+from takeback.undo import SlotChange, Write
+from takeback.undo.index import claim_of
 
 CLAIM = "@"
+FORGOTTEN_WORD = "(forgotten)"
 
 
-def change_draft(kind: str, writes: Sequence[Write], about: dict[str, Json]) -> Draft:
-    """The record of a change (`apply`, `adopt`)."""
+def change_draft(
+    kind: str,
+    writes: Sequence[Write],
+    about: Mapping[str, Any],
+    *,
+    packer: Packer | None = None,
+) -> Draft:
+    """The record of a change (`apply`, `adopt`). `about` may hold a `candidate` and `evidence`, as JSON."""
+    payload = dict(about)
+    contents: dict[str, Any] = {}
+    if "candidate" in payload:
+        contents["candidate"] = candidate_content(payload.pop("candidate"))
+    if "evidence" in payload:
+        payload["evidence"], rest = evidence_parts(payload["evidence"])
+        contents |= {} if rest is None else {"evidence": rest}
     touches = [slot_key(write.slot) for write in writes]
-    claims = (claim_key(write.slot[0], claim) for write in writes if (claim := _claim(write)) is not None)
+    claims = (claim_key(write.slot[0], claim) for write in writes if (claim := claim_of(write)) is not None)
     strict = [at for at, write in enumerate(writes) if write.strict]
     grounds = {str(at): list(write.on) for at, write in enumerate(writes) if write.on is not None}
-    payload = {
-        **about,
-        "touches": [*touches, *dict.fromkeys(claims)],
-        **({"strict": strict} if strict else {}),
-        **({"on": grounds} if grounds else {}),
-    }
-    return Draft(kind, payload, _contents(writes))
+    payload["touches"] = [*touches, *dict.fromkeys(claims)]
+    payload |= {**({"strict": strict} if strict else {}), **({"on": grounds} if grounds else {})}
+    return Draft(kind, payload, {**contents, **_contents(writes, packer)})
 
 
 def toggle_draft(
-    kind: str, off: Iterable[int], on: Iterable[int], changes: Sequence[SlotChange], about: dict[str, Json]
+    kind: str,
+    off: Iterable[int],
+    on: Iterable[int],
+    changes: Sequence[SlotChange],
+    about: Mapping[str, Any],
+    *,
+    packer: Packer | None = None,
 ) -> Draft:
     """The record of entries taken back or brought back (`undo`, `redo`, `restore`)."""
     payload = {**about, "off": list(off), "on": list(on), "slots": [slot_key(change.slot) for change in changes]}
-    return Draft(kind, payload, _contents(changes))
+    return Draft(kind, payload, _contents(changes, packer))
+
+
+def slots_of(record: Record) -> list[Slot]:
+    """The slots a record writes, in order."""
+    keys: Any = record.payload.get("slots", record.payload.get("touches", ()))
+    with trusting(f"record {record.seq}", seq=record.seq):
+        return [slot_of_key(key) for key in keys if not key.startswith(f'["{CLAIM}')]
 
 
 def writes_of(store: Store, record: Record) -> tuple[Write, ...]:
-    """What a record did to each slot, in order; contents that were forgotten are GONE."""
-    keys: Any = record.payload.get("slots")
-    if keys is None:
-        keys = [key for key in _list(record.payload.get("touches")) if not key.startswith(f'["{CLAIM}')]
-    slots = [slot_of_key(key) for key in keys]
-    strict = set(_list(record.payload.get("strict")))
-    before, after = (_read(store, record, name, slots) for name in ("before", "after"))
-    grounds: Any = record.payload.get("on") if record.payload.get("slots") is None else None
-    found = {int(at): (on[0], on[1]) for at, on in (grounds or {}).items()}
-    return tuple(
-        Write(slot, one, two, at in strict, found.get(at))
-        for at, (slot, one, two) in enumerate(zip(slots, before, after, strict=True))
-    )
+    """What a record did to each slot, in order; values that were forgotten are `Forgotten`."""
+    return next(many_writes(store, (record,)))
 
 
-class StoredIndex:
-    """Tells from the journal's index of touched slots which entries wrote what."""
+def many_writes(store: Store, records: Iterable[Record], *, planning: bool = False) -> Iterator[tuple[Write, ...]]:
+    """What several records did, with contents read together.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    For `planning`, what was there before is read only of parts, whose history needs it, and `Forgotten` elsewhere.
+    """
+    chosen = [(record, not planning or "on" in record.payload) for record in records]
+    names = {True: ("before", "after"), False: ("after",)}
+    refs = [ref for record, before in chosen for name in names[before] for ref in record.refs(name) if ref]
+    held = _fetched(store, refs)
+    for record, before in chosen:
+        yield _writes(record, held, before=before)
 
-    def at(self, slot: Slot) -> tuple[int, ...]:
-        """Entries that wrote one slot."""
-        return self._store.touching(slot_key(slot))
 
-    def below(self, slot: Slot) -> tuple[int, ...]:
-        """Entries that wrote a slot beneath one."""
-        return self._store.touching(slot_key(slot), below=True)
+def _fetched(store: Store, refs: Sequence[Ref]) -> dict[Ref, Stored | None]:
+    held = store.contents(refs)
+    parts = [part for found in held.values() if found and found.tree for part in found.opened()[0] if part]
+    return {**held, **store.contents(parts)} if parts else held
 
-    def claiming(self, surface: str, claim: str) -> tuple[int, ...]:
-        """Entries that claim something exclusive."""
-        return self._store.touching(claim_key(surface, claim))
 
-    def entry(self, number: int) -> tuple[Write, ...]:
-        """The writes of one entry."""
-        return writes_of(self._store, self._store.get(number))
+def _writes(record: Record, held: Mapping[Ref, Stored | None], *, before: bool) -> tuple[Write, ...]:
+    slots = slots_of(record)
+    with trusting(f"record {record.seq}", seq=record.seq):
+        strict: set[Any] = set(record.payload.get("strict", ()))  # type: ignore[arg-type]
+        raw: Any = {} if "slots" in record.payload else record.payload.get("on", {})
+        grounds = {int(at): (on[0], on[1]) for at, on in raw.items()}
+        after = [_content(slot, ref, held) for slot, ref in zip(slots, record.refs("after"), strict=True)]
+        olds = record.refs("before") if before else [FORGOTTEN] * len(slots)
+        old = [_content(slot, ref, held) for slot, ref in zip(slots, olds, strict=True)]
+    rows = enumerate(zip(slots, old, after, strict=True))
+    return tuple(Write(slot, one, two, at in strict, grounds.get(at)) for at, (slot, one, two) in rows)
+
+
+def _content(slot: Slot, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> Any:
+    if ref is None:
+        return ABSENT
+    if ref == FORGOTTEN or slot[0] not in SURFACES:
+        return GONE
+    stored = held[ref]
+    if stored is None or not stored.tree:
+        return Unpacker().leaf(slot, ref, stored)
+    parts, node = stored.opened()
+    return Unpacker().tree(slot, node, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
+
+
+def candidate_of(store: Store, record: Record) -> dict[str, Any] | None:
+    """The candidate of an entry as JSON; `(forgotten)` stands where a value was. None if it has none."""
+    return _candidate(store, record)[0]
+
+
+def stored_candidate(store: Store, record: Record) -> Candidate | None:
+    """The candidate of an entry; None if it has none, or part of it was forgotten."""
+    raw, whole = _candidate(store, record)
+    if raw is None or not whole:
+        return None
+    with trusting(f"the candidate of record {record.seq}", seq=record.seq):
+        return read_candidate(raw)
+
+
+def _candidate(store: Store, record: Record) -> tuple[dict[str, Any] | None, bool]:
+    refs = record.refs("candidate")
+    stored = store.content(refs[0]) if refs and refs[0] else None
+    if stored is None:
+        return None, False
+    parts, skeleton = stored.opened()
+    held = store.contents(part for part in parts if part)
+
+    def filled(node: Any) -> Any:
+        if isinstance(node, dict) and node.keys() == {"$"}:
+            value = held.get(parts[node["$"]])
+            return FORGOTTEN_WORD if value is None else value.json()
+        if isinstance(node, dict):
+            return {name: filled(item) for name, item in node.items()}
+        return [filled(item) for item in node] if isinstance(node, list) else node
+
+    with trusting(f"the candidate of record {record.seq}", seq=record.seq):
+        candidate: dict[str, Any] = filled(skeleton)
+        return candidate, all(part and held[part] is not None for part in parts)
+
+
+def evidence_of(store: Store, record: Record) -> dict[str, Any] | None:
+    """The verdict an entry was made on, as JSON; None if it has none."""
+    summary: Any = record.payload.get("evidence")
+    if summary is None:
+        return None
+    refs = record.refs("evidence")
+    stored = store.content(refs[0]) if refs and refs[0] else None
+    rest: dict[str, Any] = {"reasons": [], "counterexample": None} if stored is None else stored.json()
+    return {**summary, **rest}
 
 
 def claim_key(surface: str, claim: str) -> str:
@@ -87,31 +171,9 @@ def claim_key(surface: str, claim: str) -> str:
     return slot_key((CLAIM + surface, claim))
 
 
-def _claim(write: Write) -> str | None:
-    return None if write.after is GONE else SURFACES[write.slot[0]].claim(write.after)
-
-
-def _contents(writes: Sequence[Write | SlotChange]) -> dict[str, Json]:
+def _contents(writes: Sequence[Write | SlotChange], packer: Packer | None) -> dict[str, list[Content | None]]:
+    pack = Packer() if packer is None else packer
     return {
-        "before": [_plain(write.slot, write.before) for write in writes],
-        "after": [_plain(write.slot, write.after) for write in writes],
+        "before": [pack.slot(write.slot, write.before) for write in writes],
+        "after": [pack.slot(write.slot, write.after) for write in writes],
     }
-
-
-def _plain(slot: Slot, content: Any) -> list[Any]:
-    return [] if content is ABSENT else [SURFACES[slot[0]].slot_to_json(content)]
-
-
-def _read(store: Store, record: Record, name: str, slots: Sequence[Slot]) -> list[Any]:
-    text = store.attachment(record.seq, name)
-    if text is None:
-        return [GONE] * len(slots)
-    items = json.loads(text)
-    return [
-        SURFACES[slot[0]].slot_from_json(item[0], slot[1:]) if item else ABSENT
-        for slot, item in zip(slots, items, strict=True)
-    ]
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -67,9 +67,9 @@ def _recoveries(harness: Harness) -> Iterator[Finding]:
     came_to: Counter[Roads] = Counter()
     bad = False
     for record in ledger.entries():
-        if record.kind not in CHANGES or record.seq in ledger.history.undone:
+        if record.kind not in CHANGES or record.entry in ledger.history.undone:
             continue
-        plan = plan_toggle(ledger.history, harness.state, frozenset({record.seq}), frozenset())
+        plan = plan_toggle(ledger.history, harness.state, frozenset({record.entry}), frozenset())
         try:
             came_to[compare_roads(ledger, harness.state, plan) if isinstance(plan, Plan) else Roads.OVERLAID] += 1
         except HarnessError as fault:

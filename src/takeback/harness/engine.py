@@ -23,19 +23,21 @@ from takeback.harness.adapter import (
     Leftovers,
     LiveAdapter,
     Notes,
+    Reading,
     Resources,
     Unsayable,
     Writers,
 )
 from takeback.harness.codec import writes_of
+from takeback.harness.forgetting import conceal
 from takeback.harness.images import FileChange, KeptImage, changes_of, with_images
 from takeback.harness.ledger import Ledger
 from takeback.harness.results import Recovered
 from takeback.harness.writing import Writing, begun, finish
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
-from takeback.journal.store import MISSING_HINT, missing
-from takeback.state import State
+from takeback.journal.store import MISSING_HINT, had_record, missing
+from takeback.state import ABSENT, State
 from takeback.state.slots import Slot
 from takeback.undo import SlotChange, Write
 from takeback.undo.merge import bring_forward
@@ -90,13 +92,31 @@ class Engine:
                 raise JournalError(missing(self.journal.location), hint=MISSING_HINT)
             self._begin(start, about)
             self.note()
+        if self.journal.readonly:
+            self._read()
+            return Recovered(None)
         try:
             told = self.finish()
         except LostLock:
             raise
         except TakebackError as fault:
             return Recovered(self.ledger.pending, fault=str(fault))
+        self._read()
+        self._conceal()
         return told if told.entry is None else replace(told, swept=self.sweep())
+
+    def _read(self) -> Reading:
+        """What is really there; where a value in place was forgotten, the journal's state takes it from there."""
+        found = self.adapter.read(self.ledger.state)
+        if self.ledger.holes:
+            self.ledger.fill(found.state)
+            found = self.adapter.read(self.ledger.state)
+        return found
+
+    def _conceal(self) -> None:
+        """Keep no bytes of files that hold a forgotten value, beyond the change that needs them."""
+        if self.files is not None:
+            conceal(self.ledger, self.files.touched)
 
     def sweep(self) -> tuple[str, ...]:
         """Remove what a killed process left."""
@@ -121,7 +141,7 @@ class Engine:
         if noted is None:
             return
         seq, digest = noted
-        if seq > self.ledger.last or self.journal.get(seq).digest != digest:
+        if not had_record(self.journal, seq, digest):
             raise JournalCorruptError(
                 f"the journal {self.journal.location} ends at record {self.ledger.last}, but record {seq} "
                 f"({digest[:12]}) was written: it was cut short, or is an old copy; nothing was changed",
@@ -136,24 +156,25 @@ class Engine:
         ledger = self.ledger
         ledger.refresh()
         unfinished = ""
-        if ledger.pending is not None:
+        if ledger.pending is not None and not self.journal.readonly:
             try:
                 self.finish()
             except TakebackError as fault:
                 if not reading or isinstance(fault, LostLock):
                     raise
                 unfinished = str(fault)
+        found = self._read()
         known = ledger.state
-        found = self.adapter.read(known)
-        if self.leftovers is not None and not unfinished and self.leftovers.leftovers():
+        if self.leftovers is not None and not unfinished and not self.journal.readonly and self.leftovers.leftovers():
             self.leftovers.sweep()
         state, broken, strange = found
-        if state is known and not broken and not strange and not unfinished:
+        if state is known and not broken and not strange and not unfinished and not ledger.holes:
             if self._calm[2] is not known:
                 self._calm = Look((), (), known)
             return self._calm
         writes = () if found.state is known else writes_between(known, found.state)
-        drift = tuple(SlotChange(write.slot, write.before, write.after) for write in writes)
+        gone = (SlotChange(slot, held, ABSENT) for slot, held in ledger.holes.items())
+        drift = (*(SlotChange(write.slot, write.before, write.after) for write in writes), *gone)
         return Look(drift, found.broken, found.state, found.strange, unfinished)
 
     def rendered(self, after: State) -> tuple[FileChange, ...] | Unsayable:
@@ -185,6 +206,7 @@ class Engine:
         with suppress(JournalError):  # the change is made, whatever becomes of what only saves work later
             if self.ledger.checkpoint_due():
                 self.ledger.checkpoint()
+            self._conceal()
         self.note()
         return entry
 

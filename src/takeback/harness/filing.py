@@ -21,6 +21,17 @@ LAYOUT = "layout"
 """In the payload of an entry: the files it changed in nothing that the state says."""
 
 
+def ready(
+    engine: Engine, after: State, off: Iterable[int] = (), on: Iterable[int] = ()
+) -> Sequence[FileChange] | Refused:
+    """The changes of files that a change of the state needs, and what it must hold taken; or why not."""
+    changes = written(engine, after, off, on)
+    if isinstance(changes, Refused) or (engine.formatted is not None and (off or on)):
+        return changes
+    blocker = engine.prepare(after)
+    return changes if blocker is None else Refused(Why.REAL, blocker)
+
+
 def written(
     engine: Engine, after: State, off: Iterable[int] = (), on: Iterable[int] = ()
 ) -> Sequence[FileChange] | Refused:

@@ -6,22 +6,23 @@ announce in the journal, change the real things, settle in the journal. Undo, re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from takeback.errors import ChangedMeanwhile, HarnessError, InputError
+from takeback.errors import ChangedMeanwhile, HarnessError
 from takeback.harness.adapter import Adapter
 from takeback.harness.adopting import adopt, adopt_some, layout_changes, looked, taking_effect
 from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine
-from takeback.harness.filing import layout_of, written
+from takeback.harness.filing import layout_of, ready, written
+from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
-from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.ledger import Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
@@ -40,7 +41,8 @@ from takeback.harness.results import (
     Why,
 )
 from takeback.harness.two_roads import compare_roads, unadmitted
-from takeback.journal import Record, Store
+from takeback.journal import Record, Ref, Store
+from takeback.journal.search import Place
 from takeback.language import Candidate
 from takeback.state import State
 from takeback.state.slots import Slot, put_slots
@@ -148,7 +150,7 @@ class Harness:
             change = prepared(self._engine, found, allow_ties=allow_ties)
             if isinstance(change, Refused):
                 return change
-            changes = self._ready(change.state)
+            changes = ready(self._engine, change.state)
             if isinstance(changes, Refused):
                 return Refused(changes.why, changes.message, verdict)
             forced = not verdict.admitted
@@ -159,7 +161,7 @@ class Harness:
                 **said,
                 **taking_effect(self._engine, change.writes),
             }
-            draft = change_draft("apply", change.writes, about)
+            draft = change_draft("apply", change.writes, about, packer=self.ledger.packer)
             entry = self._engine.make(draft, change.writes, change.state, changes)
             return Applied(entry, verdict, forced, change.ties)
 
@@ -269,21 +271,30 @@ class Harness:
             left = tuple(Write(change.slot, change.before, change.after) for change in outcome.left)
             writes = self.ledger.history.grounded(left)
             after = put_slots(self.state, [(write.slot, write.after) for write in writes])
-            changes = self._ready(after)
+            changes = ready(self._engine, after)
             if isinstance(changes, Refused):
                 return changes
-            draft = change_draft("salvage", writes, {"note": f"what was left of undoing {', '.join(names)}"})
+            about = {"note": f"what was left of undoing {', '.join(names)}"}
+            draft = change_draft("salvage", writes, about, packer=self.ledger.packer)
             return Adopted(self._engine.make(draft, writes, after, changes), outcome.left)
 
-    def forget(self, *entries: EntryLike) -> Record:
-        """Delete the contents that entries captured, permanently. They stay in the log; some undos end with it."""
+    def forget(self, *entries: EntryLike, dry: bool = False) -> Forgetting:
+        """Delete what entries captured, permanently; with `dry`, only say how much. They stay in the log."""
         with self._engine.locked():
             self._engine.look()
-            request = [self._change(name) for name in names_of(entries)]
-            self.ledger.checkpoint()
-            record = self.journal.forget({entry.seq: tuple(entry.attachments) for entry in request})
-            self._engine.ledger = Ledger(self.journal)
-            return record
+            records = [named_entry(self.ledger, name) for name in names_of(entries)]
+            return self._forget((), captured(self.journal, records), dry=dry)
+
+    def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
+        """Delete every content in which a value stands, permanently; with `dry`, only say where it stands."""
+        with self._engine.locked():
+            self._engine.look()
+            return self._forget(*standing(self.ledger, value), dry=dry)
+
+    def _forget(self, places: tuple[Place, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
+        found = forget_contents(self.ledger, lambda known: self.adapter.read(known).state, places, refs, dry=dry)
+        self._engine.note()
+        return found
 
     def recover(self) -> Recovered:
         """Finish what a killed process left; called at every start, and harmless at any time."""
@@ -346,21 +357,13 @@ class Harness:
                 return Stale(token, plan)
             if self._engine.files is not None:
                 compare_roads(self.ledger, self.state, plan)
-            changes = self._ready(plan.state, plan.off, plan.on)
+            changes = ready(self._engine, plan.state, plan.off, plan.on)
             if isinstance(changes, Refused):
                 return changes
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
             about = {"asked": list(names_of(request.asked)), **taking_effect(self._engine, writes)}
-            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about)
+            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
-
-    def _ready(self, after: State, off: Iterable[int] = (), on: Iterable[int] = ()) -> Sequence[FileChange] | Refused:
-        """The changes of files that a change of the state needs, and what it must hold taken; or why not."""
-        changes = written(self._engine, after, off, on)
-        if isinstance(changes, Refused) or (self._engine.formatted is not None and (off or on)):
-            return changes
-        blocker = self._engine.prepare(after)
-        return changes if blocker is None else Refused(Why.REAL, blocker)
 
     @staticmethod
     def _again(make: Callable[[], Result]) -> Result:
@@ -380,12 +383,6 @@ class Harness:
         self.ledger.refresh()
         record = named_entry(self.ledger, names[0])
         return record if record.kind == "discard" else None
-
-    def _change(self, name: str) -> Record:
-        record = named_entry(self.ledger, name)
-        if record.kind not in CHANGES:
-            raise InputError("entry", found=f"{name}, a {record.kind}", expected="a change")
-        return record
 
 
 def _made_by(who: str) -> dict[str, Any]:

@@ -7,18 +7,21 @@ known here and nowhere else.
 
 from __future__ import annotations
 
-import base64
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from takeback.journal import Draft, Record, Store
+from takeback.journal import Draft, Leaf, Record, Ref, Store, Stored
+from takeback.journal.content import FORGOTTEN
+from takeback.journal.encoding import trusting
 from takeback.state.slots import slot_key
 
 FILE_KEY: Final = "@file"
 """First name of the index key under which a record is found by a file it changed."""
 IMAGES: Final = "images"
+"""In a payload, the files that a record keeps images of; their bytes are contents under the next two names."""
+BEFORE: Final = "image_before"
+AFTER: Final = "image_after"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +83,39 @@ def with_images(draft: Draft, images: Sequence[FileChange | KeptImage]) -> Draft
         return draft
     touches: Any = draft.payload.get("touches", [])
     keys = [file_key(image.path) for image in images]
-    payload = {**draft.payload, "touches": [*touches, *keys]}
-    return replace(draft, payload=payload, attachments={**draft.attachments, IMAGES: [_plain(i) for i in images]})
+    rows = [[image.path, _form(image.before), _form(image.after)] for image in images]
+    payload = {**draft.payload, "touches": [*touches, *keys], IMAGES: rows}
+    sides = {
+        BEFORE: [_bytes(one.path, one.before) for one in images],
+        AFTER: [_bytes(i.path, i.after) for i in images],
+    }
+    return replace(draft, payload=payload, contents={**draft.contents, **sides})
 
 
 def images_of(store: Store, record: Record) -> tuple[KeptImage, ...] | None:
-    """The images a record keeps; None if it has none, or they were forgotten."""
-    if IMAGES not in record.attachments:
-        return None
-    text = store.attachment(record.seq, IMAGES)
-    return None if text is None else tuple(_image_of(raw) for raw in json.loads(text))
+    """The images a record keeps; None if it has none, or any of them was forgotten."""
+    found = tuple(_images(store, record))
+    return None if not found or None in found else tuple(image for image in found if image is not None)
+
+
+def _images(store: Store, record: Record) -> Iterator[KeptImage | None]:
+    """Every image of a record, None for one that was forgotten."""
+    rows: Any = record.payload.get(IMAGES, ())
+    held = store.contents(ref for name in (BEFORE, AFTER) for ref in record.refs(name) if ref)
+    with trusting(f"record {record.seq}", seq=record.seq):
+        for (path, old, new), before, after in zip(rows, record.refs(BEFORE), record.refs(AFTER), strict=True):
+            known = [ref is None or (ref != FORGOTTEN and held[ref] is not None) for ref in (before, after)]
+            if not all(known):
+                yield None
+                continue
+            yield KeptImage(path, _image(old, before, held), _image_after(new, after, held))
+
+
+def image_refs(record: Record, paths: Container[str]) -> Iterator[Ref]:
+    """The contents in which a record keeps the bytes of some files."""
+    rows: Any = record.payload.get(IMAGES, ())
+    for name in (BEFORE, AFTER):
+        yield from (ref for row, ref in zip(rows, record.refs(name), strict=False) if ref and row[0] in paths)
 
 
 def changes_of(store: Store, record: Record) -> tuple[FileChange, ...] | None:
@@ -104,10 +130,10 @@ def changes_of(store: Store, record: Record) -> tuple[FileChange, ...] | None:
 
 def images_at(store: Store, path: str) -> Iterator[tuple[Record, KeptImage]]:
     """What records say of one file, newest first."""
-    for number in reversed(store.touching(file_key(path))):
+    for number in dict.fromkeys(reversed(store.touching(file_key(path)))):
         record = store.get(number)
-        for image in images_of(store, record) or ():
-            if image.path == path:
+        for image in _images(store, record):
+            if image is not None and image.path == path:
                 yield record, image
 
 
@@ -121,34 +147,28 @@ def paths_of(images: Iterable[FileChange | KeptImage]) -> tuple[str, ...]:
     return tuple(image.path for image in images)
 
 
-def _plain(image: FileChange | KeptImage) -> dict[str, Any]:
-    plain: dict[str, Any] = {"path": image.path, "after": _plain_one(image.after)}
-    if not isinstance(image.before, Unknown):
-        plain["before"] = _plain_one(image.before)
-    return plain
+def _form(image: Image | Unknown | None) -> Any:
+    """What kind of thing an image is of, and its permission bits."""
+    if image is None or isinstance(image, Unknown):
+        return None if image is None else "?"
+    return ["d" if isinstance(image, DirectoryImage) else "f", image.mode]
 
 
-def _plain_one(image: Image | None) -> Any:
-    if image is None:
+def _bytes(path: str, image: Image | Unknown | None) -> Leaf | None:
+    return Leaf(image.content, f"file {path}") if isinstance(image, FileImage) else None
+
+
+def _image(form: Any, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> Image | Unknown | None:
+    return UNKNOWN if form == "?" else _image_after(form, ref, held)
+
+
+def _image_after(form: Any, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> Image | None:
+    if form is None:
         return None
-    mode = f"{image.mode:04o}"
-    if isinstance(image, DirectoryImage):
-        return {"directory": True, "mode": mode}
-    try:
-        return {"content": image.content.decode(), "mode": mode}
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(image.content).decode(), "mode": mode}
-
-
-def _image_of(raw: dict[str, Any]) -> KeptImage:
-    before = _one_of(raw["before"]) if "before" in raw else UNKNOWN
-    return KeptImage(raw["path"], before, _one_of(raw["after"]))
-
-
-def _one_of(raw: dict[str, Any] | None) -> Image | None:
-    if raw is None:
-        return None
-    mode = int(raw["mode"], 8)
-    if "directory" in raw:
+    kind, mode = form
+    if kind == "d":
         return DirectoryImage(mode)
-    return FileImage(raw["content"].encode() if "content" in raw else base64.b64decode(raw["base64"]), mode)
+    stored = held[ref or ""]
+    if stored is None:
+        raise ValueError("an image without bytes")
+    return FileImage(stored.data, mode)

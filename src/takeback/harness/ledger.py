@@ -1,57 +1,98 @@
 """A journal read as the life of one harness: which state it should be in, which entries are live, what is open.
 
 Follows the journal forward, so that changes by other processes are taken in one by one. Opening starts from
-the last checkpoint; the index of slots is fetched from the journal when an undo asks for it.
+the last checkpoint; the index of slots is fetched from the journal when an undo asks for it. Where a value that is
+still in place was forgotten, the state has a hole, which is filled from what is really there and never recorded.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from functools import cache
+from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 from takeback.errors import HarnessError, JournalCorruptError, JournalError
-from takeback.harness.codec import StoredIndex, writes_of
+from takeback.harness.codec import many_writes, writes_of
+from takeback.harness.holes import all_holes, edited_hole, filling, hole_of, value_in, without_holes
 from takeback.harness.images import KeptImage, with_images
-from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Store
-from takeback.journal.encoding import encode
-from takeback.state import State
-from takeback.state.slots import dump_state, load_state, put_slots
-from takeback.undo import GONE, History, Index, Write
+from takeback.harness.stored_index import StoredIndex
+from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, leaf
+from takeback.journal.encoding import trusting
+from takeback.journal.packing import Known, Packer, Unpacker, inside_refs
+from takeback.journal.upgrade import runs
+from takeback.state import ABSENT, State
+from takeback.state.parts import is_part
+from takeback.state.slots import Slot, get_slot, put_slots
+from takeback.undo import History, Index, Write
 
 CHANGES = frozenset({"apply", "adopt", "salvage"})
-MIN_CHECKPOINT = 64 * 1024
-BYTES_OF_RECORD = 500
-BYTES_OF_WRITE = 100
+TOGGLES = frozenset({"undo", "redo", "restore"})
+MIN_CHECKPOINT = 200
+"""Writes after which the state is written down at the earliest; following one costs what a few values do."""
+VALUES_PER_WRITE = 4
+BATCH = 200
+
+
+class Fate(StrEnum):
+    """What became of an entry."""
+
+    LIVE = "live"
+    UNDONE = "undone"
+    DONE = "done"
+    """It took entries back or brought them back; what it did is said by those."""
+    ABORTED = "aborted"
+    """It was given up while it was made; nothing of it is left."""
+    PENDING = "pending"
 
 
 class Ledger:
-    """The journal of one harness, followed."""
+    """The journal of one harness, followed. With `whole`, from its first record on, for checking."""
 
-    def __init__(self, store: Store, *, before: int | None = None) -> None:
+    def __init__(self, store: Store, *, whole: bool = False) -> None:
         self.store = store
         self.state = State()
-        """What the journal says the harness should be."""
+        """What the journal says the harness should be; without what is in `holes`."""
+        self.holes: dict[Slot, Any] = {}
+        """Where a value that is in place was forgotten, and what is still known of it."""
         self.pending: Record | None = None
         """A change that was announced and neither finished nor given up."""
+        self.others: dict[str, tuple[Any, list[str]]] = {}
+        """Surfaces in the journal that are not installed here, as they are stored."""
         self.last = 0
         self.head = ROOT
         self.identity = ""
         self.admitted: set[int] = set()
         """Entries that were seen to have an admitted recovery."""
-        self._checkpoint_size = 0
-        self._since_checkpoint = 0
-        self.history = History(self._base(), Index(StoredIndex(store)))
-        self._start_at_checkpoint(before)
+        self._entries = self._changes = self._aborted = 0
+        self._values = self._followed = 0
+        self._inside_hidden = False
+        self._first: State | None = None
+        self._known: Known = {}
+        self._hidden: dict[Slot, Any] = {}
+        self.packer = Packer(self._known, self._hidden)
+        self.history = self._history(set())
+        if not whole:
+            self._start_at_checkpoint()
         self.refresh()
+
+    def _history(self, undone: set[int]) -> History:
+        """An index that reads from the journal; that of a journal in memory, all of which passes here, is held."""
+        if self.store.location == ":memory:" and not self.last:
+            return History(self._base, Index(), undone)
+        return History(self._base, Index(StoredIndex(self.store)), undone)
 
     def begin(self, state: State, about: dict[str, Any], images: Sequence[KeptImage] = ()) -> None:
         """Write the first entry, with the whole state; only in an empty journal."""
         self.history.index.source = None  # what is followed from the first record on is complete
-        genesis = with_images(Draft("genesis", about, {"state": dump_state(state)}), images)
-        self.store.append([genesis, Draft("commit", {"entry": 1})], expect=ROOT)
-        self.refresh()
+        tree = self.packer.state(state)
+        genesis = with_images(Draft("genesis", about, {"state": tree}), images)
+        _, settled = self.store.append([genesis, Draft("commit", {"entry": 1})], expect=ROOT)
+        self.packer.stored()
+        self.state = self._first = state
+        self.identity = str(about.get("identity", ""))
+        self._entries, self._values = 1, len(tree.parts)
+        self.last, self.head = settled.seq, settled.digest
 
     @property
     def begun(self) -> bool:
@@ -66,95 +107,168 @@ class Ledger:
                 hint="give each workspace a journal of its own: a path, or a URL that ends in #name",
             )
 
-    def _base(self) -> Any:
-        @cache
-        def base() -> State | None:
-            text = self.store.attachment(1, "state")
-            return None if text is None else load_state(json.loads(text))
+    def _base(self) -> State:
+        if self._first is None:
+            self._first = self.first_state()
+        return self._first
 
-        return base
+    def first_state(self) -> State:
+        """The state at the beginning, with what was forgotten of it standing as forgotten."""
+        return self._stored_state(self.store.get(1), Unpacker())
 
-    def _start_at_checkpoint(self, before: int | None) -> None:
-        """Take the state from the last checkpoint (before a record, where one is given), if there is one."""
-        start = next(
-            (
-                record
-                for record in self.store.records(reverse=True)
-                if record.kind == "checkpoint" and (before is None or record.seq < before)
-            ),
-            None,
-        )
-        if start is not None:
-            text = self.store.attachment(start.seq, "state")
-            if text is None:
-                raise JournalError(f"the state of checkpoint {start.seq} in {self.store.location} was forgotten")
-            whole = json.loads(text)
-            self.state = load_state(whole["state"])
-            self.history.undone.update(whole["undone"])
-            self.last, self.head = start.seq, start.digest
-            self.identity = whole["identity"]
-            self._checkpoint_size = len(text)
+    def _stored_state(self, record: Record, unpacker: Unpacker) -> State:
+        """The state a record holds, with what was forgotten of it standing as forgotten."""
+        refs = record.refs("state")
+        stored = self.store.content(refs[0]) if refs and refs[0] else None
+        if stored is None:
+            raise JournalCorruptError(f"record {record.seq} holds no state", seq=record.seq)
+        parts, nodes = stored.opened()
+        held = self.store.contents(part for part in parts if part)
+        state, others = unpacker.state(nodes, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
+        self.others = {name: (node, parts) for name, node in others.items()}
+        self._values = len(parts)
+        return state
+
+    def _take_state(self, record: Record) -> None:
+        """Begin with the state a record holds."""
+        unpacker = Unpacker(self._known)
+        state = self._stored_state(record, unpacker)
+        self.state, self.holes = without_holes(state, unpacker.holes), unpacker.holes
+
+    def _start_at_checkpoint(self) -> None:
+        start = self.store.latest("checkpoint")
+        if start is None:
+            return
+        self._take_state(start)
+        standing = self.store.content(start.refs("standing")[0] or "")
+        if standing is None:
+            raise JournalCorruptError(f"checkpoint {start.seq} does not say which entries are live", seq=start.seq)
+        with trusting(f"checkpoint {start.seq}", seq=start.seq):
+            whole = standing.json()
+            for first, last in whole["undone"]:
+                self.history.undone.update(range(first, last + 1))
+            self._entries, self._changes, self._aborted = whole["entries"], whole["changes"], whole["aborted"]
+            self.identity = str(whole["identity"])
+        self.last, self.head = start.seq, start.digest
 
     def refresh(self) -> None:
         """Take in what was appended since."""
-        for record in self.store.records(self.last + 1):
-            if record.prev != self.head:
-                raise JournalCorruptError(
-                    f"journal record {record.seq} does not follow record {self.last}",
-                    seq=record.seq,
-                )
-            self._take(record)
-            self.last, self.head = record.seq, record.digest
+        following = self.store.records(self.last + 1)
+        while batch := list(islice(following, BATCH)):
+            entries = [record for record in batch if record.kind in CHANGES | TOGGLES]
+            writes = dict(zip((r.seq for r in entries), many_writes(self.store, entries, planning=True), strict=True))
+            for record in batch:
+                if record.prev != self.head or record.seq != self.last + 1:
+                    raise JournalCorruptError(
+                        f"journal record {record.seq} does not follow record {self.last}", seq=record.seq
+                    )
+                self.last, self.head = record.seq, record.digest
+                self._take(record, writes)
 
-    def _take(self, record: Record) -> None:
+    def _take(self, record: Record, writes: dict[int, tuple[Write, ...]]) -> None:
         if record.kind in ENTRY_KINDS:
             self.pending = record
+            self._entries += 1
         elif record.kind == "commit" and self.pending is not None:
-            self._settle(self.pending)
-            self.pending = None
+            entry, self.pending = self.pending, None
+            if entry.kind == "genesis":
+                self._take_state(entry)
+                self.identity = str(entry.payload.get("identity", ""))
+            else:
+                self._fold(entry, writes.get(entry.seq) or self._writes(entry))
         elif record.kind == "abort" and self.pending is not None:
-            if self.pending.kind in CHANGES:
-                self.history.undone.add(self.pending.seq)
-                self.history.add(self.pending.seq, writes_of(self.store, self.pending))
-            self.pending = None
+            entry, self.pending = self.pending, None
+            self._given_up(entry, writes.get(entry.seq) or self._writes(entry))
+        elif record.kind == "forget":
+            self._forgotten(record)
 
-    def _settle(self, record: Record) -> None:
-        if record.kind == "genesis":
-            text = self.store.attachment(record.seq, "state")
-            if text is None:
-                raise JournalError(f"the first state in {self.store.location} was forgotten, and no checkpoint")
-            self.state = load_state(json.loads(text))
-            self.identity = str(record.payload.get("identity", ""))
-            self._checkpoint_size = len(text)
-            return
-        writes = writes_of(self.store, record)
-        if any(write.after is GONE for write in writes):
-            raise JournalError(
-                f"what record {record.seq} in {self.store.location} wrote was forgotten, no checkpoint"
-            )
-        self._fold(record, writes)
+    def _writes(self, entry: Record) -> tuple[Write, ...]:
+        return next(many_writes(self.store, (entry,), planning=True))
 
-    def _fold(self, record: Record, writes: Sequence[Write]) -> None:
-        """Let a committed record take effect."""
-        self.state = put_slots(self.state, [(write.slot, write.after) for write in writes])
-        self._since_checkpoint += BYTES_OF_RECORD + BYTES_OF_WRITE * len(writes)
-        if record.kind in CHANGES:
-            self.history.add(record.seq, tuple(writes))
-            if was_admitted(record):
-                self.admitted.add(record.seq)
+    def _given_up(self, entry: Record, writes: Sequence[Write]) -> None:
+        if entry.kind in CHANGES:
+            self._changes += 1
+            self._aborted += 1
+            self.history.undone.add(entry.entry)
+            self.history.add(entry.entry, tuple(writes))
+
+    def _fold(self, entry: Record, writes: Sequence[Write]) -> None:
+        """Let a committed entry take effect."""
+        self._put(writes)
+        self._followed += max(1, len(writes))
+        if entry.kind in CHANGES:
+            self._changes += 1
+            self.history.add(entry.entry, tuple(writes))
+            if was_admitted(entry):
+                self.admitted.add(entry.entry)
         else:
-            self.history.toggle(_numbers(record, "off"), _numbers(record, "on"))
+            self.history.toggle(_numbers(entry, "off"), _numbers(entry, "on"))
+
+    def _put(self, writes: Sequence[Write]) -> None:
+        """Put what was written into the state; what is gone of it, or lies in what is gone, into the holes."""
+        for write in writes:
+            slot, whole = write.slot, write.slot[:-1]
+            for place in (*self.holes, *self._hidden):
+                if place[: len(slot)] == slot:
+                    self.holes.pop(place, None)
+                    self._hidden.pop(place, None)
+            if is_part(slot[-1]):
+                self._inside_hidden = self._inside_hidden or whole in self._hidden
+                if whole in self.holes:
+                    self.holes[whole] = edited_hole(self.holes[whole], slot, write.after)
+                    continue
+            self.state = put_slots(self.state, [(slot, write.after)])
+            new = all_holes([(slot, write.after)])
+            if slot in new and is_part(slot[-1]):
+                new = {whole: hole_of(get_slot(self.state, whole), slot)}
+            self.holes.update(new)
+            self.state = without_holes(self.state, new)
+
+    def _forgotten(self, record: Record) -> None:
+        """What was forgotten is not recorded again where it is still in place, nor planned with from memory."""
+        listed: Any = record.payload.get("contents", ())
+        gone = set(listed)
+        for slot, (value, ref) in tuple(self._known.items()):
+            if ref in gone:
+                self._hidden[slot] = value
+                del self._known[slot]
+        for slot, refs in self._inside().items():
+            if refs & gone and slot not in self.holes:
+                self._hidden[slot] = get_slot(self.state, slot)
+        self._first = None
+        self.history = self._history(self.history.undone)
+
+    def _inside(self) -> dict[Slot, set[Ref]]:
+        """Ids of what stands inside texts and lists of the last checkpoint, by where those stand."""
+        last = self.store.latest("checkpoint")
+        stored = None if last is None else self.store.content(last.refs("state")[0] or "")
+        if stored is None:
+            return {}
+        parts, nodes = stored.opened()
+        with trusting("a stored state"):
+            return inside_refs(nodes, parts)
+
+    def fill(self, actual: State) -> None:
+        """Fill holes with what is really there; what is not there, or is no such thing, stays one."""
+        found = [(slot, filling(slot, gone, actual)) for slot, gone in self.holes.items()]
+        filled = [(slot, content) for slot, content in found if content is not ABSENT]
+        self.state = put_slots(self.state, filled)
+        for slot, content in filled:
+            del self.holes[slot]
+            self._hidden[slot] = value_in(content)
 
     def announce(self, draft: Draft) -> Record:
         """Write a change down ahead of making it."""
         (record,) = self.store.append([draft], expect=self.head)
+        self._entries += 1
+        self.packer.stored()
         self.pending, self.last, self.head = record, record.seq, record.digest
         return record
 
     def commit(self, writes: Sequence[Write]) -> Record:
         """Say that the announced change is made; `writes` is what it did."""
         record = self._pending()
-        (settled,) = self.store.append([Draft("commit", {"entry": record.seq})], expect=self.head)
+        (settled,) = self.store.append([Draft("commit", {"entry": record.number})], expect=self.head)
         self.pending, self.last, self.head = None, settled.seq, settled.digest
         self._fold(record, writes)
         return record
@@ -162,14 +276,16 @@ class Ledger:
     def abort(self, reason: str) -> None:
         """Say that the announced change was given up and nothing of it is left."""
         record = self._pending()
-        (settled,) = self.store.append([Draft("abort", {"entry": record.seq, "reason": reason})], expect=self.head)
-        self._take(settled)
-        self.last, self.head = settled.seq, settled.digest
+        draft = Draft("abort", {"entry": record.number}, {"reason": leaf(reason, "reason")})
+        (settled,) = self.store.append([draft], expect=self.head)
+        self.pending, self.last, self.head = None, settled.seq, settled.digest
+        self._given_up(record, writes_of(self.store, record))
 
     def record(self, draft: Draft, writes: Sequence[Write]) -> Record:
         """Announce and commit at once, for a change that is made by saying so."""
-        entry = Draft("commit", {"entry": self.last + 1})
-        record, settled = self.store.append([draft, entry], expect=self.head)
+        self._entries += 1
+        record, settled = self.store.append([draft, Draft("commit", {"entry": self._entries})], expect=self.head)
+        self.packer.stored()
         self.last, self.head = settled.seq, settled.digest
         self._fold(record, writes)
         return record
@@ -183,56 +299,84 @@ class Ledger:
         """The state that a pending record leads to."""
         return put_slots(self.state, [(write.slot, write.after) for write in writes_of(self.store, record)])
 
+    def fate(self, record: Record, following: Record | None = None) -> Fate:
+        """What became of an entry: the record following it says whether it was made, later ones whether it stands."""
+        if following is None and record.seq < self.last:
+            following = self.store.record(record.seq + 1)
+        if following is None or following.kind not in {"commit", "abort"}:
+            return Fate.PENDING
+        if following.kind == "abort":
+            return Fate.ABORTED
+        if record.kind not in CHANGES:
+            return Fate.DONE
+        return Fate.UNDONE if record.number in self.history.undone else Fate.LIVE
+
     def checkpoint_due(self) -> bool:
-        """Whether following the journal has become dearer than writing the state down once."""
-        return self._since_checkpoint > max(self._checkpoint_size, MIN_CHECKPOINT)
+        """Whether following the journal has become dearer than writing the state down once.
+
+        Also where something was written inside a value that was forgotten: only the state tells where its parts are.
+        """
+        due = self._followed > max(self._values // VALUES_PER_WRITE, MIN_CHECKPOINT) or self._inside_hidden
+        return due and not self.others
 
     def checkpoint(self) -> Record:
         """Write the state down, so that opening does not follow the journal from further back."""
-        whole: dict[str, Any] = {
-            "state": dump_state(self.state),
-            "undone": sorted(self.history.undone),
+        state = self.state if not self.holes else put_slots(self.state, self.holes.items())
+        tree = self.packer.state(state, self.others)
+        standing: dict[str, Any] = {
+            "undone": runs(sorted(self.history.undone)),
             "identity": self.identity,
+            "entries": self._entries,
+            "changes": self._changes,
+            "aborted": self._aborted,
         }
-        (record,) = self.store.append(
-            [Draft("checkpoint", {"state": self.state.digest()}, {"state": whole})], expect=self.head
-        )
-        self._checkpoint_size, self._since_checkpoint = len(encode(whole)), 0
+        draft = Draft("checkpoint", {}, {"state": tree, "standing": leaf(standing, "standing")})
+        (record,) = self.store.append([draft], expect=self.head)
+        self.packer.stored()
+        self._values, self._followed, self._inside_hidden = len(tree.parts), 0, False
         self.last, self.head = record.seq, record.digest
         return record
 
     def replayed(self) -> State:
-        """The state from the first record on that nothing after it was forgotten of: for checking.
-
-        That is the very first one, unless contents were forgotten: then the checkpoint written ahead of that.
-        """
-        forgot = next((record.seq for record in self.store.records(reverse=True) if record.kind == "forget"), 0)
-        return Ledger(self.store, before=forgot).state
+        """The state that all records add up to, from the first on, for checking; forgotten values as they are now."""
+        again = Ledger(self.store, whole=True)
+        again.fill(self.state)
+        return again.state
 
     def tally(self) -> tuple[int, int, int]:
         """How many changes are live, were taken back, and were given up while they were made."""
-        counts = {"live": 0, "undone": 0, "abort": 0}
-        fate = ""
-        for record in self.store.records(reverse=True):
-            if record.kind in CHANGES:
-                counts[fate if fate == "abort" else "undone" if record.seq in self.history.undone else "live"] += 1
-            fate = record.kind
-        return counts["live"], counts["undone"], counts["abort"]
+        undone = len(self.history.undone)
+        return self._changes - undone, undone - self._aborted, self._aborted
 
     def aborted(self, record: Record) -> bool:
         """Whether a change was announced and given up."""
-        following = next(iter(self.store.records(record.seq + 1)), None)
-        return following is not None and following.kind == "abort"
+        return self.fate(record) is Fate.ABORTED
+
+    @property
+    def hidden(self) -> tuple[Slot, ...]:
+        """Where values that were forgotten are in place."""
+        return (*self._hidden, *self.holes)
 
     def entries(self, *, reverse: bool = True) -> Iterator[Record]:
         """Records that announce changes."""
         return (record for record in self.store.records(reverse=reverse) if record.kind in ENTRY_KINDS)
 
+    def live_values(self) -> dict[str, list[Slot]]:
+        """Where each stored value that is in place stands, by its id; after a checkpoint, all of them."""
+        places: dict[str, list[Slot]] = {}
+        for slot, (value, ref) in self._known.items():
+            if value_in(get_slot(self.state, slot)) is value:
+                places.setdefault(ref, []).append(slot)
+        for slot, refs in self._inside().items():
+            if get_slot(self.state, slot) is not ABSENT:
+                for ref in refs:
+                    places.setdefault(ref, []).append(slot)
+        return places
+
 
 def was_admitted(record: Record) -> bool:
     """Whether an entry was made with a recovery that was admitted."""
-    payload = record.payload
-    return record.kind == "apply" and not payload.get("forced") and payload.get("candidate") is not None
+    return record.kind == "apply" and not record.payload.get("forced") and "candidate" in record.contents
 
 
 def _numbers(record: Record, name: str) -> list[int]:

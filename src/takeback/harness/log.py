@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from takeback.errors import InputError
-from takeback.harness.codec import writes_of
+from takeback.harness.codec import FORGOTTEN_WORD, candidate_of, writes_of
 from takeback.harness.images import FILE_KEY
-from takeback.harness.ledger import CHANGES
+from takeback.harness.ledger import CHANGES, Fate
 from takeback.journal import ENTRY_KINDS, Record
+from takeback.journal.packing import is_gone
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Link
 from takeback.state.slots import Slot, differing_slots, get_slot, put_slots, slot_of_key, slot_title, whole_of
 from takeback.state.values import thaw
-from takeback.undo import GONE, SlotChange, Write
+from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
     from takeback.harness.harness import Harness
@@ -26,6 +27,7 @@ class EntryView:
     """One entry of the log."""
 
     seq: int
+    """Its number: `#seq` names it."""
     id: str
     kind: str
     at: str
@@ -81,27 +83,21 @@ class EntryView:
 
 def log(harness: Harness) -> Iterator[EntryView]:
     """Entries, newest first."""
-    fate = "pending"
+    following: Record | None = None
     for record in harness.journal.records(reverse=True):
-        if record.kind in {"commit", "abort"}:
-            fate = record.kind
-        elif record.kind in ENTRY_KINDS:
-            yield view(harness, record, fate)
-            fate = "pending"
+        if record.kind in ENTRY_KINDS:
+            yield view(harness, record, harness.ledger.fate(record, following))
+        following = record
 
 
-def view(harness: Harness, record: Record, fate: str) -> EntryView:
-    """One entry; `fate` is the kind of the record that settled it."""
+def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryView:
+    """One entry."""
     payload: Any = record.payload
-    if fate == "commit":
-        undone = record.seq in harness.ledger.history.undone
-        status = ("undone" if undone else "live") if record.kind in CHANGES else "done"
-    else:
-        status = "aborted" if fate == "abort" else "pending"
+    status = (harness.ledger.fate(record) if fate is None else fate).value
     keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
     marked = [slot_of_key(key) for key in payload.get("touches", ()) if key.startswith('["@')]
     return EntryView(
-        seq=record.seq,
+        seq=record.entry,
         id=record.id,
         kind=record.kind,
         at=record.created_at,
@@ -115,16 +111,10 @@ def view(harness: Harness, record: Record, fate: str) -> EntryView:
         on=() if record.kind in CHANGES else tuple(payload.get("on", ())),
         ambiguous=tuple(payload.get("ambiguous", ())),
         files=tuple(slot[1] for slot in marked if slot[0] == FILE_KEY),
-        mutation=tuple((payload.get("candidate") or {}).get("mutation", ())),
+        mutation=tuple((candidate_of(harness.journal, record) or {}).get("mutation", ())),
         effect=tuple(payload.get("effect", ())),
         layout=tuple(payload.get("layout", ())),
     )
-
-
-def fate_of(harness: Harness, record: Record) -> str:
-    """Kind of the record that settled an entry."""
-    following = next(iter(harness.journal.records(record.seq + 1)), None)
-    return following.kind if following is not None and following.kind in {"commit", "abort"} else "pending"
 
 
 def changes_of(harness: Harness, record: Record) -> tuple[Write, ...]:
@@ -161,7 +151,7 @@ class Rewind:
 
     def _take_back(self, record: Record) -> None:
         writes = changes_of(self._harness, record)
-        if any(write.before is GONE for write in writes):
+        if any(is_gone(write.before) for write in writes):
             raise InputError(
                 "entry",
                 found=f"{record.id[:12]}, of which contents were forgotten",
@@ -190,8 +180,8 @@ def content_json(slot: Slot, content: Any) -> Any:
     """Content for people: its JSON, null for nothing, and a word for what was forgotten."""
     if content is ABSENT:
         return None
-    if content is GONE:
-        return "(forgotten)"
+    if is_gone(content):
+        return FORGOTTEN_WORD
     return thaw(content.record) if isinstance(content, Link) else SURFACES[slot[0]].describe(content)
 
 

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from takeback.errors import InputError
-from takeback.harness.ledger import CHANGES, Ledger
+from takeback.harness.ledger import CHANGES, TOGGLES, Fate, Ledger
 from takeback.harness.log import EntryView
 from takeback.harness.naming import EntryLike, name_of
 from takeback.harness.times import read_time
@@ -31,7 +31,6 @@ BACK = re.compile(r"HEAD(?:~(\d{0,9})|(\^*))")
 AT = re.compile(r"(?:HEAD)?@\{(.*)\}")
 """The last entry at a time."""
 _BY_NAME = (str, EntryView)
-TOGGLES = frozenset({"undo", "redo", "restore"})
 
 
 class Request(NamedTuple):
@@ -61,7 +60,7 @@ def meant_entry(ledger: Ledger, entry: EntryLike) -> Record:
     """The entry a caller means, who may have its record at hand, or what holds that."""
     if not isinstance(entry, _BY_NAME):
         record = entry if isinstance(entry, Record) else entry.entry
-        held = ledger.store.get(record.seq)
+        held = ledger.store.record(record.seq)
         if held is record or held == record:
             return record
     return named_entry(ledger, name_of(entry))
@@ -80,7 +79,7 @@ def _before_head(ledger: Ledger, name: str, back: int) -> Record:
 def last_live(ledger: Ledger) -> Record:
     """The newest change that is live, which an undo without names takes back: repeating it goes further back."""
     for record in ledger.entries():
-        if record.kind in CHANGES and record.seq not in ledger.history.undone:
+        if record.kind in CHANGES and record.number not in ledger.history.undone:
             return record
     raise InputError("undo", found="no change that is live", expected="something to take back")
 
@@ -93,7 +92,7 @@ def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> Request:
     on: set[int] = set()
     for entry in entries:
         record = meant_entry(ledger, entry)
-        number = record.seq
+        number = record.entry
         if record.kind in CHANGES and number not in ledger.history.undone:
             off.add(number)
             continue
@@ -127,8 +126,8 @@ def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
             more_off, more_on = opposite(ledger, record)
             off |= more_off
             on |= more_on
-        elif record.seq in ledger.history.undone:
-            on.add(record.seq)
+        elif record.number in ledger.history.undone:
+            on.add(record.entry)
         else:
             raise InputError("entry", found=f"{name}, which is not undone", expected="an entry that was taken back")
     return _request(off, on, names)
@@ -143,12 +142,13 @@ def restore_request(ledger: Ledger, name: str) -> Request:
         if record.seq <= target.seq:
             break
         if record.kind in CHANGES:
-            changes_after.add(record.seq)
+            changes_after.add(record.entry)
         elif not was_aborted(ledger, record):
             undone = (undone | set(_numbers(record, "on"))) - set(_numbers(record, "off"))
     now = ledger.history.undone
-    off = (changes_after - now) | {entry for entry in undone - now if entry <= target.seq}
-    on = {entry for entry in now - undone if entry <= target.seq}
+    at = target.entry
+    off = (changes_after - now) | {entry for entry in undone - now if entry <= at}
+    on = {entry for entry in now - undone if entry <= at}
     return _request(off, on, (name,))
 
 
@@ -189,8 +189,7 @@ def _demand_made(ledger: Ledger, record: Record, name: str) -> None:
 
 def was_aborted(ledger: Ledger, record: Record) -> bool:
     """Whether a change was announced and given up."""
-    following = next(iter(ledger.store.records(record.seq + 1)), None)
-    return following is not None and following.kind == "abort"
+    return ledger.fate(record) is Fate.ABORTED
 
 
 def _request(off: set[int], on: set[int], asked: Sequence[EntryLike]) -> Request:

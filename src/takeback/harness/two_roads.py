@@ -12,15 +12,16 @@ from enum import StrEnum
 from typing import Any
 
 from takeback.errors import HarnessError, OperationFailed
-from takeback.harness.codec import writes_of
+from takeback.harness.codec import stored_candidate, writes_of
 from takeback.harness.ledger import Ledger, was_admitted
-from takeback.journal import Record
-from takeback.language import Candidate, read_candidate
+from takeback.journal import Record, Store
+from takeback.journal.packing import is_gone
+from takeback.language import Candidate
 from takeback.runtime import capture, recover
 from takeback.state import ABSENT, SURFACES, State, diff
 from takeback.state.pmap import EMPTY
 from takeback.state.slots import Slot, get_slot, put_slots
-from takeback.undo import GONE, Plan, Version, Write
+from takeback.undo import Plan, Version, Write
 from takeback.undo.history import View
 
 
@@ -34,14 +35,14 @@ class Roads(StrEnum):
     """Other entries touch what the entry touched or captured: the recovery was not made for that."""
 
 
-def admitted_candidate(record: Record) -> Candidate | None:
-    """The candidate an entry was admitted with; None for one that was forced, adopted, or is no change."""
-    return read_candidate(record.payload["candidate"]) if was_admitted(record) else None
+def admitted_candidate(store: Store, record: Record) -> Candidate | None:
+    """The candidate an entry was admitted with; None for one that was forced, adopted, is no change, or forgotten."""
+    return stored_candidate(store, record) if was_admitted(record) else None
 
 
 def unadmitted(ledger: Ledger, plan: Plan) -> tuple[int, ...]:
     """Entries among those of a plan that have no admitted recovery."""
-    return tuple(number for number in plan.off + plan.on if not was_admitted(ledger.store.get(number)))
+    return tuple(record.entry for record in ledger.store.many(plan.off + plan.on) if not was_admitted(record))
 
 
 def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:
@@ -51,9 +52,9 @@ def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:
     reached = state
     for number in sorted(plan.off, reverse=True):
         record = ledger.store.get(number)
-        candidate = admitted_candidate(record)
+        candidate = admitted_candidate(ledger.store, record)
         writes = writes_of(ledger.store, record)
-        if candidate is None or any(write.before is GONE for write in writes):
+        if candidate is None or any(is_gone(write.before) for write in writes):
             return Roads.ALONE
         region = {write.slot for write in writes} | set(_named(candidate))
         if any(
@@ -91,11 +92,11 @@ def _explained(ledger: Ledger, plan: Plan, what: str) -> Roads:
     """Raise, unless an earlier entry that matters here was taken back or brought back since."""
     for number in sorted(plan.off, reverse=True):
         record = ledger.store.get(number)
-        candidate = admitted_candidate(record)
+        candidate = admitted_candidate(ledger.store, record)
         named = set(_named(candidate)) if candidate is not None else set()
         region = {write.slot for write in writes_of(ledger.store, record)} | named
         earlier = {version.entry for version in _versions(ledger, region) if version.entry < number}
-        if earlier and any(earlier & _toggled(later) for later in ledger.store.records(number + 1)):
+        if earlier and any(earlier & _toggled(later) for later in ledger.store.records(record.seq + 1)):
             return Roads.OVERLAID
     names = ", ".join(f"{ledger.store.get(number).id[:12]} (#{number})" for number in plan.off)
     raise HarnessError(

@@ -85,11 +85,8 @@ def begun(place: Place, changes: Sequence[FileChange]) -> bool:
 
 def fence(store: Store) -> None:
     """Refuse to go on unless this process still holds the journal's lock."""
-    held = getattr(store, "assert_held", None)
-    if held is None:
-        return
     try:
-        held()
+        store.assert_held()
     except JournalError as fault:
         raise LostLock(
             f"{fault.message}; nothing more was changed",

@@ -1,4 +1,4 @@
-"""Checks a whole chain, row by row, and names every fault: which record, and what differs.
+"""Checks a whole journal, row by row, and names every fault: which record, and what differs.
 
 Takes raw rows, so that a damaged journal can be examined as far as it can be read. It cannot see a chain
 that someone rewrote completely, digests and all; compare the head's id with one noted elsewhere for that.
@@ -6,11 +6,15 @@ that someone rewrote completely, digests and all; compare the head's id with one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from takeback.journal.encoding import sha256
-from takeback.journal.record import KINDS, ROOT, Row
+from takeback.errors import JournalCorruptError
+from takeback.journal.content import Ref
+from takeback.journal.record import ENTRY_KINDS, KINDS, ROOT, Record, Row, digest_of, open_row, read_row
+
+PROGRESS_EVERY = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,45 +43,134 @@ class ChainReport:
         """Whether nothing is wrong."""
         return not self.faults
 
-
-def check_rows(rows: Iterable[Row]) -> ChainReport:
-    """Follow the chain through `rows` (in stored order) and report every break."""
-    faults: list[Fault] = []
-    count = intact = 0
-    head: str | None = None
-    previous: Row | None = None
-    for row in rows:
-        count += 1
-        faults.extend(_row_faults(row, previous))
-        if not faults:
-            intact, head = count, row.digest
-        previous = row
-    return ChainReport(records=count, intact=intact, head=head, faults=tuple(faults))
+    def with_faults(self, more: Iterable[Fault]) -> ChainReport:
+        """The same, with faults found elsewhere."""
+        return ChainReport(self.records, self.intact, self.head, tuple(dict.fromkeys((*self.faults, *more))))
 
 
-def _row_faults(row: Row, previous: Row | None) -> Iterator[Fault]:
-    expected_seq = previous.seq + 1 if previous else 1
-    if row.seq != expected_seq:
-        missing = f"{expected_seq}" if row.seq == expected_seq + 1 else f"{expected_seq} to {row.seq - 1}"
-        yield Fault(row.seq, f"record {missing} missing before record {row.seq}")
-    expected_prev = previous.digest if previous else ROOT
-    if row.computed() != row.digest:
-        yield Fault(row.seq, f"content of record {row.seq} ({row.kind}) does not match its digest {row.digest[:12]}")
-    if row.seq == expected_seq and row.prev != expected_prev:
-        yield Fault(
-            row.seq,
-            f"record {row.seq} follows {row.prev[:12]}, but record {row.seq - 1} is {expected_prev[:12]}",
-        )
-    if row.kind not in KINDS:
-        yield Fault(row.seq, f"record {row.seq} has unknown kind {row.kind!r}")
+class Examination:
+    """Follows the chain through rows in stored order, and gathers what the records say of contents and index."""
+
+    def __init__(self, progress: Callable[[int], None] = lambda _: None) -> None:
+        self._progress = progress
+        self._faults: list[Fault] = []
+        self._count = self._intact = self._entries = 0
+        self._head: str | None = None
+        self._last = (0, ROOT)
+        self._unsound: set[int] = set()
+        self.refs: dict[Ref, tuple[int, str]] = {}
+        """Every content referred to directly: the first record that does, and under which name."""
+        self.forgotten: set[Ref] = set()
+        self.touches: dict[str, list[int]] = {}
+        """Entries that touch each key, by the records themselves."""
+        self.touched = ROOT
+        """Digest of the index in the last record."""
+        self.entries: set[int] = set()
+        """Numbers of entries that could be read."""
+        self.complete = True
+        """Whether all records could be read."""
+
+    def take(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Look at the next rows. What is as it should be is passed over quickly; faults are looked at closely."""
+        for values in rows:
+            seq, entry, kind, created_at, payload, contents, touched, prev, digest = values
+            last_seq, last_digest = self._last
+            turn = self._entries + 1 if kind in ENTRY_KINDS else None
+            right = seq == last_seq + 1 and prev == last_digest and entry == turn and kind in KINDS
+            if (
+                not right
+                or type(payload) is not str
+                or digest_of(seq, entry, kind, created_at, payload, contents, touched, prev) != digest
+            ):
+                self._faults.extend(self._row_faults(read_row(values)))
+            self._count += 1
+            if not self._faults:
+                self._intact, self._head = self._count, digest
+            if self._count % PROGRESS_EVERY == 0:
+                self._progress(self._count)
+            self._entries += entry is not None
+            self._last = (seq, digest)
+            self.touched = touched
+
+    def gather(self, rows: Iterable[Row]) -> None:
+        """Take in what records say of contents and of what they touch; altered ones say nothing."""
+        for row in rows:
+            if row.seq in self._unsound:
+                continue
+            try:
+                self._gather(open_row(row))
+            except JournalCorruptError as fault:
+                self._faults.append(Fault(row.seq, fault.message))
+
+    def _gather(self, record: Record) -> None:
+        for name in record.contents:
+            for ref in record.refs(name):
+                if ref:
+                    self.refs.setdefault(ref, (record.seq, name))
+        if record.kind == "forget":
+            listed = record.payload.get("contents")
+            if not isinstance(listed, list):
+                raise JournalCorruptError(f"record {record.seq} does not say what was forgotten", seq=record.seq)
+            self.forgotten.update(map(str, listed))
+        if record.number is not None:
+            self.entries.add(record.number)
+            for key in record.touches:
+                self.touches.setdefault(key, []).append(record.number)
+
+    def _row_faults(self, row: Row) -> Iterator[Fault]:
+        last_seq, expected_prev = self._last
+        expected_seq = last_seq + 1
+        if row.seq != expected_seq:
+            missing = f"{expected_seq}" if row.seq == expected_seq + 1 else f"{expected_seq} to {row.seq - 1}"
+            yield Fault(row.seq, f"record {missing} missing before record {row.seq}")
+        if row.computed() != row.digest:
+            self._unsound.add(row.seq)
+            problem = f"content of record {row.seq} ({row.kind}) does not match its digest {row.digest[:12]}"
+            yield Fault(row.seq, problem)
+        if row.seq == expected_seq and row.prev != expected_prev:
+            problem = f"record {row.seq} follows {row.prev[:12]}, but record {last_seq} is {expected_prev[:12]}"
+            yield Fault(row.seq, problem)
+        if row.kind not in KINDS:
+            yield Fault(row.seq, f"record {row.seq} has unknown kind {row.kind!r}")
+        elif row.seq == expected_seq and row.seq not in self._unsound:
+            turn = self._entries + 1 if row.kind in ENTRY_KINDS else None
+            if row.entry != turn:
+                yield Fault(row.seq, f"record {row.seq} is numbered {row.entry}, which is not its turn")
+
+    @property
+    def sound(self) -> bool:
+        """Whether all records could be read and nothing is wrong with them."""
+        return self.complete and not self._faults
+
+    def report(self) -> ChainReport:
+        """What was found in the rows."""
+        return ChainReport(self._count, self._intact, self._head, tuple(self._faults))
+
+    def content_faults(self, stored: Mapping[Ref, Ref | None], trees: Mapping[Ref, Iterable[Ref]]) -> Iterator[Fault]:
+        """What is wrong with the contents: `stored` has the id each one's bytes give, None for deleted ones."""
+        places = dict(self.refs)
+        for ref, parts in trees.items():
+            seq, name = places.get(ref, (None, ""))
+            for part in parts:
+                if part and seq is not None:
+                    places.setdefault(part, (seq, name))
+        for ref, (seq, name) in places.items():
+            what = f"content {ref[:12]} ({name} of record {seq})"
+            if stored.get(ref) is None:
+                if ref not in self.forgotten:
+                    yield Fault(seq, f"{what} is gone, and no record says that it was forgotten")
+            elif stored[ref] != ref:
+                yield Fault(seq, f"{what} does not match its digest")
+            elif ref in self.forgotten:
+                yield Fault(seq, f"{what} was forgotten, but is there")
+        for ref in stored.keys() - places.keys() if self.sound else ():
+            if ref not in self.forgotten:
+                yield Fault(None, f"content {ref[:12]} belongs to no record")
 
 
-def attachment_fault(seq: int, name: str, digest: str, text: str | None, *, forgotten: bool) -> Fault | None:
-    """What is wrong with one attachment, if anything."""
-    if text is None:
-        if forgotten:
-            return None
-        return Fault(seq, f"{name} of record {seq} is gone, and no record says that it was forgotten")
-    if sha256(text) != digest:
-        return Fault(seq, f"{name} of record {seq} does not match its digest {digest[:12]}")
-    return None
+def check_rows(rows: Sequence[Row], progress: Callable[[int], None] = lambda _: None) -> Examination:
+    """Follow the chain through `rows` and report every break."""
+    found = Examination(progress)
+    found.take(rows)
+    found.gather(rows)
+    return found

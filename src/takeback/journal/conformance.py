@@ -1,7 +1,8 @@
 """The contract of a journal store as checks any backend can run; `CHECKS` is the whole list.
 
 Each check takes an `Opener`, which opens the same journal (empty at first) again at every call, and raises
-`ConformanceError` with what it expected. A new backend joins by running `CHECKS` against its opener.
+`ConformanceError` with what it expected. A new backend joins by running `CHECKS` against its opener, and
+`conformance_durable.CHECKS` if it outlives its process.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from itertools import pairwise
 
-from takeback.errors import JournalError, StaleHeadError, TakebackError, UnknownEntryError
-from takeback.journal.encoding import Json, decode
+from takeback.errors import JournalError, NotHeldError, StaleHeadError, TakebackError, UnknownEntryError
+from takeback.journal.content import Leaf, Stored, Tree, leaf
+from takeback.journal.encoding import Json
 from takeback.journal.record import ROOT, Draft, Record
 from takeback.journal.store import FIND_LIMIT, Store, resolve
 
@@ -24,7 +26,7 @@ VALUES: Mapping[str, Json] = {
     "f": 1.0,
     "b": True,
     "n": None,
-    "s": "snöw ☃ 😀",
+    "s": "snöw ☃ 😀 \x00 \ud800",
     "l": [1, [2.5, {"k": ""}]],
 }
 
@@ -33,96 +35,148 @@ class ConformanceError(TakebackError):
     """A store does not keep the contract."""
 
 
-def _expect(condition: bool, message: str) -> None:
+def expect(condition: bool, message: str) -> None:
+    """Raise unless something holds."""
     if not condition:
         raise ConformanceError(message)
 
 
-def _apply(number: int, *keys: str) -> Draft:
-    return Draft("apply", {"n": number, "touches": list(keys)}, {"before": {"n": number}})
+def applied(number: int, *keys: str) -> Draft:
+    """An entry that touches keys, and captured a number."""
+    return Draft("apply", {"n": number, "touches": list(keys)}, {"before": leaf({"n": number})})
+
+
+def only(store: Store, record: Record, name: str) -> Stored | None:
+    """The one content a record has under a name."""
+    (ref,) = record.refs(name)
+    return store.content(ref or "")
 
 
 def begins_empty(opener: Opener) -> None:
     """A new journal has no head, no records, and nothing wrong with it."""
     with closing(opener()) as store:
-        _expect(store.head() is None, "a new journal has a head")
-        _expect(list(store.records()) == [], "a new journal has records")
-        _expect(store.check().whole, "a new journal has faults")
+        expect(store.head() is None, "a new journal has a head")
+        expect(list(store.records()) == [], "a new journal has records")
+        expect(store.latest("checkpoint") is None, "a new journal has a checkpoint")
+        expect(store.check().whole, "a new journal has faults")
 
 
 def keeps_values_and_their_types(opener: Opener) -> None:
-    """What goes in comes out, by value and by type, also after opening again."""
+    """What goes in comes out, by value and by type."""
     with closing(opener()) as store:
-        store.append([Draft("apply", VALUES, {"before": VALUES})])
+        store.append([Draft("apply", VALUES, {"before": leaf(VALUES), "after": [None, Leaf(b"\xff\x00raw")]})])
         record = store.get(1)
-        _expect(repr(sorted(record.payload.items())) == repr(sorted(VALUES.items())), "payload changed")
-        text = store.attachment(1, "before")
-        _expect(
-            text is not None and repr(decode(text)) == repr(dict(sorted(VALUES.items()))),
-            "attachment changed",
-        )
+        expect(repr(sorted(record.payload.items())) == repr(sorted(VALUES.items())), "payload changed")
+        held = only(store, record, "before")
+        expect(held is not None and repr(held.json()) == repr(dict(sorted(VALUES.items()))), "content changed")
+        nothing, raw = record.refs("after")
+        expect(nothing is None, "nothing became something")
+        expect(store.content(raw or "") == Stored(b"\xff\x00raw"), "bytes changed")
+
+
+def keeps_large_contents(opener: Opener) -> None:
+    """A content of several pieces comes back whole, compressible or not."""
+    plain = bytes(range(256)) * 12_000
+    noise = b"".join(leaf(n * 7919 % 1_000_003).data for n in range(400_000))
+    with closing(opener()) as store:
+        (record,) = store.append([Draft("apply", {}, {"before": Leaf(plain), "after": Leaf(noise)})])
+        for name, data in (("before", plain), ("after", noise)):
+            held = only(store, record, name)
+            expect(held is not None and held.data == data, f"a large content changed ({name})")
+        expect(store.check().whole, f"large contents are faulty: {store.check().faults}")
+
+
+def keeps_equal_contents_once(opener: Opener) -> None:
+    """Equal values in one place are one content; small ones in different places are not."""
+    with closing(opener()) as store:
+        one, two = store.append([Draft("apply", {}, {"after": leaf("on", "a")}) for _ in range(2)])
+        (other,) = store.append([Draft("apply", {}, {"after": leaf("on", "b")})])
+        expect(one.refs("after") == two.refs("after"), "one value in one place is stored twice")
+        expect(one.refs("after") != other.refs("after"), "values in different places share a content")
+        big = [Draft("apply", {}, {"after": leaf("x" * 9000, scope)}) for scope in "ab"]
+        three, four = store.append(big)
+        expect(three.refs("after") == four.refs("after"), "a large content is stored twice")
+
+
+def keeps_trees_with_their_parts(opener: Opener) -> None:
+    """A tree names its parts, and one part shared by two trees is one content."""
+    with closing(opener()) as store:
+        trees = [Tree({"x": 0, "n": n}, [leaf("shared", "k"), leaf(n, "own")], "t") for n in range(2)]
+        records = store.append([Draft("apply", {}, {"after": tree}) for tree in trees])
+        opened = [held.opened() for record in records if (held := only(store, record, "after")) is not None]
+        expect([value for _, value in opened] == [{"x": 0, "n": 0}, {"x": 0, "n": 1}], "a tree changed")
+        (shared, own), (again, other) = opened[0][0], opened[1][0]
+        expect(shared == again and own != other, "parts are not shared as they should be")
+        expect(store.content(shared) == Stored(b'"shared"'), "a part changed")
+        expect(store.check().whole, f"trees are faulty: {store.check().faults}")
 
 
 def chains_every_record(opener: Opener) -> None:
-    """Numbers are dense from 1 and each record names the one before."""
+    """Places and entries are dense from 1, and each record names the one before."""
     with closing(opener()) as store:
-        records = [store.append([_apply(n)])[0] for n in range(3)]
-        _expect([record.seq for record in records] == [1, 2, 3], "numbers are not 1, 2, 3")
-        _expect(records[0].prev == ROOT, "the first record does not follow the root")
-        _expect(all(b.prev == a.digest for a, b in pairwise(records)), "the chain is broken")
-        _expect(store.head() == records[-1], "the head is not the last record")
-        _expect(list(store.records()) == records, "reading back differs from what append returned")
-        _expect(list(store.records(2, reverse=True)) == records[:0:-1], "reading backwards is wrong")
+        drafts = [applied(0), Draft("commit", {"entry": 1}), applied(1), Draft("abort", {"entry": 2}), applied(2)]
+        records = [store.append([draft])[0] for draft in drafts]
+        expect([record.seq for record in records] == [1, 2, 3, 4, 5], "places are not 1, 2, 3, …")
+        expect([record.number for record in records] == [1, None, 2, None, 3], "entries are not 1, 2, 3")
+        expect(records[0].prev == ROOT, "the first record does not follow the root")
+        expect(all(b.prev == a.digest for a, b in pairwise(records)), "the chain is broken")
+        expect(store.head() == records[-1], "the head is not the last record")
+        expect(list(store.records()) == records, "reading back differs from what append returned")
+        expect(list(store.records(4, reverse=True)) == records[:2:-1], "reading backwards is wrong")
+        expect(store.get(2) == records[2] and store.record(4) == records[3], "a record is found under another's name")
+        expect(list(store.many([3, 1])) == [records[4], records[0]], "several entries at once are others")
+        expect(store.latest("abort") == records[3], "the last record of a kind is another")
+        expect(store.latest("apply", before=5) == records[2], "the last record before a place is another")
 
 
 def pages_through_long_histories(opener: Opener) -> None:
     """More records than fit a page are read once each, both ways."""
     with closing(opener()) as store:
-        store.append([_apply(n) for n in range(1101)])
-        _expect([r.seq for r in store.records()] == list(range(1, 1102)), "forward reading skips or repeats")
-        _expect([r.seq for r in store.records(reverse=True)] == list(range(1101, 0, -1)), "backward reading does")
+        store.append([applied(n) for n in range(1101)])
+        expect([r.seq for r in store.records()] == list(range(1, 1102)), "forward reading skips or repeats")
+        expect([r.seq for r in store.records(reverse=True)] == list(range(1101, 0, -1)), "backward reading does")
 
 
 def appends_all_or_nothing(opener: Opener) -> None:
     """One bad draft among several leaves nothing behind."""
     with closing(opener()) as store:
-        store.append([_apply(0)])
+        store.append([applied(0)])
         for bad in (Draft("gossip", {}), Draft("apply", {"x": float("nan")})):
             try:
-                store.append([_apply(1), bad])
+                store.append([applied(1), bad])
             except ValueError:
                 pass
             else:
                 raise ConformanceError(f"the store accepted {bad}")
-        _expect([record.seq for record in store.records()] == [1], "half of a failed append stayed")
-        _expect([store.append([_apply(2)])[0].seq] == [2], "a failed append used up a number")
+        expect([record.seq for record in store.records()] == [1], "half of a failed append stayed")
+        expect([store.append([applied(2)])[0].number] == [2], "a failed append used up a number")
 
 
 def refuses_a_stale_head(opener: Opener) -> None:
     """`expect` lets exactly one of two writers through."""
     with closing(opener()) as store:
-        (first,) = store.append([_apply(0)], expect=ROOT)
-        store.append([_apply(1)], expect=first.digest)
+        (first,) = store.append([applied(0)], expect=ROOT)
+        store.append([applied(1)], expect=first.digest)
         try:
-            store.append([_apply(2)], expect=first.digest)
+            store.append([applied(2)], expect=first.digest)
         except StaleHeadError:
             pass
         else:
             raise ConformanceError("a stale head was accepted")
-        _expect([record.seq for record in store.records()] == [1, 2], "the refused record was written")
+        expect([record.seq for record in store.records()] == [1, 2], "the refused record was written")
 
 
 def finds_by_abbreviated_name(opener: Opener) -> None:
     """HEAD, #number and the beginning of an id name one record; anything else is an error."""
     with closing(opener()) as store:
-        records = store.append([_apply(n) for n in range(40)])
-        _expect(resolve(store, records[7].digest[:12]) == records[7], "an abbreviated id is not found")
-        _expect(resolve(store, records[7].digest.upper()) == records[7], "capital letters are not found")
-        _expect(resolve(store, "#8") == records[7], "a number is not found")
-        _expect(resolve(store, "HEAD") == records[-1], "HEAD is not found")
-        _expect(len(store.find("")) == FIND_LIMIT, "find does not stop at ten")
+        records = store.append([applied(n) for n in range(40)])
+        expect(resolve(store, records[7].digest[:12]) == records[7], "an abbreviated id is not found")
+        expect(resolve(store, records[7].digest.upper()) == records[7], "capital letters are not found")
+        expect(resolve(store, "#8") == records[7], "a number is not found")
+        expect(resolve(store, "HEAD") == records[-1], "HEAD is not found")
+        expect(len(store.find("")) == FIND_LIMIT, "find does not stop at ten")
         missing = next(p for p in (f"{n:04x}" for n in range(1 << 16)) if not _starting(records, p))
-        for name in ("#99", missing, "xyz", "12", ""):
+        for name in ("#0", "#99", "#99999999999999999999999", "#²", missing, "xyz", "12", ""):
             try:
                 resolve(store, name)
             except UnknownEntryError:
@@ -135,45 +189,74 @@ def _starting(records: tuple[Record, ...], prefix: str) -> bool:
 
 
 def looks_up_by_key(opener: Opener) -> None:
-    """Records are found by the key they touch, or beneath a key, and by nothing that merely looks alike."""
+    """Entries are found by the key they touch, or beneath a key, and by nothing that merely looks alike."""
     with closing(opener()) as store:
-        store.append(
-            [
-                _apply(1, '["config","a"]'),
-                _apply(2, '["config","a","b"]', '["config","a","c"]'),
-                _apply(3, '["config","ab"]', '["config","a","b"]'),
-                _apply(4, '["files","a"]', '["config","a","\\u00e9"]'),
-            ]
+        keys = (
+            ['["config","a"]'],
+            ['["config","a","b"]', '["config","a","c","d"]'],
+            ['["config","ab"]', '["config","a","b"]', '["config","a","b"]'],
+            ['["files","a"]', '["config","a","\\u00e9"]'],
         )
-        _expect(store.touching('["config","a"]') == (1,), "lookup of one key")
-        _expect(store.touching('["config","a"]', below=True) == (2, 3, 4), "lookup beneath a key")
-        _expect(store.touching('["config","a","b"]') == (2, 3), "lookup of a deeper key")
-        _expect(store.touching('["config"]', below=True) == (1, 2, 3, 4), "lookup beneath a surface")
-        _expect(store.touching('["tools","a"]') == (), "lookup of a key nobody touched")
+        store.append([applied(n, *touched) for n, touched in enumerate(keys)])
+        expect(store.touching('["config","a"]') == (1,), "lookup of one key")
+        expect(store.touching('["config","a"]', below=True) == (2, 3, 4), "lookup beneath a key")
+        expect(store.touching('["config","a","b"]') == (2, 3, 3), "lookup of a key touched twice")
+        expect(store.touching('["config","a","c"]', below=True) == (2,), "lookup beneath a deeper key")
+        expect(store.touching('["tools","a"]') == (), "lookup of a key nobody touched")
+        expect(store.check().whole, f"the index is faulty: {store.check().faults}")
 
 
-def forgets_attachments_only(opener: Opener) -> None:
-    """Forgetting removes the value and says so; the chain stays whole, other values stay."""
+def forgets_contents(opener: Opener) -> None:
+    """Forgetting removes a content wherever it is referred to and says so; the chain stays whole, others stay."""
     with closing(opener()) as store:
-        store.append([Draft("apply", {"n": 1}, {"before": "secret", "after": "kept"}), _apply(2)])
-        record = store.forget({1: ["before"]})
-        _expect(record.kind == "forget", "forgetting left no record")
-        _expect(store.attachment(1, "before") is None, "the value is still there")
-        _expect(store.attachment(1, "after") == '"kept"', "another value was lost")
-        _expect(store.attachment(2, "before") == '{"n":2}', "another record's value was lost")
-        _expect(store.attachment(2, "nonsense") is None, "an attachment that never was is there")
-        _expect(store.check().whole, f"forgetting broke the journal: {store.check().faults}")
+        secret, kept = leaf("secret", "k"), leaf("kept", "k")
+        one, two = store.append([Draft("apply", {}, {"before": secret, "after": kept}) for _ in range(2)])
+        (ref,) = one.refs("before")
+        erased = store.forget([ref or ""])
+        expect(erased.record.kind == "forget", "forgetting left no record")
+        expect(only(store, one, "before") is None and only(store, two, "before") is None, "it is still there")
+        expect(only(store, two, "after") == Stored(b'"kept"'), "another content was lost")
+        expect(store.check().whole, f"forgetting broke the journal: {store.check().faults}")
+        (again,) = store.append([Draft("apply", {}, {"before": leaf("secret", "k")})])
+        expect(again.refs("before") != (ref,), "a forgotten content came back under its old id")
+        expect(only(store, again, "before") == Stored(b'"secret"'), "what was forgotten cannot be captured again")
+        expect(
+            b"secret" in {held.data.strip(b'"') for _, held in store.every_content()}, "not all contents are listed"
+        )
+        store.forget([ref or ""])
+        expect(store.check().whole, "forgetting twice broke the journal")
 
 
-def unknown_numbers_are_errors(opener: Opener) -> None:
-    """Asking for a record that is not there says so."""
+def unknown_names_are_errors(opener: Opener) -> None:
+    """Asking for a record or a content that is not there says so."""
     with closing(opener()) as store:
-        for ask in (store.get, lambda seq: store.forget({seq: ["before"]})):
+        for ask in (store.get, store.record, lambda n: list(store.many([n]))):
             try:
                 ask(5)
             except UnknownEntryError:
                 continue
             raise ConformanceError("a record that is not there was found")
+        for ask_content in (store.content, lambda ref: store.forget([ref])):
+            try:
+                ask_content("nonsense")
+            except JournalError:
+                continue
+            raise ConformanceError("a content that is not there was found")
+
+
+def tells_whether_the_lock_is_held(opener: Opener) -> None:
+    """Only who holds the lock may go on."""
+    with closing(opener()) as store:
+        store.append([applied(0)])
+        with store.lock():
+            store.assert_held()
+            store.append([applied(1)])
+            store.assert_held()
+        try:
+            store.assert_held()
+        except NotHeldError:
+            return
+        raise ConformanceError("the lock is held after it was let go")
 
 
 def serialises_threads(opener: Opener) -> None:
@@ -186,7 +269,7 @@ def serialises_threads(opener: Opener) -> None:
                 for _ in range(25):
                     with store.lock():
                         head = store.head()
-                        store.append([_apply(0)], expect=head.digest if head else ROOT)
+                        store.append([applied(0)], expect=head.digest if head else ROOT)
             except JournalError as error:
                 problems.append(error)
 
@@ -195,62 +278,26 @@ def serialises_threads(opener: Opener) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        _expect(not problems, f"a thread failed: {problems[:1]}")
-        _expect([r.seq for r in store.records()] == list(range(1, 101)), "records were lost")
-        _expect(store.check().whole, "the chain is broken")
+        expect(not problems, f"a thread failed: {problems[:1]}")
+        expect([r.seq for r in store.records()] == list(range(1, 101)), "records were lost")
+        expect(store.check().whole, "the chain is broken")
 
 
 CHECKS: tuple[Check, ...] = (
     begins_empty,
     keeps_values_and_their_types,
+    keeps_large_contents,
+    keeps_equal_contents_once,
+    keeps_trees_with_their_parts,
     chains_every_record,
     pages_through_long_histories,
     appends_all_or_nothing,
     refuses_a_stale_head,
     finds_by_abbreviated_name,
     looks_up_by_key,
-    forgets_attachments_only,
-    unknown_numbers_are_errors,
+    forgets_contents,
+    unknown_names_are_errors,
+    tells_whether_the_lock_is_held,
     serialises_threads,
 )
 """Checks every store passes."""
-
-
-def stays_after_closing(opener: Opener) -> None:
-    """What was appended is there when the journal is opened again."""
-    with closing(opener()) as store:
-        records = store.append([_apply(1, '["config","a"]'), _apply(2)])
-    with closing(opener()) as store:
-        _expect(tuple(store.records()) == records, "records differ after opening again")
-        _expect(store.touching('["config","a"]') == (1,), "the index is gone after opening again")
-
-
-def two_connections_share_one_chain(opener: Opener) -> None:
-    """Writers through two connections extend one chain, and each sees the other's records."""
-    with closing(opener()) as one, closing(opener()) as two:
-        for n in range(10):
-            (one, two)[n % 2].append([_apply(n)])
-        _expect([r.payload["n"] for r in one.records()] == list(range(10)), "a record is lost or out of order")
-        _expect(one.head() == two.head(), "two connections see different heads")
-        _expect(one.check().whole, "the chain is broken")
-
-
-def lock_keeps_other_connections_out(opener: Opener) -> None:
-    """While one connection holds the lock, another waits and then gives up with a clear error."""
-    with closing(opener()) as one, closing(opener()) as two:
-        with one.lock(), one.lock():
-            try:
-                with two.lock(timeout=0.2):
-                    raise ConformanceError("two connections hold the lock at once")
-            except JournalError as error:
-                _expect("another process" in str(error), f"the message does not say who is in the way: {error}")
-        with two.lock(timeout=5):
-            two.append([_apply(1)])
-
-
-DURABLE_CHECKS: tuple[Check, ...] = (
-    stays_after_closing,
-    two_connections_share_one_chain,
-    lock_keeps_other_connections_out,
-)
-"""Checks for stores that outlive their process."""

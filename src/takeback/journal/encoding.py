@@ -1,32 +1,34 @@
-"""Canonical JSON text and its SHA-256: the form in which the journal stores and hashes everything.
-
-Sorted keys, no spaces, ASCII only, no NaN: one value has one text, on every machine. Types survive
-(`1`, `1.0` and `true` stay three different texts).
-"""
+"""The journal's texts: canonical JSON in ASCII, stored and hashed, and reading it back as what it must be."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+from takeback import canonical
+from takeback.canonical import Json, sha256
+from takeback.errors import InputError, JournalCorruptError, OperationFailed
 
-_encoder = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+__all__ = ["Json", "decode", "encode", "sha256", "trusting"]
 
 
 def encode(value: Json) -> str:
     """The canonical text of a JSON value."""
-    return _encoder.encode(value)
+    return canonical.encode(value, ascii_only=True)
 
 
-def decode(text: str) -> Json:
+def decode(text: str | bytes) -> Any:
     """The value of a canonical text."""
-    value: Json = json.loads(text)
-    return value
+    return canonical.decode(text if isinstance(text, str) else text.decode())
 
 
-def sha256(text: str) -> str:
-    """Hex SHA-256 of a text's UTF-8 bytes."""
-    return hashlib.sha256(text.encode()).hexdigest()
+@contextmanager
+def trusting(what: str, *, seq: int | None = None) -> Iterator[None]:
+    """Read something the journal wrote; if it is not of the form it must have, that is damage and says so."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as fault:
+        raise JournalCorruptError(f"{what} is not what a journal holds ({type(fault).__name__})", seq=seq) from fault
+    except (InputError, OperationFailed) as fault:
+        raise JournalCorruptError(f"{what} is not what a journal holds ({fault.message})", seq=seq) from fault

@@ -6,16 +6,48 @@ Everything in lists and dictionaries, with the same chain, checks and errors; go
 from __future__ import annotations
 
 import threading
-from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 
-from takeback.errors import JournalBusyError, JournalCorruptError, StaleHeadError, UnknownEntryError
-from takeback.journal.chain import ChainReport, attachment_fault, check_rows
-from takeback.journal.encoding import sha256
+from takeback.errors import JournalBusyError, JournalCorruptError, NotHeldError, StaleHeadError, UnknownEntryError
+from takeback.journal.chain import ChainReport, check_rows
+from takeback.journal.content import Ref, Stored, content_id, new_salt
 from takeback.journal.failpoint import failpoint
-from takeback.journal.record import ROOT, Draft, Record, Row, open_row, seal
-from takeback.journal.store import FIND_LIMIT, now, subtree_range
+from takeback.journal.record import ENTRY_KINDS, ROOT, Draft, Record, Row, chained, decoded, demand_kind
+from takeback.journal.shelf import Shelf, Wanted
+from takeback.journal.store import FIND_LIMIT, Erased, Options, now
+from takeback.journal.touched import keys_above
+
+
+class MemoryShelf(Shelf):
+    """Contents in dictionaries."""
+
+    def __init__(self) -> None:
+        self.stored: dict[Ref, tuple[bytes, Stored] | None] = {}
+        self._lookups: dict[bytes, Ref] = {}
+        self._keys: dict[Ref, bytes] = {}
+
+    def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
+        """Ids of contents that are there."""
+        return {key: self._lookups[key] for key in lookups if key in self._lookups}
+
+    def taken(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
+        """Take in new contents."""
+        refs = []
+        for key, data, tree in wanted:
+            salt = new_salt()
+            ref = content_id(salt, (data,), tree=tree)
+            self.stored[ref] = (salt, Stored(data, tree))
+            self._lookups[key], self._keys[ref] = ref, key
+            refs.append(ref)
+        return refs
+
+    def drop(self, ref: Ref) -> None:
+        """Forget one."""
+        self.stored[ref] = None
+        key = self._keys.pop(ref, None)
+        if key is not None:
+            del self._lookups[key]
 
 
 class MemoryLock:
@@ -44,16 +76,24 @@ class MemoryStore:
     """Records in lists; safe for threads, gone with the process."""
 
     location = ":memory:"
+    readonly = False
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
         self._records: list[Record] = []
         self._by_id: dict[str, Record] = {}
-        self._texts: dict[tuple[int, str], str] = {}
-        self._forgotten: set[tuple[int, str]] = set()
+        self._entries: list[Record] = []
+        self._latest: dict[str, Record] = {}
+        self._shelf = MemoryShelf()
         self._touching: dict[str, list[int]] = {}
-        self._keys: list[str] = []
+        self._below: dict[str, list[int]] = {}
         self._mutex = threading.RLock()
+
+    @classmethod
+    def opened(cls, where: str, options: Options) -> MemoryStore:
+        """A new one every time."""
+        del where, options
+        return cls()
 
     def append(self, drafts: Sequence[Draft], *, expect: str | None = None) -> tuple[Record, ...]:
         """Record all drafts, or none."""
@@ -62,39 +102,57 @@ class MemoryStore:
             if expect is not None and expect != prev:
                 raise StaleHeadError(f"the journal has moved on: its head is {prev[:12]}, not {expect[:12]}")
             failpoint("journal.append.begin")
-            sealed: list[tuple[Row, dict[str, str]]] = []
+            rows: list[Row] = []
+            number = len(self._entries) + 1
             for draft in drafts:
-                row, texts = seal(draft, seq=len(self._rows) + len(sealed) + 1, created_at=now(), prev=prev)
-                sealed.append((row, texts))
+                demand_kind(draft)
+                entry = number if draft.kind in ENTRY_KINDS else None
+                number += entry is not None
+                seq = len(self._rows) + len(rows) + 1
+                refs = self._shelf.put(draft.contents)
+                row = chained(draft, refs, seq=seq, number=entry, touched=ROOT, created_at=now(), prev=prev)
+                rows.append(row)
                 prev = row.digest
             failpoint("journal.append.inserted")
-            added = tuple(self._add(row, texts) for row, texts in sealed)
+            added = tuple(self._add(row) for row in rows)
             failpoint("journal.append.done")
             return added
 
-    def _add(self, row: Row, texts: Mapping[str, str]) -> Record:
-        record = open_row(row)
+    def _add(self, row: Row) -> Record:
+        record = decoded(row)
         self._rows.append(row)
         self._records.append(record)
         self._by_id[record.digest] = record
-        for name, text in texts.items():
-            self._texts[row.seq, name] = text
-        for key in record.touches:
-            if key not in self._touching:
-                self._touching[key] = []
-                insort(self._keys, key)
-            self._touching[key].append(row.seq)
+        self._latest[record.kind] = record
+        if record.number is not None:
+            self._entries.append(record)
+            above: dict[str, None] = {}
+            for key in record.touches:
+                self._touching.setdefault(key, []).append(record.number)
+                above.update(dict.fromkeys(keys_above(key)))
+            for key in above:
+                self._below.setdefault(key, []).append(record.number)
         return record
 
     def head(self) -> Record | None:
         """The last record."""
         return self._records[-1] if self._records else None
 
-    def get(self, seq: int) -> Record:
-        """The record with this number."""
+    def record(self, seq: int) -> Record:
+        """The record at this place in the chain."""
         if not 1 <= seq <= len(self._records):
-            raise UnknownEntryError(f"there is no record #{seq}; the journal holds {len(self._records)}")
+            raise UnknownEntryError(f"there is no record {seq}; the journal holds {len(self._records)}")
         return self._records[seq - 1]
+
+    def get(self, number: int) -> Record:
+        """The entry with this number."""
+        if not 1 <= number <= len(self._entries):
+            raise UnknownEntryError(f"there is no entry #{number}; the journal holds {len(self._entries)}")
+        return self._entries[number - 1]
+
+    def many(self, numbers: Sequence[int]) -> Iterator[Record]:
+        """The entries with these numbers."""
+        return map(self.get, numbers)
 
     def find(self, prefix: str) -> tuple[Record, ...]:
         """Up to ten records whose id begins so."""
@@ -112,58 +170,61 @@ class MemoryStore:
         numbers = range(high - 1, low - 1, -1) if reverse else range(low, high)
         return map(self._records.__getitem__, numbers)
 
+    def latest(self, kind: str, before: int | None = None) -> Record | None:
+        """The last record of a kind."""
+        if before is None:
+            return self._latest.get(kind)
+        return next((r for r in reversed(self._records[: max(before - 1, 0)]) if r.kind == kind), None)
+
     def touching(self, key: str, *, below: bool = False) -> tuple[int, ...]:
-        """Numbers of records that touch `key`, or a key beneath it."""
-        if not below:
-            return tuple(self._touching.get(key, ()))
-        low, high = subtree_range(key)
-        keys = self._keys[bisect_left(self._keys, low) : bisect_left(self._keys, high)]
-        return tuple(sorted({seq for found in keys for seq in self._touching[found]}))
+        """Numbers of entries that touch `key`, or a key beneath it."""
+        return tuple((self._below if below else self._touching).get(key, ()))
 
-    def attachment(self, seq: int, name: str) -> str | None:
-        """Text of an attachment, None if it is gone."""
-        digest = self.get(seq).attachments.get(name)
-        text = self._texts.get((seq, name))
-        if digest is None or text is None:
-            return None
-        if sha256(text) != digest:
-            raise JournalCorruptError(f"{name} of record {seq} does not match its digest", seq=seq)
-        return text
+    def content(self, ref: Ref) -> Stored | None:
+        """A content, None if it was forgotten."""
+        return self.contents((ref,))[ref]
 
-    def forget(self, names: Mapping[int, Sequence[str]]) -> Record:
-        """Delete attachments, with a record that says so."""
+    def contents(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
+        """Several contents at once."""
+        found: dict[Ref, Stored | None] = {}
+        for ref in refs:
+            if ref not in self._shelf.stored:
+                raise JournalCorruptError(f"content {ref[:12]} is not in the journal")
+            held = self._shelf.stored[ref]
+            found[ref] = None if held is None else held[1]
+        return found
+
+    def every_content(self) -> Iterator[tuple[Ref, Stored]]:
+        """Everything that is stored."""
+        return ((ref, held[1]) for ref, held in tuple(self._shelf.stored.items()) if held is not None)
+
+    def forget(self, refs: Sequence[Ref]) -> Erased:
+        """Delete contents, with a record that says so."""
         with self._mutex:
-            for seq in names:
-                self.get(seq)
-            (record,) = self.append([Draft("forget", {"forgotten": {str(s): list(n) for s, n in names.items()}})])
-            for seq, parts in names.items():
-                for name in parts:
-                    self._texts.pop((seq, name), None)
-                    self._forgotten.add((seq, name))
-            return record
+            self.contents(refs)
+            (record,) = self.append([Draft("forget", {"contents": sorted(set(refs))})])
+            for ref in refs:
+                self._shelf.drop(ref)
+            return Erased(record)
 
     def lock(self, timeout: float = 30.0) -> MemoryLock:
         """Keep other threads out until the block ends."""
         return MemoryLock(self._mutex, timeout)
 
-    def check(self) -> ChainReport:
+    def assert_held(self) -> None:
+        """Nobody else can take a journal of this process's own."""
+        if not self._mutex._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001 - an RLock tells no other way
+            raise NotHeldError("the journal is not locked")
+
+    def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
         """Examine everything stored."""
-        report = check_rows(self._rows)
-        faults = [
-            fault
-            for record in self._records
-            for name, digest in record.attachments.items()
-            if (
-                fault := attachment_fault(
-                    record.seq,
-                    name,
-                    digest,
-                    self._texts.get((record.seq, name)),
-                    forgotten=(record.seq, name) in self._forgotten,
-                )
-            )
-        ]
-        return ChainReport(report.records, report.intact, report.head, (*report.faults, *faults))
+        found = check_rows(self._rows, progress)
+        stored = {
+            ref: None if held is None else content_id(held[0], (held[1].data,), tree=held[1].tree)
+            for ref, held in self._shelf.stored.items()
+        }
+        trees = {ref: held.opened()[0] for ref, held in self.every_content() if held.tree}
+        return found.report().with_faults(found.content_faults(stored, trees))
 
     def close(self) -> None:
         """Nothing to let go of."""

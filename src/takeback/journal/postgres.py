@@ -1,32 +1,37 @@
 """A journal in PostgreSQL, named by URL: for harnesses whose history is kept by a server.
 
-Each journal is a schema of its own (`takeback`, or `takeback_<name>` for a URL that ends in `#name`).
-Writers are serialised by an advisory lock that the server drops when a connection ends. The URL may hold a
-password, so no message of the driver is passed on without having it taken out.
+Each journal is a schema of its own (`takeback`, or `takeback_<name>` for a URL that ends in `#name`). Writers are
+serialised by an advisory lock that the server drops when a connection ends. A connection that was lost is made anew
+between operations, never while the lock is held. Contents are always sealed: a server's log and backups keep what
+was deleted. The URL may hold a password, so no message of the driver is passed on that might repeat it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from typing import Any, Final, TypeVar
 
 import psycopg
 from psycopg import errors, sql
 
-from takeback.errors import JournalBusyError, JournalError
-from takeback.journal.schema import Dialect, migrate
+from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, NotHeldError
+from takeback.journal.content import Ref
+from takeback.journal.layout import set_old_tables_aside, write_anew
+from takeback.journal.schema import CURRENT, Dialect, create_tables, layout_version, note_erased, read_about
+from takeback.journal.sealing import KeyFile, default_keys, key_file
 from takeback.journal.sql import SqlStore
-from takeback.journal.store import MISSING_HINT, missing, now
+from takeback.journal.sql_contents import ContentTable
+from takeback.journal.store import MISSING_HINT, Options, missing, now
+from takeback.journal.touched import TouchIndex
+from takeback.journal.url import ENCODE_HINT, read_url
 
-NAME = re.compile(r"[a-z0-9_]{1,40}")
+T = TypeVar("T")
 
-DIALECT = Dialect(number="BIGINT", text='TEXT COLLATE "C"')
+DIALECT: Final = Dialect(number="BIGINT", text='TEXT COLLATE "C"', blob="BYTEA")
 
 GUARD = """
 CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS
@@ -41,51 +46,127 @@ SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_p
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 AND classid::bigint = ? AND objid::bigint = ?
 """
+REASONS: Final = (
+    "Connection refused",
+    "timeout expired",
+    "password authentication failed",
+    "no password supplied",
+    "could not translate host name",
+    "does not exist",
+    "server closed the connection",
+    "no pg_hba.conf entry",
+    "too many clients",
+    "starting up",
+    "shutting down",
+    "No such file or directory",
+    "Network is unreachable",
+    "No route to host",
+)
+"""What the driver says of a failed connection and may be repeated word for word."""
 
 
 class PostgresStore(SqlStore):
     """A journal in a PostgreSQL schema; safe for threads, processes and machines."""
 
-    def __init__(self, url: str, *, timeout: float = 10.0, create: bool = True) -> None:
-        bare, _, name = url.partition("#")
-        if name and not NAME.fullmatch(name):
-            raise JournalError(f"journal name {name!r} in the URL: expected lower-case letters, digits and _")
-        self.location, self._secrets = _redacted(url)
-        self._schema = f"takeback_{name}" if name else "takeback"
+    def __init__(self, url: str, options: Options) -> None:
+        self._place = read_url(url)
+        self.location = self._place.shown
+        self._options = options
+        self._schema = f"takeback_{self._place.name}" if self._place.name else "takeback"
         self._key = int.from_bytes(hashlib.sha256(self._schema.encode()).digest()[:8], "big", signed=True)
-        self._timeout = timeout
         self._mutex = threading.RLock()
         self._depth = 0
-        self._locks = 0
-        with self._faults():
-            self._connection: psycopg.Connection[Any] = psycopg.connect(
-                bare, autocommit=True, connect_timeout=max(2, int(timeout))
-            )
+        self._keys: KeyFile | None = None
+        self._connection = self._connected()
         try:
-            self._prepare(create=create)
+            self._open()
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
-    def _prepare(self, *, create: bool) -> None:
-        schema = sql.Identifier(self._schema)
-        with self._faults():
-            self._connection.execute("SET synchronous_commit = on")
-            self._connection.execute("SET client_min_messages = warning")
-            self._connection.execute(sql.SQL("SET search_path = {}").format(schema))
-            self._wait_at_most(self._timeout)
-        if not create and not self.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self._schema,)):
-            raise JournalError(missing(self.location), hint=MISSING_HINT)
-        with self.transaction(), self._faults():
-            self._connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
-            migrate(self, stamp=now(), dialect=DIALECT, location=self.location)
-            self._connection.execute(GUARD)
-            self._connection.execute(TRIGGER)
+    @classmethod
+    def opened(cls, where: str, options: Options) -> PostgresStore:
+        """The journal at a URL."""
+        return cls(where, options)
 
-    def _wait_at_most(self, seconds: float) -> None:
-        self._connection.execute(
-            "SELECT set_config('lock_timeout', %s, false)", (f"{max(1, int(seconds * 1000))}ms",)
-        )
+    def _connected(self) -> psycopg.Connection[Any]:
+        timeout = max(2, int(self._options.timeout))
+        problem: str | None = None
+        try:
+            connection = psycopg.connect(self._place.connect, autocommit=True, connect_timeout=timeout)
+        except (psycopg.Error, OSError, UnicodeError) as error:
+            problem = self._why_not(str(error))
+        if problem is not None:
+            hint = "" if self._place.clear else ENCODE_HINT
+            raise JournalError(f"the journal {self.location} could not be reached: {problem}", hint=hint)
+        with self._faults():
+            connection.execute("SET synchronous_commit = on")
+            connection.execute("SET client_min_messages = warning")
+            connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(self._schema)))
+            connection.execute(
+                "SELECT set_config('lock_timeout', %s, false)", (_milliseconds(self._options.timeout),)
+            )
+        return connection
+
+    def _why_not(self, text: str) -> str:
+        """A reason that repeats nothing of the URL."""
+        if self._place.clear and len(self._place.secrets) <= len({self._place.connect, self.location}):
+            return text.strip()
+        found = [reason for reason in REASONS if reason in text]
+        return "; ".join(found) or "the URL is malformed, or the server cannot be reached"
+
+    def _open(self) -> None:
+        there = self.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self._schema,))
+        if not there and (not self._options.create or self._options.readonly):
+            raise JournalError(missing(self.location), hint=MISSING_HINT)
+        self.readonly = self._options.readonly or self.run("SHOW transaction_read_only")[0][0] == "on"
+        if not self.readonly and there:
+            may = self.run(
+                "SELECT has_schema_privilege(?, 'USAGE') AND has_table_privilege(c.oid, 'INSERT') "
+                "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                "WHERE n.nspname = ? AND c.relname = 'records'",
+                (self._schema, self._schema),
+            )
+            self.readonly = bool(may) and not may[0][0]
+        if not self.readonly:
+            self._prepare()
+        if layout_version(self, self.location) < CURRENT:
+            raise JournalError(f"the journal {self.location} has an older layout and cannot be written here")
+        self._use()
+        if not self.readonly:
+            self._finish_erasing()
+
+    def _prepare(self) -> None:
+        with self.transaction():
+            tables = {
+                row[0] for row in self.run("SELECT tablename FROM pg_tables WHERE schemaname = ?", (self._schema,))
+            }
+            if not tables:
+                with self._faults():
+                    schema = sql.Identifier(self._schema)
+                    self._connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
+                create_tables(self, DIALECT, stamp=now(), seal=True)
+                self._guard()
+            elif not tables >= {"records", "schema_version"}:
+                raise JournalError(f"the schema {self._schema} of {self.location} is no Takeback journal")
+            elif (version := layout_version(self, self.location)) < CURRENT:
+                self.run("DROP TRIGGER IF EXISTS records_guard ON records")
+                set_old_tables_aside(self, DIALECT, version=version, stamp=now(), seal=True)
+                self._use()
+                write_anew(self, version=version)
+                self._guard()
+
+    def _guard(self) -> None:
+        self.run(GUARD)
+        self.run(TRIGGER)
+
+    def _use(self) -> None:
+        about = read_about(self, self.location)
+        if self._keys is None and about.sealed:
+            path = self._options.keys or default_keys(about.journal)
+            self._keys = key_file(self, path, about.journal, self._options.timeout)
+        self._contents = ContentTable(self, self._keys, self._said_forgotten, self.location)
+        self._index = TouchIndex(self, self.location)
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -95,45 +176,91 @@ class PostgresStore(SqlStore):
             yield
         except errors.LockNotAvailable:
             problem = JournalBusyError(f"another process held the journal {self.location} too long; try again")
-        except (psycopg.Error, OSError) as error:
-            text = str(error).strip() or type(error).__name__
-            for secret in self._secrets:
-                text = text.replace(secret, "…")
-            problem = JournalError(f"the journal {self.location} could not be used: {text}")
+        except (errors.UndefinedTable, errors.UndefinedColumn, errors.DatatypeMismatch) as error:
+            problem = JournalCorruptError(f"the journal {self.location} is damaged ({self._said(error)})")
+        except (psycopg.Error, OSError, UnicodeError) as error:
+            problem = JournalError(f"the journal {self.location} could not be used: {self._said(error)}")
         if problem is not None:
             raise problem
 
+    def _said(self, error: Exception) -> str:
+        text = str(error).strip() or type(error).__name__
+        for secret in self._place.secrets:
+            text = text.replace(secret, "…")
+        return text
+
+    def _alive(self, attempt: Callable[[], T]) -> T:
+        """Try again on a new connection where the old one was lost and nothing was under way on it."""
+        try:
+            with self._faults():
+                return attempt()
+        except JournalError:
+            if not (self._connection.closed or self._connection.broken):
+                raise
+            if self._depth or self._locks:
+                raise
+        self._connection = self._connected()
+        with self._faults():
+            return attempt()
+
     def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement, and return its rows."""
-        with self._mutex, self._faults():
-            cursor = self._connection.execute(statement.replace("?", "%s").encode(), parameters)
-            return cursor.fetchall() if cursor.description else []
+        with self._mutex:
+            return self._alive(lambda: self._execute(statement, parameters))
+
+    def _execute(self, statement: str, parameters: Sequence[Any]) -> list[Any]:
+        cursor = self._connection.execute(statement.replace("?", "%s").encode(), tuple(parameters))
+        return cursor.fetchall() if cursor.description else []
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each row."""
         with self._mutex, self._faults(), self._connection.cursor() as cursor:
-            cursor.executemany(statement.replace("?", "%s").encode(), rows)
+            cursor.executemany(statement.replace("?", "%s").encode(), list(rows))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """A write transaction that no other process can enter; nested ones belong to the outermost."""
+        with self._nested("BEGIN"):
+            if self._depth == 1 and not self._locks:
+                self.run("SELECT pg_advisory_xact_lock(?)", (self._key,))
+            yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Reads inside the block see one moment."""
+        with self._nested("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
+            yield
+
+    @contextmanager
+    def _nested(self, begin: str) -> Iterator[None]:
         with self._mutex:
             if self._depth == 0:
-                self.run("BEGIN")
+                self.run(begin)
             self._depth += 1
             try:
-                if self._depth == 1:
-                    self.run("SELECT pg_advisory_xact_lock(?)", (self._key,))
                 yield
             except BaseException:
                 self._depth -= 1
-                if self._depth == 0:
+                if self._depth == 0 and not self._connection.closed:
                     with suppress(JournalError):
                         self.run("ROLLBACK")
                 raise
-            self._depth -= 1
-            if self._depth == 0:
-                self.run("COMMIT")
+            try:
+                if self._depth == 1:
+                    self._commit()
+            finally:
+                self._depth -= 1
+
+    def _commit(self) -> None:
+        try:
+            self.run("COMMIT")
+        except JournalError as error:
+            if not (self._connection.closed or self._connection.broken):
+                raise
+            raise JournalError(
+                f"the connection to {self.location} was lost at the commit: whether it was written shows when the "
+                "journal is opened again"
+            ) from error
 
     @contextmanager
     def lock(self, timeout: float = 30.0) -> Iterator[None]:
@@ -141,66 +268,76 @@ class PostgresStore(SqlStore):
         if not self._mutex.acquire(timeout=timeout):
             raise JournalBusyError(f"another thread held the journal {self.location} for more than {timeout:g} s")
         try:
-            if self._locks == 0:
+            if self._locks == 0 and not self.readonly:
                 self._session_lock(timeout)
+                self._note_head()
             self._locks += 1
             try:
                 yield
             finally:
                 self._locks -= 1
-                if self._locks == 0 and not self._connection.closed:
+                if self._locks == 0 and not self.readonly and not self._connection.closed:
                     with suppress(JournalError):
                         self.run("SELECT pg_advisory_unlock(?)", (self._key,))
         finally:
             self._mutex.release()
 
     def _session_lock(self, timeout: float) -> None:
-        with self._faults():
-            self._wait_at_most(timeout)
-        try:
-            self.run("SELECT pg_advisory_lock(?)", (self._key,))
-        finally:
-            with self._faults():
-                self._wait_at_most(self._timeout)
+        wait = "SELECT set_config('lock_timeout', ?, false), pg_advisory_lock(?)"
+        self.run(wait, (_milliseconds(timeout), self._key))
 
     def assert_held(self) -> None:
-        """Raise unless this connection still holds the lock: another process may have gone on otherwise."""
+        """Raise if the connection or its lock was lost, or someone else has written."""
+        if not self._locks:
+            raise NotHeldError(f"the journal {self.location} is not locked")
         unsigned = self._key % (1 << 64)
         try:
-            held = self._locks and self.run(HELD, (unsigned >> 32, unsigned & 0xFFFFFFFF))[0][0]
+            held = self.run(HELD, (unsigned >> 32, unsigned & 0xFFFFFFFF))[0][0]
         except JournalError as error:
-            raise JournalError(f"the lock of the journal {self.location} was lost with its connection") from error
+            raise NotHeldError(f"the lock of the journal {self.location} was lost; nothing more was done") from error
         if not held:
-            raise JournalError(f"the lock of the journal {self.location} is not held")
+            raise NotHeldError(f"the lock of the journal {self.location} was lost; nothing more was done")
+        self._demand_same_head()
+
+    def _erased(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
+        del traces
+        lingering = "" if self._keys is None else self._keys.drop(refs)
+        if not lingering:
+            with self.transaction():
+                note_erased(self, seq)
+        return lingering
+
+    def _finish_erasing(self) -> None:
+        """A process that was killed while it forgot may have left the keys."""
+        last, about = self.latest("forget"), read_about(self, self.location)
+        if last is not None and last.seq > about.erased:
+            listed: Any = last.payload.get("contents")
+            self._erased(listed if isinstance(listed, list) else [], (), last.seq)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection and the key file."""
         self._connection.close()
+        if self._keys is not None:
+            self._keys.close()
 
 
 @contextmanager
 def scratch_journal(url: str) -> Iterator[str]:
     """A URL of a journal of its own in the same database, dropped at the end: for benchmarks and torture."""
-    bare, name = url.partition("#")[0], f"scratch_{secrets.token_hex(6)}"
+    bare, name = read_url(url).connect, f"scratch_{secrets.token_hex(6)}"
     try:
         yield f"{bare}#{name}"
     finally:
-        store = PostgresStore(f"{bare}#{name}")
-        with store.transaction():
-            store.run(f"DROP SCHEMA takeback_{name} CASCADE")
-        store.close()
+        with psycopg.connect(bare, autocommit=True) as connection:
+            schema = sql.Identifier(f"takeback_{name}")
+            try:
+                about = sql.SQL("SELECT value FROM {}.about WHERE name = 'journal'").format(schema)
+                for (journal,) in connection.execute(about).fetchall():
+                    default_keys(journal).unlink(missing_ok=True)
+            except errors.UndefinedTable:
+                pass
+            connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(schema))
 
 
-def _redacted(url: str) -> tuple[str, tuple[str, ...]]:
-    """The URL without its password, and every spelling of the password that a message might repeat."""
-    try:
-        parts = urlsplit(url)
-        password = parts.password
-    except ValueError:
-        raise JournalError("the PostgreSQL URL is malformed (not shown: it may hold a password)") from None
-    query = re.sub(r"(?i)(password=)[^&]*", r"\1…", parts.query)
-    found = re.findall(r"(?i)password=([^&]*)", parts.query) + ([password] if password else [])
-    netloc = parts.netloc if password is None else parts.netloc.replace(f":{password}@", ":…@")
-    spellings = {url, url.partition("#")[0], *found, *(unquote(item) for item in found)}
-    shown = urlunsplit((parts.scheme, netloc, parts.path, query, parts.fragment))
-    return shown, tuple(sorted((s for s in spellings if s), key=len, reverse=True))
+def _milliseconds(seconds: float) -> str:
+    return f"{max(1, int(seconds * 1000))}ms"

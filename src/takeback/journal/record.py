@@ -1,60 +1,87 @@
 """A journal record: one frozen, hash-chained value.
 
-A record's digest covers everything else in it, the digest of the record before it, and the digests of its
-attachments. Attachments (captured values, whole states) are stored beside the record, so that they can be
-forgotten later while the chain still holds. Records are never changed: what becomes of an entry is said by
-later records (`commit`, `abort`, `undo`, `redo`, `forget`).
+A record's digest covers everything else in it, the digest of the record before it, and the ids of the contents it
+refers to; an id is a salted digest of the content. Contents are stored beside the records, so that they can be
+forgotten while the chain still holds. Records are never changed: what becomes of an entry is said by later records
+(`commit`, `abort`, `undo`, `redo`, `forget`). Entries are numbered without gaps, from 1 for the beginning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from takeback.errors import JournalCorruptError
-from takeback.journal.encoding import Json, decode, encode, sha256
+from takeback.journal.content import Content, Ref
+from takeback.journal.encoding import Json, decode, encode, trusting
 
 ROOT: Final = "0" * 64
-"""What the first record names as its predecessor."""
+"""What the first record names as its predecessor, and the index digest of a journal that touches nothing."""
 
 ENTRY_KINDS: Final = frozenset({"genesis", "apply", "adopt", "salvage", "undo", "redo", "restore", "discard"})
 """Records that announce a change of the harness; each is settled by a later `commit` or `abort`."""
 
-KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint"}
+KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint", "layout"}
+
+Refs: TypeAlias = "Ref | tuple[Ref | None, ...] | None"
+"""What a record refers to under one name: a content, nothing, or several of these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """What a caller wants recorded; the store adds number, time and chain.
 
-    `payload["touches"]`, if there, is a list of index keys under which the record can be looked up.
+    `payload["touches"]`, if there, is a list of index keys under which the record can be looked up. Captured values
+    go into `contents`, by name, one or several: never into the payload, where they could not be forgotten.
     """
 
     kind: str
     payload: Mapping[str, Json]
-    attachments: Mapping[str, Json] = field(default_factory=dict)
+    contents: Mapping[str, Content | Sequence[Content | None] | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A record as it is stored: canonical texts, nothing trusted yet."""
 
     seq: int
+    entry: int | None
     kind: str
     created_at: str
     payload: str
-    attachments: str
+    contents: str
+    touched: str
+    """Digest of the whole index of touched keys after this record."""
     prev: str
     digest: str
 
     def computed(self) -> str:
         """The digest this row's content should carry."""
-        body = (
-            f'{{"attachments":{self.attachments},"created_at":{encode(self.created_at)},"kind":{encode(self.kind)},'
-            f'"payload":{self.payload},"prev":{encode(self.prev)},"seq":{self.seq}}}'
-        )
-        return sha256(body)
+        return digest_of(*self[:8])
+
+
+def digest_of(
+    seq: Any, entry: Any, kind: Any, created_at: Any, payload: Any, contents: Any, touched: Any, prev: Any
+) -> str:
+    """The digest of what a row holds; the only text that may hold a line break comes last."""
+    body = f"{seq}\n{entry}\n{kind}\n{created_at}\n{touched}\n{prev}\n{len(payload)}\n{payload}{contents}"
+    return hashlib.sha256(body.encode(errors="surrogatepass")).hexdigest()
+
+
+COLUMNS: Final = "seq, entry, kind, created_at, payload, contents, touched, prev, digest"
+_NO_CONTENTS: Final = "{}"
+_TYPES = ((int,), (int, type(None)), *[(str,)] * 7)
+
+
+def read_row(values: Sequence[Any]) -> Row:
+    """The row in what a database gave, or `JournalCorruptError` if a column holds what it cannot hold."""
+    row = Row(*values)
+    for name, value, types in zip(Row._fields, row, _TYPES, strict=True):
+        if type(value) not in types:
+            seq = row.seq if type(row.seq) is int else None
+            raise JournalCorruptError(f"column {name} of journal record {row.seq!r:.40} holds no such value", seq=seq)
+    return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +89,13 @@ class Record:
     """A row that was checked against its own digest, with its payload decoded."""
 
     seq: int
+    number: int | None
+    """Number among the entries; None for records that are no entries."""
     kind: str
     created_at: str
     payload: Mapping[str, Json]
-    attachments: Mapping[str, str]
+    contents: Mapping[str, Refs]
+    touched: str
     prev: str
     digest: str
 
@@ -75,44 +105,88 @@ class Record:
         return self.digest
 
     @property
+    def entry(self) -> int:
+        """The number of a record that is an entry."""
+        if self.number is None:
+            raise JournalCorruptError(f"record {self.seq} has no number, as an entry has", seq=self.seq)
+        return self.number
+
+    @property
     def touches(self) -> tuple[str, ...]:
         """The index keys this record is found under."""
         return touches_of(self.payload)
 
     def __repr__(self) -> str:
-        return f"Record(#{self.seq} {self.kind} {self.digest[:10]})"
+        name = f"#{self.number}" if self.number is not None else f"at {self.seq}"
+        return f"Record({name} {self.kind} {self.digest[:10]})"
+
+    def refs(self, name: str) -> tuple[Ref | None, ...]:
+        """Contents under one name, as a list."""
+        found = self.contents.get(name, ())
+        return found if isinstance(found, tuple) else (found,)
+
+    def all_refs(self) -> Iterator[Ref]:
+        """Every content the record refers to directly."""
+        for name in self.contents:
+            yield from (ref for ref in self.refs(name) if ref)
 
 
 def touches_of(payload: Mapping[str, Json]) -> tuple[str, ...]:
-    """The index keys a payload names, each once, in order."""
-    keys = payload.get("touches", ())
-    return tuple(dict.fromkeys(cast("list[str]", keys)))
+    """The index keys a payload names, in order; one that it names twice was touched twice."""
+    return tuple(cast("list[str]", payload.get("touches", ())))
 
 
-def seal(draft: Draft, *, seq: int, created_at: str, prev: str) -> tuple[Row, dict[str, str]]:
-    """The row for a draft at its place in the chain, and the texts of its attachments."""
+def chained(
+    draft: Draft,
+    refs: Mapping[str, Json],
+    *,
+    seq: int,
+    number: int | None,
+    touched: str,
+    created_at: str,
+    prev: str,
+) -> Row:
+    """The row for a draft at its place in the chain; `refs` are the ids of its contents by name."""
+    row = Row(seq, number, draft.kind, created_at, encode(draft.payload), encode(refs), touched, prev, "")
+    return row._replace(digest=row.computed())
+
+
+def demand_kind(draft: Draft) -> None:
+    """Refuse a draft of no known kind."""
     if draft.kind not in KINDS:
         raise ValueError(f"unknown record kind {draft.kind!r}; expected one of {sorted(KINDS)}")
-    texts = {name: encode(value) for name, value in draft.attachments.items()}
-    row = Row(
-        seq=seq,
-        kind=draft.kind,
-        created_at=created_at,
-        payload=encode(draft.payload),
-        attachments=encode({name: sha256(text) for name, text in texts.items()}),
-        prev=prev,
-        digest="",
-    )
-    return Row(row.seq, row.kind, row.created_at, row.payload, row.attachments, row.prev, row.computed()), texts
 
 
-def open_row(row: Row) -> Record:
-    """The record in a row, or `JournalCorruptError` if its content is not what its digest says."""
+def demand_unaltered(row: Row) -> None:
+    """Refuse a row whose content is not what its digest says."""
     if row.computed() != row.digest:
         raise JournalCorruptError(
             f"journal record {row.seq} was altered: its content does not match its digest {row.digest[:12]}",
             seq=row.seq,
         )
-    payload = cast("Mapping[str, Json]", decode(row.payload))
-    attachments = cast("Mapping[str, str]", decode(row.attachments))
-    return Record(row.seq, row.kind, row.created_at, payload, attachments, row.prev, row.digest)
+
+
+def open_row(row: Row) -> Record:
+    """The record in a row, or `JournalCorruptError` if its content is not what its digest says."""
+    demand_unaltered(row)
+    return decoded(row)
+
+
+def decoded(row: Row) -> Record:
+    """The record in a row that is known to be what its digest says."""
+    with trusting(f"journal record {row.seq}", seq=row.seq):
+        payload = decode(row.payload)
+        contents = {} if row.contents == _NO_CONTENTS else decode(row.contents)
+        if not isinstance(payload, dict) or not isinstance(contents, dict):
+            raise TypeError("no mapping")
+        refs = {name: _refs(value) for name, value in contents.items()}
+        if "touches" in payload and not all(isinstance(key, str) for key in touches_of(payload)):
+            raise TypeError("a key that is no text")
+    return Record(row.seq, row.entry, row.kind, row.created_at, payload, refs, row.touched, row.prev, row.digest)
+
+
+def _refs(value: Any) -> Refs:
+    items = value if isinstance(value, list) else (value,)
+    if not all(item is None or isinstance(item, str) for item in items):
+        raise TypeError("a reference that is no id")
+    return tuple(value) if isinstance(value, list) else value

@@ -9,48 +9,65 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from os import PathLike, fspath
 from pathlib import Path
 
 from takeback.errors import JournalCorruptError
 from takeback.journal.chain import ChainReport, Fault, check_rows
-from takeback.journal.record import Row
-from takeback.journal.sql import COLUMNS
+from takeback.journal.record import COLUMNS, Row, read_row
+from takeback.journal.sqlite_file import beside, uri
 from takeback.journal.store import open_journal
 
 HEADER = 100
 MAGIC = b"SQLite format 3\0"
 PAGE_SIZE_AT = slice(16, 18)
 PAGE_COUNT_AT = slice(28, 32)
+MOST_PROMISED = 1 << 40
 
 
-def examine(where: str | PathLike[str]) -> ChainReport:
+def examine(
+    where: str | PathLike[str],
+    progress: Callable[[int], None] = lambda _: None,
+    *,
+    keys: str | PathLike[str] | None = None,
+) -> ChainReport:
     """Check a journal; one that cannot be opened is reported with what can still be read of it."""
     try:
-        with closing(open_journal(where, create=False)) as store:
-            return store.check()
+        with closing(open_journal(where, create=False, keys=keys)) as store:
+            return store.check(progress)
     except JournalCorruptError as error:
-        report = check_rows(salvaged(Path(fspath(where))))
-        faults = (Fault(None, error.message), *report.faults)
-        return ChainReport(report.records, report.intact, report.head, faults)
+        path = Path(fspath(where))
+        rows = [] if "://" in fspath(where) else list(salvaged(path))
+        return check_rows(rows, progress).report().with_faults([Fault(None, error.message)])
 
 
-def salvaged(path: Path) -> list[Row]:
+def salvaged(path: Path) -> Iterator[Row]:
     """The rows that can still be read, from the first on."""
     with tempfile.TemporaryDirectory(prefix="takeback-salvage-") as directory:
         copy = Path(directory) / "journal.db"
-        shutil.copyfile(path, copy)
-        _pad(copy)
-        rows: list[Row] = []
         try:
-            with closing(sqlite3.connect(f"file:{copy}?mode=ro&immutable=1", uri=True)) as connection:
-                query = f"SELECT {COLUMNS} FROM records WHERE seq = ?"  # noqa: S608 - a constant
-                while found := connection.execute(query, (len(rows) + 1,)).fetchone():
-                    rows.append(Row(*found))
-        except sqlite3.Error:
-            return rows
-        return rows
+            for ending in ("", "-wal"):
+                if beside(path, ending).exists():
+                    shutil.copyfile(beside(path, ending), beside(copy, ending))
+            _pad(copy)
+            mode = "mode=rw" if beside(copy, "-wal").exists() else "mode=ro&immutable=1"
+            with closing(sqlite3.connect(uri(copy, mode), uri=True)) as connection:
+                yield from _rows(connection)
+        except (sqlite3.Error, OSError, OverflowError, UnicodeError):
+            return
+
+
+def _rows(connection: sqlite3.Connection) -> Iterator[Row]:
+    seq = 1
+    query = f"SELECT {COLUMNS} FROM records WHERE seq = ?"  # noqa: S608 - a constant
+    while found := connection.execute(query, (seq,)).fetchone():
+        try:
+            yield read_row(found)
+        except JournalCorruptError:
+            return
+        seq += 1
 
 
 def _pad(path: Path) -> None:
@@ -60,5 +77,6 @@ def _pad(path: Path) -> None:
         if len(header) == HEADER and header.startswith(MAGIC):
             size = int.from_bytes(header[PAGE_SIZE_AT], "big")
             promised = (65536 if size == 1 else size) * int.from_bytes(header[PAGE_COUNT_AT], "big")
-            with suppress(OSError):  # a damaged header may promise more than a file can be
-                file.truncate(max(promised, path.stat().st_size))
+            if promised < MOST_PROMISED:
+                with suppress(OSError):  # a damaged header may promise more than a file can be
+                    file.truncate(max(promised, path.stat().st_size))

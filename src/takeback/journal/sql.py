@@ -1,31 +1,59 @@
 """What SQLite and PostgreSQL stores share: the statements, and reading rows back with their digests checked.
 
-A subclass supplies `run`, `run_many` and `transaction` (which serialises writers) and turns its driver's
-errors into ours. Statements are written with `?` for parameters.
+A subclass supplies `run`, `run_many`, `transaction` (which serialises writers) and `snapshot` (in which all reads
+see one moment) and turns its driver's errors into ours. Statements are written with `?` for parameters.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Final
 
-from takeback.errors import JournalCorruptError, JournalError, StaleHeadError, UnknownEntryError
-from takeback.journal.chain import ChainReport, Fault, attachment_fault, check_rows
-from takeback.journal.encoding import decode, sha256
+from takeback.errors import JournalCorruptError, JournalError, NotHeldError, StaleHeadError, UnknownEntryError
+from takeback.journal.chain import ChainReport, Examination, Fault
+from takeback.journal.content import Ref, Stored
+from takeback.journal.encoding import trusting
 from takeback.journal.failpoint import failpoint
-from takeback.journal.record import ROOT, Draft, Record, Row, open_row, seal
-from takeback.journal.store import FIND_LIMIT, now, subtree_range
+from takeback.journal.record import (
+    COLUMNS,
+    ENTRY_KINDS,
+    ROOT,
+    Draft,
+    Record,
+    Row,
+    chained,
+    decoded,
+    demand_kind,
+    demand_unaltered,
+    open_row,
+    read_row,
+)
+from takeback.journal.schema import RARE, RARE_KINDS
+from takeback.journal.sql_contents import ContentTable
+from takeback.journal.store import FIND_LIMIT, Erased, now
+from takeback.journal.touched import BELOW, TouchIndex
 
-COLUMNS = "seq, kind, created_at, payload, attachments, prev, digest"
-PAGE = 500
+PAGE: Final = 500
+FIRST_PAGE: Final = 50
+LARGE_PAGE: Final = 2000
+_INSERT = f"INSERT INTO records ({COLUMNS}) VALUES ({', '.join('?' * 9)})"  # noqa: S608 - a constant
+
+_LAST = "FROM records ORDER BY seq DESC LIMIT 1"
+_END = f"SELECT {COLUMNS}, (SELECT MAX(entry) FROM records) {_LAST}"  # noqa: S608 - a constant
 
 
 class SqlStore(ABC):
     """A journal in the tables of `journal/schema.py`."""
 
     location: str
+    readonly: bool
+    _contents: ContentTable
+    _index: TouchIndex
+    _held: tuple[int, str, str] | None = None
+    """Head of the journal as it must be while this process holds the lock: place, digest, digest of the index."""
+    _locks: int = 0
 
     @abstractmethod
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
@@ -39,51 +67,98 @@ class SqlStore(ABC):
     def transaction(self) -> AbstractContextManager[None]:
         """A write transaction that no other process can enter; durable when the block ends."""
 
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Reads inside the block see one moment."""
+
+    @abstractmethod
+    def _erased(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
+        """See that nothing is left of deleted rows; where something may linger, if anywhere."""
+
     def append(self, drafts: Sequence[Draft], *, expect: str | None = None) -> tuple[Record, ...]:
         """Record all drafts durably, or none."""
+        if self.readonly:
+            raise JournalError(f"the journal {self.location} can only be read here; nothing was changed")
+        for draft in drafts:
+            demand_kind(draft)
         added: list[Record] = []
         with self.transaction():
-            last = self.run("SELECT seq, digest FROM records ORDER BY seq DESC LIMIT 1")
-            seq, prev = last[0] if last else (0, ROOT)
+            seq, prev, touched, number = self._end()
             if expect is not None and expect != prev:
                 raise StaleHeadError(f"the journal has moved on: its head is {prev[:12]}, not {expect[:12]}")
             failpoint("journal.append.begin")
+            self._contents.discard()
             for draft in drafts:
                 seq += 1
-                row, texts = seal(draft, seq=seq, created_at=now(), prev=prev)
-                added.append(self._insert(row, texts))
-                prev = row.digest
+                entry = number if draft.kind in ENTRY_KINDS else None
+                record = self.insert(draft, seq, entry, touched, now(), prev)
+                number += entry is not None
+                touched, prev = record.touched, record.digest
+                added.append(record)
+            self._contents.flush()
             failpoint("journal.append.inserted")
+        if self._locks and added:
+            self._held = (seq, prev, touched)
         failpoint("journal.append.done")
         return tuple(added)
 
-    def _insert(self, row: Row, texts: Mapping[str, str]) -> Record:
-        record = open_row(row)
-        self.run(
-            f"INSERT INTO records ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - a constant
-            (row.seq, row.kind, row.created_at, row.payload, row.attachments, row.prev, row.digest),
-        )
-        self.run_many(
-            "INSERT INTO attachments (seq, name, body) VALUES (?, ?, ?)",
-            [(row.seq, name, text) for name, text in texts.items()],
-        )
-        self.run_many("INSERT INTO touches (key, seq) VALUES (?, ?)", [(key, row.seq) for key in record.touches])
-        return record
+    def _end(self) -> tuple[int, str, str, int]:
+        """Where the chain ends: place, digest, digest of the index, and the next entry's number."""
+        rows = self.run(_END)
+        if not rows:
+            return 0, ROOT, ROOT, 1
+        *values, number = rows[0]
+        row = read_row(values)
+        demand_unaltered(row)
+        with trusting(f"the last record of {self.location}"):
+            int(row.touched, 16)
+            return row.seq, row.digest, row.touched, (number or 0) + 1
+
+    def insert(self, draft: Draft, seq: int, entry: int | None, touched: str, created_at: str, prev: str) -> Record:
+        """Write one record at its place, with its contents and what it touches; inside a transaction."""
+        refs = self._contents.put(draft.contents)
+        keys: Any = draft.payload.get("touches", ())
+        after = self._index.add(entry, keys, touched) if entry is not None and keys else touched
+        row = chained(draft, refs, seq=seq, number=entry, touched=after, created_at=created_at, prev=prev)
+        self.run(_INSERT, row)
+        return decoded(row)
+
+    def finish(self) -> None:
+        """Write the contents of records that were inserted one by one."""
+        self._contents.flush()
 
     def _select(self, rest: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        return [Row(*row) for row in self.run(f"SELECT {COLUMNS} FROM records {rest}", parameters)]  # noqa: S608
+        return [read_row(row) for row in self.run(f"SELECT {COLUMNS} FROM records {rest}", parameters)]  # noqa: S608
 
     def head(self) -> Record | None:
         """The last record."""
         rows = self._select("ORDER BY seq DESC LIMIT 1")
         return open_row(rows[0]) if rows else None
 
-    def get(self, seq: int) -> Record:
-        """The record with this number."""
+    def record(self, seq: int) -> Record:
+        """The record at this place in the chain."""
         rows = self._select("WHERE seq = ?", (seq,))
         if not rows:
-            raise UnknownEntryError(f"there is no record #{seq} in {self.location}")
+            raise UnknownEntryError(f"there is no record {seq} in {self.location}")
         return open_row(rows[0])
+
+    def get(self, number: int) -> Record:
+        """The entry with this number."""
+        rows = self._select("WHERE entry = ?", (number,))
+        if not rows:
+            raise UnknownEntryError(f"there is no entry #{number} in {self.location}")
+        return open_row(rows[0])
+
+    def many(self, numbers: Sequence[int]) -> Iterator[Record]:
+        """The entries with these numbers, in the order given."""
+        for start in range(0, len(numbers), PAGE):
+            part = numbers[start : start + PAGE]
+            marks = ",".join("?" * len(part))
+            rows = {row.entry: row for row in self._select(f"WHERE entry IN ({marks})", part)}
+            for number in part:
+                if number not in rows:
+                    raise UnknownEntryError(f"there is no entry #{number} in {self.location}")
+                yield open_row(rows[number])
 
     def find(self, prefix: str) -> tuple[Record, ...]:
         """Up to ten records whose id begins so."""
@@ -93,107 +168,132 @@ class SqlStore(ABC):
         return tuple(sorted((open_row(row) for row in rows), key=lambda record: record.seq))
 
     def records(self, start: int = 1, *, reverse: bool = False) -> Iterator[Record]:
-        """Records from number `start` on, or from the last down to it."""
+        """Records from `start` on, or from the last down to it."""
         for row in self._rows(start, reverse=reverse):
             yield open_row(row)
 
     def _rows(self, start: int, *, reverse: bool = False) -> Iterator[Row]:
-        """Rows in pages, so that no reader holds a transaction open for long."""
+        """Rows in pages, so that no reader holds a transaction open for long; the first page is a short one."""
         last: int | None = None
+        size = FIRST_PAGE
         while True:
             if reverse:
                 bound = "WHERE seq >= ?" + ("" if last is None else f" AND seq < {last}")
-                page = self._select(f"{bound} ORDER BY seq DESC LIMIT {PAGE}", (start,))
+                page = self._select(f"{bound} ORDER BY seq DESC LIMIT {size}", (start,))
             else:
                 page = self._select(
-                    f"WHERE seq >= ? ORDER BY seq LIMIT {PAGE}", (start if last is None else last + 1,)
+                    f"WHERE seq >= ? ORDER BY seq LIMIT {size}", (start if last is None else last + 1,)
                 )
             yield from page
-            if len(page) < PAGE:
+            if len(page) < size:
                 return
-            last = page[-1].seq
+            last, size = page[-1].seq, PAGE
+
+    def latest(self, kind: str, before: int | None = None) -> Record | None:
+        """The last record of a kind."""
+        bound = "" if before is None else f" AND seq < {int(before)}"
+        rare = f" AND {RARE}" if kind in RARE_KINDS else ""
+        rows = self._select(f"WHERE kind = ?{rare}{bound} ORDER BY seq DESC LIMIT 1", (kind,))
+        return open_row(rows[0]) if rows else None
 
     def touching(self, key: str, *, below: bool = False) -> tuple[int, ...]:
-        """Numbers of records that touch `key`, or a key beneath it."""
-        if below:
-            low, high = subtree_range(key)
-            sql = "SELECT DISTINCT seq FROM touches WHERE key >= ? AND key < ? ORDER BY seq"
-            return tuple(row[0] for row in self.run(sql, (low, high)))
-        return tuple(row[0] for row in self.run("SELECT seq FROM touches WHERE key = ? ORDER BY seq", (key,)))
+        """Numbers of entries that touch `key`, or a key beneath it."""
+        name = f"{key}{BELOW}" if below else key
+        if self._locks and self._held is not None:
+            return self._index.entries(name, self._held[2])
+        with self.snapshot():
+            return self._index.entries(name, self._end()[2])
 
-    def attachment(self, seq: int, name: str) -> str | None:
-        """Text of an attachment, None if it is gone."""
-        digest = self.get(seq).attachments.get(name)
-        rows = self.run("SELECT body FROM attachments WHERE seq = ? AND name = ?", (seq, name))
-        if digest is None or not rows:
-            return None
-        text = str(rows[0][0])
-        if sha256(text) != digest:
-            raise JournalCorruptError(f"{name} of record {seq} does not match its digest", seq=seq)
-        return text
+    def content(self, ref: Ref) -> Stored | None:
+        """A content, None if it was forgotten."""
+        return self._contents.get((ref,))[ref]
 
-    def forget(self, names: Mapping[int, Sequence[str]]) -> Record:
-        """Delete attachments for good, with a record that says so, in one transaction."""
-        for seq in names:
-            self.get(seq)
+    def contents(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
+        """Several contents at once."""
+        return self._contents.get(refs)
+
+    def every_content(self) -> Iterator[tuple[Ref, Stored]]:
+        """Everything that is stored."""
+        return self._contents.every_content()
+
+    def _said_forgotten(self, seq: int, ref: Ref) -> bool:
+        """Whether a record says that a content was forgotten."""
+        try:
+            record = self.record(seq)
+        except UnknownEntryError:
+            return False
+        listed = record.payload.get("contents")
+        return record.kind == "forget" and isinstance(listed, list) and ref in listed
+
+    def forget(self, refs: Sequence[Ref]) -> Erased:
+        """Delete contents permanently, with a record that says so, in one transaction."""
+        every = sorted(set(refs))
         with self.transaction():
-            (record,) = self.append([Draft("forget", {"forgotten": {str(s): list(n) for s, n in names.items()}})])
-            for seq, parts in names.items():
-                for name in parts:
-                    self.run("DELETE FROM attachments WHERE seq = ? AND name = ?", (seq, name))
-        return record
+            self._contents.get(every)
+            traces = self._contents.traces(every)
+            (record,) = self.append([Draft("forget", {"contents": every})])
+            self._contents.forget(every, record.seq)
+        return Erased(record, self._erased(every, traces, record.seq))
 
-    def check(self) -> ChainReport:
+    def _demand_same_head(self) -> None:
+        """The journal ends where it did when this process last looked or wrote, with the lock held."""
+        if self._held != self._end()[:3]:
+            raise NotHeldError(f"another process has written to the journal {self.location}; nothing more was done")
+
+    def _note_head(self) -> None:
+        self._held = self._end()[:3]
+
+    def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
         """Examine everything that can be read; damage to the file is a fault in the report, not an error."""
-        rows: list[Row] = []
+        found = Examination(progress)
         faults: list[Fault] = []
         try:
-            rows.extend(self._rows(1))
+            with self.snapshot():
+                try:
+                    found = self.check_chain(progress)
+                except JournalError as error:
+                    faults.append(Fault(error.seq if isinstance(error, JournalCorruptError) else None, error.message))
+                    found = self._salvaged(progress)
+                for page in self._pages("contents <> '{}' OR kind IN ('forget', 'apply', 'adopt', 'salvage')"):
+                    found.gather(map(read_row, page))
+                faults.extend(found.content_faults(*self._contents.computed()))
+                known = None if found.sound else found.entries
+                for entry, problem in self._index.faults(found.touches, found.touched, known):
+                    faults.append(Fault(self._seq_of(entry), problem))
         except JournalError as error:
-            faults.append(Fault(None, str(error)))
-            rows = self._salvage()
-        report = check_rows(rows)
-        try:
-            faults.extend(self._attachment_faults(rows))
-            faults.extend(self._index_faults(rows))
-        except JournalError as error:
-            faults.append(Fault(None, str(error)))
-        return ChainReport(report.records, report.intact, report.head, (*report.faults, *dict.fromkeys(faults)))
+            faults.append(Fault(None, error.message))
+        return found.report().with_faults(faults)
 
-    def _salvage(self) -> list[Row]:
+    def check_chain(self, progress: Callable[[int], None] = lambda _: None) -> Examination:
+        """Follow the hash chain through all records, and nothing else."""
+        found = Examination(progress)
+        for page in self._pages():
+            found.take(page)
+        return found
+
+    def _pages(self, which: str = "1 = 1") -> Iterator[list[Any]]:
+        """All records as they are stored, in large pages."""
+        last = 0
+        while True:
+            sql = f"SELECT {COLUMNS} FROM records WHERE seq > ? AND ({which}) ORDER BY seq LIMIT {LARGE_PAGE}"  # noqa: S608
+            page = self.run(sql, (last,))
+            yield page
+            if len(page) < LARGE_PAGE:
+                return
+            last = page[-1][0]
+
+    def _seq_of(self, entry: int | None) -> int | None:
+        rows = [] if entry is None else self.run("SELECT seq FROM records WHERE entry = ?", (entry,))
+        return rows[0][0] if rows else None
+
+    def _salvaged(self, progress: Callable[[int], None]) -> Examination:
         """Rows up to the first that cannot be read, one by one."""
-        rows: list[Row] = []
+        found = Examination(progress)
+        found.complete = False
+        seq = 0
         try:
-            while found := self._select("WHERE seq = ?", (len(rows) + 1,)):
-                rows.extend(found)
+            while rows := self._select("WHERE seq = ?", (seq := seq + 1,)):
+                found.take(rows)
         except JournalError:
             pass
-        return rows
-
-    def _attachment_faults(self, rows: Sequence[Row]) -> Iterator[Fault]:
-        forgotten: set[tuple[int, str]] = set()
-        for row in rows:
-            if row.kind == "forget":
-                for seq, names in _mapping(_mapping(decode(row.payload)).get("forgotten")).items():
-                    forgotten.update((int(seq), str(name)) for name in names)
-        for row in rows:
-            for name, digest in _mapping(decode(row.attachments)).items():
-                found = self.run("SELECT body FROM attachments WHERE seq = ? AND name = ?", (row.seq, name))
-                text = str(found[0][0]) if found else None
-                fault = attachment_fault(row.seq, name, str(digest), text, forgotten=(row.seq, name) in forgotten)
-                if fault:
-                    yield fault
-
-    def _index_faults(self, rows: Sequence[Row]) -> Iterator[Fault]:
-        sound = [open_row(row) for row in rows if row.computed() == row.digest]
-        numbers = {record.seq for record in sound}
-        named = {(key, record.seq) for record in sound for key in record.touches}
-        found = self.run("SELECT key, seq FROM touches")
-        stored = {(str(key), int(seq)) for key, seq in found if int(seq) in numbers}
-        for key, seq in sorted(named ^ stored, key=lambda pair: (pair[1], pair[0])):
-            what = "is missing from" if (key, seq) in named else "does not belong in"
-            yield Fault(seq, f"key {key} of record {seq} {what} the index")
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+        return found

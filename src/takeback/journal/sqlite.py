@@ -1,31 +1,51 @@
 """The default journal: one SQLite file, write-ahead, synced at every commit.
 
 Writers of all processes are serialised by SQLite itself; `lock` additionally keeps them out across several
-transactions, with a lock on a file beside the database that the system drops when the process dies.
+transactions. What is forgotten is overwritten in the file and in its write-ahead log.
 """
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import os
+import mmap
 import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from takeback.errors import JournalBusyError, JournalCorruptError, JournalError
-from takeback.journal.schema import Dialect, migrate
+from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, NotHeldError
+from takeback.journal.content import Ref
+from takeback.journal.layout import set_old_tables_aside, write_anew
+from takeback.journal.schema import CURRENT, About, Dialect, create_tables, layout_version, note_erased, read_about
+from takeback.journal.sealing import KeyFile, key_file
 from takeback.journal.sql import SqlStore
-from takeback.journal.store import MISSING_HINT, missing, now
+from takeback.journal.sql_contents import ContentTable
+from takeback.journal.sqlite_file import (
+    FileLock,
+    ReadingCopy,
+    beside,
+    can_write,
+    demand_journal,
+    demand_plain,
+    has_bytes,
+    make_file,
+    put_in_place,
+    uri,
+)
+from takeback.journal.store import MISSING_HINT, Options, missing, now
+from takeback.journal.touched import TouchIndex
 
-POLL = 0.01
-LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+DIALECT: Final = Dialect(number="INTEGER", text="TEXT", blob="BLOB", compact=" WITHOUT ROWID")
+WAL_KEPT: Final = 4 << 20
+"""Bytes of write-ahead log that are kept for the next transactions."""
+ERASE_SECONDS: Final = 10.0
+"""How long forgetting waits for other processes to finish reading."""
+MANY_TRACES: Final = 64
 
-DIALECT = Dialect(number="INTEGER", text="TEXT")
+DRIVER_FAULTS: Final = (sqlite3.Error, OverflowError, UnicodeError)
+"""What the driver raises: its own errors, and others where a damaged file makes its messages unreadable."""
 
 GUARDS = tuple(
     f"CREATE TRIGGER IF NOT EXISTS records_no_{verb.lower()} BEFORE {verb} ON records "
@@ -37,77 +57,147 @@ GUARDS = tuple(
 class SqliteStore(SqlStore):
     """A journal in a SQLite file; safe for threads and processes."""
 
-    def __init__(self, path: str | os.PathLike[str], *, timeout: float = 10.0, create: bool = True) -> None:
-        self._path = Path(path)
-        self.location = str(self._path)
+    def __init__(self, path: Path, options: Options) -> None:
+        self._path = path
+        self.location = str(path)
+        self._options = options
         self._mutex = threading.RLock()
         self._depth = 0
-        self._lock_fd: int | None = None
-        self._locks = 0
-        if not self._path.parent.is_dir():
-            raise JournalError(f"cannot open the journal {self.location}: its directory does not exist")
-        if self._path.is_symlink():
-            raise JournalError(f"cannot open the journal {self.location}: it is a link, which is not followed")
-        fresh = not self._path.exists()
-        if fresh and not create:
+        self._ready = False
+        self._keys: KeyFile | None = None
+        self._copy: ReadingCopy | None = None
+        self._lock = FileLock(beside(path, ".lock"), self.location)
+        demand_plain(path)
+        fresh = not path.exists()
+        if fresh and (not options.create or options.readonly):
             raise JournalError(missing(self.location), hint=MISSING_HINT)
+        self.readonly = not fresh and (options.readonly or not can_write(path))
         with self._faults():
-            self._connection = sqlite3.connect(
-                self._path, timeout=timeout, isolation_level=None, check_same_thread=False
-            )
+            if fresh:
+                self._make()
+            demand_journal(path)
+            self._connection = self._connect()
+        self._opened_file = self._file()
         try:
-            self._prepare(fresh=fresh)
+            self._open()
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
-    def _prepare(self, *, fresh: bool) -> None:
-        if (
-            not fresh
-            and self._path.stat().st_size == 0
-            and not self._path.with_name(self._path.name + "-wal").exists()
-        ):
-            raise JournalCorruptError(
-                f"the journal {self.location} is empty: it was truncated; restore it from a copy"
-            )
+    @classmethod
+    def opened(cls, where: str, options: Options) -> SqliteStore:
+        """The journal at a path, or at `sqlite://` and a path."""
+        return cls(Path(where.removeprefix("sqlite://")), options)
+
+    def _make(self) -> None:
+        """Make a journal without records, whole or not at all; one process at a time."""
+        with self.lock(self._options.timeout):
+            if not self._path.exists():
+                made = make_file(self._path)
+                with closing(sqlite3.connect(made, isolation_level=None)) as self._connection, self.transaction():
+                    create_tables(self, DIALECT, stamp=now(), seal=self._options.seal)
+                    self._guard()
+                put_in_place(made, self._path)
+
+    def _connect(self) -> sqlite3.Connection:
+        timeout = self._options.timeout
+        if self.readonly:
+            self._copy = ReadingCopy(self._path)
+        name = uri(self._path, "mode=rw") if self._copy is None else self._copy.uri
+        return sqlite3.connect(name, timeout=timeout, isolation_level=None, check_same_thread=False, uri=True)
+
+    def _open(self) -> None:
+        if self.readonly:
+            self.run("PRAGMA query_only=ON")
+            if layout_version(self, self.location) < CURRENT:
+                raise JournalError(
+                    f"the journal {self.location} has an older layout and cannot be written here",
+                    hint="open it once where it can be written: it is brought to the present layout then",
+                )
+            self._use(read_about(self, self.location))
+            return
+        self._prepare()
+        version = layout_version(self, self.location)
+        if version < CURRENT:
+            self._upgrade(version)
+        about = read_about(self, self.location)
+        self._use(about)
+        self._finish_erasing(about)
+
+    def _prepare(self) -> None:
         with self._faults():
             mode = self._connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
             if mode != "wal":
                 raise JournalError(f"{self.location}: SQLite cannot use write-ahead logging here (got {mode!r})")
-            self._connection.execute("PRAGMA synchronous=FULL")
-            self._connection.execute("PRAGMA foreign_keys=ON")
-        with self.transaction():
-            tables = {row[0] for row in self.run("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if tables and "records" not in tables:
-                raise JournalError(f"{self.location} is a SQLite database, but not a Takeback journal")
-            migrate(self, dialect=DIALECT, stamp=now(), location=self.location)
-            for guard in GUARDS:
-                self.run(guard)
+            for pragma in ("synchronous=FULL", "secure_delete=ON", f"journal_size_limit={WAL_KEPT}"):
+                self._connection.execute(f"PRAGMA {pragma}")
+
+    def _guard(self) -> None:
+        for guard in GUARDS:
+            self.run(guard)
+
+    def _use(self, about: About) -> None:
+        if about.sealed:
+            path = self._options.keys or beside(self._path, ".keys")
+            self._keys = key_file(self, path, about.journal, self._options.timeout)
+        self._contents = ContentTable(self, self._keys, self._said_forgotten, self.location)
+        self._index = TouchIndex(self, self.location)
+        self._ready = True
+
+    def _upgrade(self, version: int) -> None:
+        with self.lock(self._options.timeout):
+            with self.transaction():
+                if layout_version(self, self.location) < CURRENT:
+                    for verb in ("update", "delete"):
+                        self.run(f"DROP TRIGGER IF EXISTS records_no_{verb}")
+                    set_old_tables_aside(self, DIALECT, version=version, stamp=now(), seal=self._options.seal)
+                    self._use(read_about(self, self.location))
+                    write_anew(self, version=version)
+                    self._guard()
+            self.run("VACUUM")
+            self._truncate_wal()
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
         """Turn SQLite's errors into ours."""
         try:
             yield
-        except sqlite3.Error as error:
+        except DRIVER_FAULTS as error:
             raise _translate(error, self.location) from error
 
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement, and return its rows."""
-        with self._mutex, self._faults():
-            return self._connection.execute(sql, parameters).fetchall()
+        with self._mutex:
+            try:
+                return self._connection.execute(sql, parameters).fetchall()
+            except DRIVER_FAULTS as error:
+                raise _translate(error, self.location) from error
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each row."""
-        with self._mutex, self._faults():
-            self._connection.executemany(sql, rows)
+        with self._mutex:
+            try:
+                self._connection.executemany(sql, rows)
+            except DRIVER_FAULTS as error:
+                raise _translate(error, self.location) from error
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """A write transaction; nested ones belong to the outermost."""
+        with self._nested("BEGIN IMMEDIATE"):
+            yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Reads inside the block see one moment."""
+        with self._nested("BEGIN"):
+            yield
+
+    @contextmanager
+    def _nested(self, begin: str) -> Iterator[None]:
         with self._mutex:
             if self._depth == 0:
-                self.run("BEGIN IMMEDIATE")
+                self.run(begin)
             self._depth += 1
             try:
                 yield
@@ -128,57 +218,105 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def lock(self, timeout: float = 30.0) -> Iterator[None]:
-        """Keep every other process and thread out until the block ends."""
+        """Keep every other process and thread out until the block ends; where nothing can be written, nothing."""
         deadline = time.monotonic() + timeout
         if not self._mutex.acquire(timeout=timeout):
             raise JournalBusyError(f"another thread held the journal {self.location} for more than {timeout:g} s")
         try:
-            if self._locks == 0:
-                self._acquire(deadline, timeout)
+            if self._locks == 0 and not self.readonly:
+                self._lock.acquire(deadline, timeout)
+                if self._ready:
+                    self._note_head()
             self._locks += 1
             try:
                 yield
             finally:
                 self._locks -= 1
-                if self._locks == 0 and self._lock_fd is not None:
-                    os.close(self._lock_fd)
-                    self._lock_fd = None
+                if self._locks == 0:
+                    self._lock.release()
         finally:
             self._mutex.release()
 
-    def _acquire(self, deadline: float, timeout: float) -> None:
+    def assert_held(self) -> None:
+        """Raise if the lock was lost, the files were replaced, or someone else has written."""
+        if not self._locks or not self._lock.held() or self._file() != self._opened_file:
+            raise NotHeldError(f"the lock of the journal {self.location} was lost; nothing more was done")
+        self._demand_same_head()
+
+    def _file(self) -> tuple[int, int]:
         try:
-            fd = os.open(f"{self.location}.lock", LOCK_FLAGS, 0o600)
-        except OSError as error:
-            why = "its lock is a link, which is not followed" if error.errno == errno.ELOOP else error.strerror
-            raise JournalError(f"cannot lock the journal {self.location}: {why}") from error
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    os.close(fd)
-                    raise JournalBusyError(
-                        f"another process held the journal {self.location} for over {timeout:g} s; try again"
-                    ) from None
-                time.sleep(POLL)
-            else:
-                self._lock_fd = fd
-                return
+            found = self._path.stat(follow_symlinks=False)
+        except OSError:
+            return (0, 0)
+        return (found.st_dev, found.st_ino)
+
+    def _erased(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
+        lingering = "" if self._keys is None else self._keys.drop(refs)
+        lingering = lingering or self._truncate_wal()
+        if not lingering and self._left_behind(traces):
+            self.run("VACUUM")
+            lingering = self._truncate_wal()
+        if not lingering:
+            with self.transaction():
+                note_erased(self, seq)
+        return lingering
+
+    def _finish_erasing(self, about: About) -> None:
+        """A process that was killed while it forgot may have left copies behind: write everything anew."""
+        last = self.latest("forget")
+        if last is not None and last.seq > about.erased:
+            with self.lock(self._options.timeout):
+                listed: Any = last.payload.get("contents")
+                if self._keys is not None and isinstance(listed, list):
+                    self._keys.drop(listed)
+                self.run("VACUUM")
+                if not self._truncate_wal():
+                    with self.transaction():
+                        note_erased(self, last.seq)
+
+    def _truncate_wal(self) -> str:
+        """Empty the write-ahead log; what is in the way, if something still reads from it."""
+        seconds = min(ERASE_SECONDS, self._options.timeout)
+        self.run(f"PRAGMA busy_timeout={int(seconds * 1000)}")
+        try:
+            (busy, *_) = self.run("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+        finally:
+            self.run(f"PRAGMA busy_timeout={int(self._options.timeout * 1000)}")
+        if not busy:
+            return ""
+        return (
+            f"another process is reading {self.location}: its write-ahead log keeps what was deleted until that ends "
+            "and the journal is opened again"
+        )
+
+    def _left_behind(self, traces: Sequence[bytes]) -> bool:
+        """Tell whether a copy of deleted rows is still in the file: SQLite moves rows when it balances pages."""
+        if len(traces) > MANY_TRACES:
+            return True
+        if not traces or not has_bytes(self._path):
+            return False
+        with self._path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+            return any(whole.find(trace) >= 0 for trace in traces)
 
     def close(self) -> None:
-        """Close the file."""
-        with self._mutex, self._faults():
+        """Close the files."""
+        with self._mutex, suppress(*DRIVER_FAULTS):
             self._connection.close()
+        if self._keys is not None:
+            self._keys.close()
+        if self._copy is not None:
+            self._copy.close()
 
 
-def _translate(error: sqlite3.Error, location: str) -> JournalError:
+def _translate(error: Exception, location: str) -> JournalError:
+    if isinstance(error, UnicodeError | OverflowError):
+        return JournalCorruptError(f"the journal {location} is damaged (what is in it cannot be read)")
     text = str(error)
     if "locked" in text or "busy" in text:
         return JournalBusyError(
             f"the journal {location} is locked by another program; nothing was written, try again"
         )
-    if "malformed" in text or "not a database" in text or "encoding" in text:
+    if any(word in text for word in ("malformed", "not a database", "encoding", "no such", "decode", "too large")):
         return JournalCorruptError(f"the journal {location} is damaged ({text})")
     if "full" in text:
         return JournalError(f"no space left to write the journal {location}; nothing was written")

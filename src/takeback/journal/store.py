@@ -1,42 +1,87 @@
 """What every journal store can do, and how one is opened from a path or a URL.
 
-A store appends records atomically and serialises writers of all processes; it never changes a record. It
-knows nothing of harnesses or slots: it looks up records by number, by the beginning of their id, and by the
-keys they touch.
+A store appends records atomically, keeps contents once each, and serialises writers of all processes; it never
+changes a record. It knows nothing of harnesses or slots: it looks up records by place, by number, by the beginning
+of their id, and by the keys they touch. Stores are registered by URL scheme, here and nowhere else.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import import_module
+from importlib.metadata import entry_points
 from os import PathLike, fspath
-from typing import Protocol
-from urllib.parse import urlsplit
+from pathlib import Path
+from typing import Any, Final, Protocol
 
-from takeback.errors import JournalError, UnknownEntryError
+from takeback.errors import JournalError, MissingExtraError, UnknownEntryError
 from takeback.journal.chain import ChainReport
+from takeback.journal.content import Ref, Stored
+from takeback.journal.encoding import trusting
 from takeback.journal.record import Draft, Record
 
 MIN_PREFIX = 4
 """Shortest beginning of an id that is taken for a name."""
+
+MAX_NUMBER_DIGITS = 18
+
+HEX: Final = re.compile(r"[0-9a-f]+")
 
 FIND_LIMIT = 10
 """How many records with one beginning are listed at most."""
 
 MISSING_HINT = "put it back from a copy, or name the right one with --journal; only 'takeback init' begins a journal"
 
-HEX = re.compile(r"[0-9a-f]+")
-SECRET = re.compile(r"(?i)(ssl)?password=.")
+STORES: Final = {
+    "memory": "takeback.journal.memory:MemoryStore",
+    "sqlite": "takeback.journal.sqlite:SqliteStore",
+    "postgresql": "takeback.journal.postgres:PostgresStore",
+    "postgres": "takeback.journal.postgres:PostgresStore",
+}
+"""Classes by URL scheme, each with `opened(where, options)`; others join in the entry point group below."""
+
+GROUP: Final = "takeback.stores"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a journal is opened."""
+
+    timeout: float = 10.0
+    """Seconds to wait for other processes."""
+    create: bool = True
+    """Whether to begin a journal where there is none."""
+    seal: bool = False
+    """Whether a new journal seals its contents, each under a key of its own. PostgreSQL journals always do."""
+    keys: Path | None = None
+    """Where the keys of a sealed journal are; beside a SQLite journal, or under the home directory, if not given."""
+    readonly: bool = False
+    """Never write. A journal that cannot be written is opened so without being asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """Contents were deleted."""
+
+    record: Record
+    lingering: str = ""
+    """Where copies may still be found for a while, and until when; empty if nowhere."""
 
 
 class Store(Protocol):
-    """An append-only, hash-chained list of records."""
+    """An append-only, hash-chained list of records, and the contents they refer to."""
 
     @property
     def location(self) -> str:
         """Where it is, fit for a person to read: never with a password."""
+
+    @property
+    def readonly(self) -> bool:
+        """Whether it can only be read."""
 
     def append(self, drafts: Sequence[Draft], *, expect: str | None = None) -> tuple[Record, ...]:
         """Record all drafts durably, or none. With `expect`, only if that is the head's digest."""
@@ -44,74 +89,91 @@ class Store(Protocol):
     def head(self) -> Record | None:
         """The last record."""
 
-    def get(self, seq: int) -> Record:
-        """The record with this number; `UnknownEntryError` if there is none."""
+    def record(self, seq: int) -> Record:
+        """The record at this place in the chain, from 1; `UnknownEntryError` if there is none."""
+
+    def get(self, number: int) -> Record:
+        """The entry with this number; `UnknownEntryError` if there is none."""
+
+    def many(self, numbers: Sequence[int]) -> Iterator[Record]:
+        """The entries with these numbers, in the order given."""
 
     def find(self, prefix: str) -> tuple[Record, ...]:
         """Up to `FIND_LIMIT` records whose id begins so, oldest first."""
 
     def records(self, start: int = 1, *, reverse: bool = False) -> Iterator[Record]:
-        """Records from number `start` on, or from the last down to `start`."""
+        """Records from place `start` on, or from the last down to it."""
+
+    def latest(self, kind: str, before: int | None = None) -> Record | None:
+        """The last record of a kind, before a place in the chain if one is given."""
 
     def touching(self, key: str, *, below: bool = False) -> tuple[int, ...]:
-        """Numbers of records that touch `key`, ascending; with `below`, those that touch a key beneath it."""
+        """Numbers of entries that touch `key`, ascending; with `below`, those that touch a key beneath it.
 
-    def attachment(self, seq: int, name: str) -> str | None:
-        """Canonical text of an attachment, checked against its digest; None if it is gone."""
+        An entry that touches a key twice comes twice. Checked against the chain: an index that lost or gained a row
+        is a `JournalCorruptError`.
+        """
 
-    def forget(self, names: Mapping[int, Sequence[str]]) -> Record:
-        """Delete attachments for good (record number → names), with a record that says so."""
+    def content(self, ref: Ref) -> Stored | None:
+        """A content, checked against its id; None if it was forgotten."""
+
+    def contents(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
+        """Several contents at once."""
+
+    def every_content(self) -> Iterator[tuple[Ref, Stored]]:
+        """Everything that is stored, for searching."""
+
+    def forget(self, refs: Sequence[Ref]) -> Erased:
+        """Delete contents permanently, with a record that says so."""
 
     def lock(self, timeout: float = 30.0) -> AbstractContextManager[None]:
         """Keep every other process and thread out until the block ends; re-entrant."""
 
-    def check(self) -> ChainReport:
-        """Examine everything stored."""
+    def assert_held(self) -> None:
+        """Raise `NotHeldError` if the lock was lost meanwhile, or someone else has written."""
+
+    def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
+        """Examine everything stored; `progress` is told how many records were read."""
 
     def close(self) -> None:
         """Let go of files and connections."""
 
 
-def open_journal(where: str | PathLike[str], *, timeout: float = 10.0, create: bool = True) -> Store:
-    """Open a journal: `:memory:`, a path for SQLite, or a `postgresql://` URL. Makes it unless `create` is false.
+def open_journal(
+    where: str | PathLike[str],
+    *,
+    timeout: float = 10.0,
+    create: bool = True,
+    seal: bool = False,
+    keys: str | PathLike[str] | None = None,
+    readonly: bool = False,
+) -> Store:
+    """Open a journal: `:memory:`, a path for SQLite, or a URL such as `postgresql://host/db`; see `Options`.
 
-    A URL may end in `#name` to keep several journals in one database.
+    A PostgreSQL URL may end in `#name` to keep several journals in one database.
     """
     place = fspath(where)
-    if place == ":memory:":
-        from takeback.journal.memory import MemoryStore  # noqa: PLC0415 - stores load on demand
+    options = Options(timeout, create, seal, None if keys is None else Path(keys), readonly)
+    scheme, there, _ = place.partition("://")
+    name = "memory" if place == ":memory:" else scheme if there else "sqlite"
+    store: Store = _store_class(name).opened(place, options)
+    return store
 
-        return MemoryStore()
-    if place.startswith(("postgresql://", "postgres://")):
+
+def _store_class(scheme: str) -> Any:
+    known = STORES.get(scheme)
+    if known is not None:
+        module, _, name = known.partition(":")
         try:
-            from takeback.journal.postgres import PostgresStore  # noqa: PLC0415
+            return getattr(import_module(module), name)
         except ImportError as error:
-            raise JournalError(
+            raise MissingExtraError(
                 "a PostgreSQL journal needs the 'postgres' extra: pip install 'takeback[postgres]'"
             ) from error
-        return PostgresStore(place, timeout=timeout, create=create)
-    if "://" in place:
-        scheme = place.split("://", 1)[0]
-        raise JournalError(f"unknown kind of journal {scheme!r}; expected a file path or postgresql://…")
-    from takeback.journal.sqlite import SqliteStore  # noqa: PLC0415
-
-    return SqliteStore(place, timeout=timeout, create=create)
-
-
-def without_password(where: str) -> str:
-    """A journal's path or URL without the passwords in it."""
-    if "://" not in where:
-        return where
-    try:
-        parts = urlsplit(where)
-        password = parts.password
-    except ValueError:
-        raise JournalError("the journal's URL is malformed (not shown: it may hold a password)") from None
-    if password:
-        user, _, host = parts.netloc.rpartition("@")
-        where = where.replace(parts.netloc, f"{user.partition(':')[0]}@{host}", 1)
-    open_items = "&".join(item for item in parts.query.split("&") if not SECRET.match(item))
-    return where.replace(f"?{parts.query}", f"?{open_items}" if open_items else "", 1) if parts.query else where
+    for point in entry_points(group=GROUP, name=scheme):
+        return point.load()
+    shown = scheme if scheme.isidentifier() else "(not shown)"
+    raise JournalError(f"unknown kind of journal {shown!r}; expected a file path or postgresql://…")
 
 
 def missing(location: str) -> str:
@@ -120,32 +182,51 @@ def missing(location: str) -> str:
 
 
 def resolve(store: Store, name: str) -> Record:
-    """The one record called `name`: `HEAD`, `#7` for number 7, or the beginning of an id."""
+    """The one record called `name`: `HEAD`, `#7` for entry 7, or the beginning of an id."""
     if name == "HEAD":
         head = store.head()
         if head is None:
             raise UnknownEntryError("the journal is empty: there is no HEAD")
         return head
-    if name.startswith("#") and name[1:].isdecimal():
+    if name.startswith("#") and name[1:].isdecimal() and name.isascii():
+        if len(name) > MAX_NUMBER_DIGITS:
+            raise UnknownEntryError(f"there is no entry {name[:MAX_NUMBER_DIGITS]}…")
         return store.get(int(name[1:]))
     wanted = name.lower()
     if len(wanted) < MIN_PREFIX or not HEX.fullmatch(wanted):
         raise UnknownEntryError(
             f"{name!r} names no entry; expected {MIN_PREFIX} or more hex digits of its id, #number, or HEAD"
         )
-    found = store.find(wanted)
+    found = store.find(wanted) or _under_former_name(store, wanted)
     if not found:
         raise UnknownEntryError(f"no entry's id begins with {name!r}; 'takeback log' lists them")
     if len(found) > 1:
-        candidates = ", ".join(f"{record.digest[:12]} (#{record.seq})" for record in found)
+        candidates = ", ".join(f"{record.digest[:12]} (record {record.seq})" for record in found)
         raise UnknownEntryError(f"{name!r} is ambiguous: {candidates}")
     return found[0]
 
 
-def subtree_range(key: str) -> tuple[str, str]:
-    """The half-open range of index keys beneath `key`, a JSON list such as `["config","a"]`."""
-    stem = key.removesuffix("]")
-    return stem + ",", stem + "-"
+def _under_former_name(store: Store, prefix: str) -> tuple[Record, ...]:
+    """Records by the id they had before the journal was brought to its present layout."""
+    found = [at for at, former in enumerate(_former_ids(store), start=1) if former.startswith(prefix)]
+    return tuple(store.record(at) for at in found[:FIND_LIMIT])
+
+
+def _former_ids(store: Store) -> list[str]:
+    layout = store.latest("layout")
+    refs = () if layout is None else layout.refs("former")
+    held = store.content(refs[0]) if refs and refs[0] else None
+    with trusting("the record of the former layout"):
+        return [] if held is None else [str(former) for former in held.json()["ids"]]
+
+
+def had_record(store: Store, seq: int, digest: str) -> bool:
+    """Whether the record at a place has this id, or had it in a former layout."""
+    try:
+        found = store.record(seq)
+    except UnknownEntryError:
+        return False
+    return found.digest == digest or _former_ids(store)[seq - 1 : seq] == [digest]
 
 
 def now() -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from takeback.adapters import open_memory
 from takeback.harness import Adopted, Applied, Refused
+from takeback.harness.codec import writes_of
 from takeback.lab.naive import NaiveEntry, Plain, Step, begin, replay
 from takeback.lab.naive_parts import Written
 from takeback.lab.random_changes import named_slots, random_base, random_op, random_text
@@ -51,6 +52,7 @@ class World:
         self.moments: list[tuple[int, frozenset[int]]] = []
         """After which entry which entries were undone."""
         self._names: dict[int, str] = {}
+        self._forgotten: set[Slot] = set()
 
     def _open(self, base: State | None) -> Any:
         journal = ":memory:" if self._stored is None else str(self._stored)
@@ -112,7 +114,7 @@ class World:
         return done
 
     def _record(self, done: Applied | Adopted, entry: NaiveEntry) -> None:
-        number = done.entry.seq
+        number = done.entry.entry
         self.entries.append(_renumbered(entry, number))
         self._names[number] = done.entry.id
         self.moments.append((number, frozenset(self.undone)))
@@ -132,9 +134,24 @@ class World:
         done: Adopted | Refused | None = self.harness.adopt()
         if isinstance(done, Adopted):
             data = replay(self.start, self.live())[0]
-            writes = self.harness.ledger.history.index.writes(done.entry.seq)
+            writes = self.harness.ledger.history.index.writes(done.entry.entry)
             self._record(done, NaiveEntry(0, tuple(_adopted(writes, data))))
         return done
+
+    def forget(self, numbers: frozenset[int]) -> None:
+        """Forget what entries captured; what is in place stays, for nothing else has it."""
+        writes = [w for number in numbers for w in writes_of(self.harness.journal, self.harness.journal.get(number))]
+        self._forgotten |= {write.slot for write in writes}
+        self.harness.forget(*self.names(numbers))
+
+    def is_forgotten(self, slot: Slot) -> bool:
+        """Whether anything was forgotten at, above or below a slot."""
+        return any(gone[: len(slot)] == slot or slot[: len(gone)] == gone for gone in self._forgotten)
+
+    def sound(self) -> bool:
+        """Whether the journal is whole and adds up to the state."""
+        harness = self.harness
+        return bool(harness.journal.check().whole and harness.ledger.replayed() == self.state)
 
     def _by_hand(self, slot: Slot, content: Any) -> Any:
         stamp = self.rng.randrange(1000)

@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from takeback.adapters.directory import TEMPORARY
-from takeback.canonical import decode
 from takeback.harness import Harness
-from takeback.journal import Record
+from takeback.harness.codec import candidate_of, writes_of
+from takeback.journal import ENTRY_KINDS, Record
 from takeback.journal.encoding import encode
 from takeback.lab.naive import NaiveEntry, Plain, Step, begin, finish, replay
+from takeback.state import ABSENT, SURFACES
+from takeback.state.slots import dump_state
 
 
 def naive_state(harness: Harness) -> Plain:
     """Plain data of the first state in the journal."""
-    text = harness.journal.attachment(1, "state")
-    raw: dict[str, Any] = decode(text or "{}")
+    raw = dump_state(harness.ledger.first_state())
     places: dict[tuple[str, ...], Any] = {}
     for name, item in raw.get("middleware", {}).items():
         places["middleware", name] = _place(item)
@@ -42,14 +43,14 @@ def naive_history(harness: Harness) -> tuple[set[str], list[NaiveEntry]]:
     for record in harness.journal.records():
         if record.kind == "commit" and pending is not None:
             committed.append(pending)
-        if record.kind not in {"commit", "abort", "checkpoint", "forget"}:
+        if record.kind in ENTRY_KINDS:
             pending = record
     undone: set[int] = set()
     for record in committed:
         payload: Any = record.payload
         undone |= set(payload.get("off", ()))
         undone -= set(payload.get("on", ()))
-    live = [_entry(harness, r) for r in committed if r.kind == "apply" and r.seq not in undone]
+    live = [_entry(harness, r) for r in committed if r.kind == "apply" and r.entry not in undone]
     return {record.id for record in committed}, live
 
 
@@ -64,14 +65,14 @@ def leftovers(directory: Path) -> list[str]:
 
 
 def _entry(harness: Harness, record: Record) -> NaiveEntry:
-    payload: Any = record.payload
-    after = decode(harness.journal.attachment(record.seq, "after") or "[]")
+    candidate = candidate_of(harness.journal, record) or {}
     steps: list[Step] = []
-    for op, content in zip(payload["candidate"]["mutation"], after, strict=True):
-        item = content[0] if content and isinstance(content[0], dict) else {}
+    for op, write in zip(candidate["mutation"], writes_of(harness.journal, record), strict=True):
+        content = None if write.after is ABSENT else SURFACES[write.slot[0]].slot_to_json(write.after)
+        item = content if isinstance(content, dict) else {}
         place = _place(item) if op["op_type"] in {"add_middleware", "add_listener"} else None
         steps.append(Step(op, place, item.get("mode")))
-    return NaiveEntry(record.seq, tuple(steps))
+    return NaiveEntry(record.entry, tuple(steps))
 
 
 def _place(item: Any) -> tuple[tuple[int, str], ...]:

@@ -3,7 +3,9 @@
 Changes of every kind, crowded onto few keys, lines, items and places, made through `Harness`, in memory and on a
 stored journal that is reopened in between; things edited and removed by hand in between, and adopted; random sets
 undone, redone and restored in random order. Each answer is compared with `naive.replay`. A blocked answer must name
-exactly the entries that cannot replay, and no part of that set may do; an undo that changes nothing must say so.
+exactly the entries that cannot replay, and no part of that set may do; an undo that changes nothing must say so. In
+some histories what entries captured is forgotten now and then: that changes no answer, except that one which needs
+what is gone says so.
 """
 
 from __future__ import annotations
@@ -20,11 +22,14 @@ from takeback.harness import Adopted, Applied, Undone
 from takeback.lab.law_world import World, reading
 from takeback.lab.naive import NaiveEntry, Plain, finish, replay
 from takeback.lab.random_changes import FOCI
-from takeback.undo import Blocked, Plan
+from takeback.state.slots import whole_of
+from takeback.undo import Blocked, Gone, Plan
 
 MIN_CHANGES, MAX_CHANGES = 2, 40
 STORED_CHANGES = 12
 BRUTE_FORCE = 2_000
+FORGETTING = 0.25
+"""In which part of the histories things are forgotten."""
 STORED_SHARE = 4
 """Every so many histories one is kept in a SQLite journal and reopened between operations."""
 
@@ -41,6 +46,9 @@ class Findings:
     redos: int = 0
     restores: int = 0
     adoptions: int = 0
+    forgets: int = 0
+    gone: int = 0
+    """Undos, redos and restores that need what was forgotten."""
     blocked: int = 0
     """Undos and redos that cannot be done alone."""
     blocked_undos: int = 0
@@ -94,9 +102,12 @@ def _memory_backed() -> str | None:
 
 def _run(world: World, found: Findings, most: int) -> None:
     rng = world.rng
+    forgetting = rng.random() < FORGETTING
     for _ in range(rng.randint(MIN_CHANGES, most)):
         world.maybe_reopen()
-        if world.entries and rng.random() < 0.3:  # noqa: PLR2004 - about one undo for two changes
+        if forgetting and world.entries and rng.random() < 0.15:  # noqa: PLR2004 - now and then
+            _forget(world, found)
+        elif world.entries and rng.random() < 0.3:  # noqa: PLR2004 - about one undo for two changes
             _toggle(world, found)
         elif rng.random() < 0.15:  # noqa: PLR2004 - now and then someone edits or removes a thing by hand
             _by_hand(world, found)
@@ -105,6 +116,8 @@ def _run(world: World, found: Findings, most: int) -> None:
     for _ in range(rng.randint(1, 6)):
         world.maybe_reopen()
         _toggle(world, found)
+    if forgetting and not world.sound():
+        found.violation("a history of which things were forgotten is not whole")
 
 
 def _change(world: World, found: Findings) -> None:
@@ -131,6 +144,27 @@ def _by_hand(world: World, found: Findings) -> None:
         found.violation(f"an edit by hand was answered {done}")
         return
     _compare(world, found, "after an adoption")
+
+
+def _forget(world: World, found: Findings) -> None:
+    state = world.state
+    world.forget(frozenset(world.rng.sample([e.number for e in world.entries], 1)))
+    found.forgets += 1
+    if world.state != state:
+        found.violation("forgetting changed the state")
+    _compare(world, found, "after forgetting")
+
+
+def _said_gone(world: World, found: Findings, outcome: object) -> bool:
+    """Whether an answer is that what it needs was forgotten; that must be so, and nothing may have been changed."""
+    if not isinstance(outcome, Gone):
+        return False
+    found.gone += 1
+    for slot in map(whole_of, outcome.slots):
+        if not world.is_forgotten(slot):
+            found.violation(f"{slot} is called gone, but nothing was forgotten there")
+    _compare(world, found, "after an answer that something is gone")
+    return True
 
 
 def _compare(world: World, found: Findings, where: str) -> None:
@@ -173,6 +207,8 @@ def _restore(world: World, found: Findings) -> None:
     data, failed = replay(world.start, [e for e in world.entries if e.number not in undone | later])
     before = finish(replay(world.start, world.live())[0])
     outcome = world.harness.restore(*world.names(frozenset({number})))
+    if _said_gone(world, found, outcome):
+        return
     if failed or not isinstance(outcome, Undone):
         found.violation(f"restore to #{number} gave {outcome}")
         return
@@ -185,12 +221,14 @@ def _undo(world: World, found: Findings, wanted: frozenset[int]) -> None:
     before = finish(replay(world.start, world.live())[0])
     outcome = world.harness.undo(*world.names(wanted))
     found.undos += 1
+    if _said_gone(world, found, outcome):
+        return
     if isinstance(outcome, Undone):
         if failed:
             found.violation(f"undo of {sorted(wanted)} went through although {failed} cannot replay")
         _settle(world, found, outcome.plan, data, before)
         world.undone |= wanted
-    elif isinstance(outcome, Blocked) and isinstance(outcome.together, Plan):
+    elif isinstance(outcome, Blocked) and isinstance(outcome.together, Plan | Gone):
         found.blocked += 1
         found.blocked_undos += 1
         if not failed:
@@ -199,6 +237,8 @@ def _undo(world: World, found: Findings, wanted: frozenset[int]) -> None:
             found.blocked_not_minimal += 1
         if world.rng.random() < 0.5:  # noqa: PLR2004 - cascade half of the time
             done = world.harness.undo(*world.names(wanted), cascade=True)
+            if _said_gone(world, found, done):
+                return
             if not isinstance(done, Undone):
                 found.violation(f"undo of {sorted(wanted)} with what blocks it gave {done}")
                 return
@@ -229,6 +269,8 @@ def _redo(world: World, found: Findings, wanted: frozenset[int]) -> None:
     before = finish(replay(world.start, world.live())[0])
     outcome = world.harness.redo(*world.names(wanted))
     found.redos += 1
+    if _said_gone(world, found, outcome):
+        return
     if isinstance(outcome, Undone):
         if failed:
             found.violation(f"redo of {sorted(wanted)} went through although {failed} cannot replay")
@@ -238,7 +280,7 @@ def _redo(world: World, found: Findings, wanted: frozenset[int]) -> None:
         found.blocked += 1
         if not failed:
             found.violation(f"redo of {sorted(wanted)} blocked by {outcome.entries} although all replay")
-        if isinstance(outcome.together, Plan):
+        if isinstance(outcome.together, Plan | Gone):
             _redo_together(world, found, wanted, outcome, before)
         else:
             found.unresolved += 1
@@ -257,10 +299,12 @@ def _redo_together(world: World, found: Findings, wanted: frozenset[int], outcom
         found.blocked_not_minimal += 1
     if world.rng.random() < 0.5:  # noqa: PLR2004 - cascade half of the time
         done = world.harness.redo(*world.names(wanted), cascade=True)
+        data = replay(world.start, world.live(without=off, plus=wanted | on))[0]
+        if _said_gone(world, found, done):
+            return
         if not isinstance(done, Undone):
             found.violation(f"redo of {sorted(wanted)} with what it needs gave {done}")
             return
-        data = replay(world.start, world.live(without=off, plus=wanted | on))[0]
         _settle(world, found, done.plan, data, before)
         world.undone = (world.undone | off) - wanted - on
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from takeback.errors import TakebackError
 from takeback.harness.log import content_json, moved
+from takeback.journal.packing import is_gone
 from takeback.present.contents import Sheet, items_sheet, sheet_of, text_sheet
 from takeback.present.diffs import Difference, difference
 from takeback.state import ABSENT, SURFACES, State
@@ -17,7 +18,7 @@ from takeback.state.chain import Chain
 from takeback.state.items import Items
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot, put_slots, slot_title, whole_of
-from takeback.undo import GONE, SlotChange, Write
+from takeback.undo import SlotChange, Write
 
 FORGOTTEN: Final = Sheet(("(forgotten)\n",), inline="(forgotten)")
 
@@ -38,7 +39,7 @@ def differences(
 def _whole(changes: list[SlotChange | Write], before: Callable[[], State] | None) -> Iterator[SlotChange | Write]:
     """Changes with those of parts put together; as they are where the whole can no longer be worked out."""
     parts = [change for change in changes if is_part(change.slot[-1])]
-    if not parts or before is None or any(GONE in (change.before, change.after) for change in parts):
+    if not parts or before is None or any(is_gone(change.before) or is_gone(change.after) for change in parts):
         yield from changes
         return
     try:
@@ -58,7 +59,7 @@ def _whole(changes: list[SlotChange | Write], before: Callable[[], State] | None
 def _move(slot: Slot, changes: list[SlotChange | Write], before: Callable[[], State] | None) -> str:
     """From which place to which an element moved; only that it did where the chain can no longer be worked out."""
     said = "moved within its chain"
-    if before is None or any(GONE in (change.before, change.after) for change in changes):
+    if before is None or any(is_gone(change.before) or is_gone(change.after) for change in changes):
         return said
     try:
         old = before()
@@ -80,7 +81,7 @@ def _place(slot: Slot, state: State) -> int | None:
 def _shown(slot: Slot, content: Any, *, itemised: bool) -> dict[Slot, Sheet]:
     if content is ABSENT:
         return {}
-    if content is GONE:
+    if is_gone(content):
         return {slot: FORGOTTEN}
     if itemised:
         plain = content_json(slot, content)

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.log import EntryView, fate_of, view
+from takeback.harness.log import EntryView, view
 from takeback.harness.times import read_time
 from takeback.language.near import suggestion
 from takeback.present.entries import Named, deeds, summary
@@ -67,7 +67,7 @@ def names_in(harness: Harness) -> Named:
     @lru_cache(maxsize=1024)
     def named(number: int) -> str:
         record = harness.journal.get(number)
-        entry = view(harness, record, fate_of(harness, record))
+        entry = view(harness, record)
         return entry.note or deeds(entry)
 
     return named

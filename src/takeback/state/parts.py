@@ -226,6 +226,10 @@ class Parts(Whole):
                 expected = segment.first + segment.size
         return found | set(map(str, range(expected, self._originals)))
 
+    def written(self) -> Iterator[Link]:
+        """Yield the parts that were written or added, in no particular order."""
+        return (link for _, link in self._links.items())
+
     def differing(self, other: Self) -> list[str]:
         """Return the ids of parts that are not the same in both, in the order of their names."""
         if self is other:

@@ -18,7 +18,7 @@ from takeback.errors import InputError, UnknownSurfaceError
 from takeback.state.address import Address
 from takeback.state.operation import Kind, Operation, Stage
 from takeback.state.parts import is_part, part_title
-from takeback.state.pmap import ABSENT
+from takeback.state.pmap import ABSENT, PMap
 
 Path = tuple[str, ...]
 """Where a slot lies within its surface."""
@@ -197,6 +197,11 @@ class Surface(ABC):
     def alike(self, one: Any, two: Any) -> bool:
         """Tell whether two contents of a slot are the same by type and value, place included."""
         return next(self.diff(one, two), None) is None
+
+    def divided(self, content: Any, path: Path) -> bool:
+        """Tell whether slots can lie below a content that stands somewhere."""
+        del path
+        return self.nested and type(content) is PMap
 
     def slot_to_json(self, content: Any) -> Any:
         """Return a slot's content as JSON, with its place."""

@@ -1,7 +1,8 @@
 """Undo of any entry in any order: slots, the index of their versions, plans."""
 
+from takeback.journal.packing import GONE
 from takeback.undo.history import History
-from takeback.undo.index import GONE, Index, Version, Write
+from takeback.undo.index import Index, Version, Write
 from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
 from takeback.undo.plan import plan_redo, plan_toggle, plan_undo
 from takeback.undo.settle import relied_on

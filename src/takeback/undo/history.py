@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from takeback.errors import TakebackError
+from takeback.journal.packing import Forgotten, is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.inside import reserve
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot
-from takeback.undo.index import GONE, OWN, START, SUPPOSED, Index, Version, When, Write
+from takeback.undo.index import OWN, START, SUPPOSED, Index, Version, When, Write, claim_of, claimed, entry_of
 
 END: Final[When] = (2**62, 0)
 
@@ -98,7 +99,7 @@ class History:
         at = len(versions) if until is END else bisect_left(versions, until, key=_when)
         while at:
             at -= 1
-            if view.live(versions[at][0]):
+            if view.live(entry_of(versions, at)):
                 return versions[at]
         return None
 
@@ -106,7 +107,7 @@ class History:
         """The first live write to exactly this slot by a later entry."""
         versions = self.index.at(slot)
         for at in range(bisect_left(versions, (entry + 1, 0), key=_when), len(versions)):
-            if view.live(versions[at][0]):
+            if view.live(entry_of(versions, at)):
                 return versions[at]
         return None
 
@@ -120,21 +121,26 @@ class History:
         return best
 
     def base_content(self, slot: Slot) -> Any:
-        """What the slot held before the first entry."""
+        """What the slot held before the first entry; `Forgotten` stands for what is gone of it."""
         base = self._base()
         if base is not None:
             return get_slot(base, slot)
         node = self.index.node(slot)
-        if node.versions and (not node.surface.nested or self.index.alone(node)):
+        if len(node.versions) and (not node.surface.nested or self.index.alone(node)):
             before = node.versions[0].write.before
-            if before is not GONE:
+            if not is_gone(before):
                 return before
         raise ContentGone(slot, None)
 
     def content(self, slot: Slot, view: View, until: When = END) -> Any:
         """What a slot that nothing lies above or below holds."""
         version = self.last(slot, view, until)
-        return self.base_content(slot) if version is None else _after(version)
+        return _known(slot, self.held(slot, view, until), None if version is None else version.entry)
+
+    def held(self, slot: Slot, view: View, until: When = END) -> Any:
+        """What a slot that nothing lies above or below holds; `Forgotten` where that is gone."""
+        version = self.last(slot, view, until)
+        return self.base_content(slot) if version is None else version.write.after
 
     def part(self, slot: Slot, view: View, until: When = END) -> Any:
         """What a part holds: its last live version since its ground, or what it was when that was put there."""
@@ -145,23 +151,23 @@ class History:
             if _when(version) < ground:
                 break
             if view.live(version.entry) and grounded_on(version) == ground:
-                return _after(version)
+                return _known(slot, version.write.after, version.entry)
         first = next((version for version in versions if grounded_on(version) == ground), None)
         if first is None:
-            return tree.get(PMap({"": self.node(slot[:-1], view, until)[0]}), ("", slot[-1]))
-        if first.write.before is GONE:
-            raise ContentGone(slot, first.entry)
-        return first.write.before
+            whole = _known(slot, self.node(slot[:-1], view, until)[0], None)
+            return tree.get(PMap({"": whole}), ("", slot[-1]))
+        return _known(slot, first.write.before, first.entry)
 
     def covered(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When, Slot]:
         """What the last write at or above a nested slot put there: its content, when, and at which slot.
 
-        The content returned is that of the write's own slot; base content is that of the first name.
+        The content returned is that of the write's own slot; base content is that of the first name. Where a value
+        is gone, `Forgotten` stands in it: it is still known that something is there.
         """
         version = self.cover(slot, view, until)
         if version is None:
             return self.base_content(slot[:2]), START, slot[:2]
-        return _after(version), _when(version), version.write.slot
+        return version.write.after, _when(version), version.write.slot
 
     def node(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When]:
         """What the last write at or above a nested slot left exactly there, and when."""
@@ -175,9 +181,11 @@ class History:
         content, when = self.node(slot, view, until)
         holder = PMap({} if content is ABSENT else {"": content})
         for version in self._below(slot, view, when, until):
-            after, path = _after(version), ("", *version.write.slot[len(slot) :])
+            after, path = version.write.after, ("", *version.write.slot[len(slot) :])
+            if is_part(path[-1]) and isinstance(tree.get(holder, path[:-1]), Forgotten):
+                raise ContentGone(slot, version.entry)
             holder = tree.drop(holder, path) if after is ABSENT else tree.put(holder, path, after)
-        return self._reserved(slot, holder).get("", ABSENT)
+        return _known(slot, self._reserved(slot, holder).get("", ABSENT), None)
 
     def _reserved(self, slot: Slot, holder: PMap) -> PMap:
         """The content with the names of all parts that were ever there taken, so that no new one gets them."""
@@ -212,10 +220,10 @@ class History:
         slot, surface = write.slot, SURFACES[write.slot[0]]
         if is_part(slot[-1]):
             return self._ungrounded(version, view)
-        claim = None if write.after is GONE else surface.claim(write.after)
+        claim = claim_of(write)
         if claim is not None:
             for other in self.holders(slot[0], claim):
-                if other != slot and surface.claim(self.content(other, view, until)) == claim:
+                if other != slot and claimed(slot[0], self.held(other, view, until)) == claim:
                     return f"{claim} is held by {other[-1]!r}"
         if not surface.nested or (write.after is ABSENT and not write.strict):
             return None
@@ -256,7 +264,7 @@ class History:
         base = self._base()
         if base is not None:
             part = base.part(surface)
-            found.update((surface, key) for key in part if SURFACES[surface].claim(part[key]) == claim)
+            found.update((surface, key) for key in part if claimed(surface, part[key]) == claim)
         return found
 
 
@@ -266,10 +274,11 @@ def grounded_on(version: Version) -> When | None:
     return (version.entry, on[1]) if on is not None and on[0] == OWN else on
 
 
-def _after(version: Version) -> Any:
-    if version.write.after is GONE:
-        raise ContentGone(version.write.slot, version.entry)
-    return version.write.after
+def _known(slot: Slot, content: Any, entry: int | None) -> Any:
+    """A content of which nothing is gone."""
+    if is_gone(content):
+        raise ContentGone(slot, entry)
+    return content
 
 
 def _covers(outer: Slot, inner: Slot) -> bool:

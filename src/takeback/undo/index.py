@@ -8,10 +8,12 @@ time; once a node is `loaded` its versions are complete, once it is `below` so a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, overload
 
+from takeback.journal.packing import Forgotten, is_gone
 from takeback.state import ABSENT, SURFACES
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
@@ -26,16 +28,6 @@ OWN: Final = -2
 """In `Write.on`, stands for the entry itself."""
 
 
-class Gone:
-    """Stands for captured content that was forgotten."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "GONE"
-
-
-GONE = Gone()
 SUPPOSED = 2**61
 """The number of an entry that is only supposed."""
 
@@ -61,6 +53,66 @@ class Version(NamedTuple):
     write: Write
 
 
+class LazyVersions:
+    """Versions of one slot, oldest first, each read when it is looked at: a long history costs what a plan looks at.
+
+    `numbers` are the entries that wrote the slot, one for each write: an entry may write it more than once.
+    """
+
+    def __init__(
+        self, slot: Slot, numbers: Iterable[int], writes: Callable[[int], tuple[Write, ...]], stop: int | None = None
+    ) -> None:
+        self._slot = slot
+        self._numbers = list(numbers)
+        self._writes = writes
+        self._added: list[Version] = []
+        self._stored = len(self._numbers) if stop is None else stop
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, at: int) -> Version: ...
+    @overload
+    def __getitem__(self, at: slice) -> LazyVersions: ...
+    def __getitem__(self, at: int | slice) -> Version | LazyVersions:
+        if isinstance(at, slice):
+            part = LazyVersions(self._slot, self._numbers[at], self._writes)
+            part._added, part._stored = self._added, min(self._stored, len(part))
+            return part
+        at += len(self._numbers) if at < 0 else 0
+        if at >= self._stored:
+            return self._added[at - self._stored]
+        number = self._numbers[at]
+        own = (Version(number, place, write) for place, write in enumerate(self._writes(number)))
+        mine = [version for version in own if version.write.slot == self._slot]
+        return mine[at - bisect_left(self._numbers, number)]
+
+    def __iter__(self) -> Iterator[Version]:
+        return (self[at] for at in range(len(self)))
+
+    def __reversed__(self) -> Iterator[Version]:
+        return (self[at] for at in range(len(self) - 1, -1, -1))
+
+    def append(self, version: Version) -> None:
+        """Add the newest version."""
+        self._numbers.append(version.entry)
+        self._added.append(version)
+
+    def pop(self) -> Version:
+        """Take the newest version off again; only one that was added here."""
+        self._numbers.pop()
+        return self._added.pop()
+
+
+Versions = list[Version] | LazyVersions
+
+
+def entry_of(versions: Versions, at: int) -> int:
+    """The entry of one version, without reading what it wrote."""
+    return versions._numbers[at] if isinstance(versions, LazyVersions) else versions[at][0]  # noqa: SLF001
+
+
 class Source(Protocol):
     """Where an index fetches what it does not hold: numbers of entries, ascending, and what an entry wrote."""
 
@@ -75,6 +127,9 @@ class Source(Protocol):
 
     def entry(self, number: int) -> tuple[Write, ...]:
         """The writes of one entry."""
+
+    def entries(self, numbers: Sequence[int]) -> Mapping[int, tuple[Write, ...]]:
+        """The writes of several entries, read together."""
 
 
 class Node:
@@ -103,7 +158,7 @@ class Node:
         self.surface: Surface = SURFACES[slot[0]] if slot else _NONE
         self.contained = self.deep and self.surface.nested
         """Whether containers can lie above it."""
-        self.versions: list[Version] = []
+        self.versions: Versions = []
         self.children: dict[str, Node] = {}
         self.above = above
         self.loaded = False
@@ -143,7 +198,7 @@ class Index:
     def supposing(self, writes: tuple[Write, ...]) -> Iterator[list[Version]]:
         """Inside the block, the index holds one more entry, the newest, with these writes."""
         versions = [Version(SUPPOSED, position, write) for position, write in enumerate(writes)]
-        touched: list[list[Version]] = []
+        touched: list[Versions] = []
         for version in versions:
             touched.append(self.at(version.write.slot))
             touched[-1].append(version)
@@ -158,7 +213,7 @@ class Index:
         finally:
             del self._entries[SUPPOSED]
             for held in (*touched, *(self._node(write.slot).versions for write in writes)):
-                while held and held[-1].entry == SUPPOSED:
+                while len(held) and entry_of(held, -1) == SUPPOSED:
                     held.pop()
 
     def writes(self, entry: int) -> tuple[Write, ...]:
@@ -191,11 +246,12 @@ class Index:
 
     def _load(self, source: Source, node: Node) -> None:
         kept = [version for version in node.versions if version.entry == SUPPOSED]
-        found = self._versions(source.at(node.slot))
-        node.versions = [*(version for version in found if version.write.slot == node.slot), *kept]
+        node.versions = LazyVersions(node.slot, source.at(node.slot), self.writes)
+        for version in kept:
+            node.versions.append(version)
         node.loaded = True
 
-    def at(self, slot: Slot) -> list[Version]:
+    def at(self, slot: Slot) -> Versions:
         """Versions of one slot, oldest first."""
         return self.node(slot).versions
 
@@ -218,7 +274,7 @@ class Index:
             node = node.above
             if self.source is not None and not node.loaded:
                 self._load(self.source, node)
-            if node.versions:
+            if len(node.versions):
                 return False
         return True
 
@@ -231,8 +287,16 @@ class Index:
             self._claims[key] = [version for version in mine if claim_of(version.write) == claim]
         return self._claims.get(key, [])
 
+    def read_ahead(self, entries: Iterable[int]) -> None:
+        """Read what several entries wrote together, where it is not held."""
+        missing = [entry for entry in entries if entry not in self._entries]
+        if self.source is not None and len(missing) > 1:
+            self._entries.update(self.source.entries(missing))
+
     def _versions(self, entries: Iterable[int]) -> Iterator[Version]:
-        for entry in entries:
+        numbers = tuple(dict.fromkeys(entries))
+        self.read_ahead(numbers)
+        for entry in numbers:
             for position, write in enumerate(self.writes(entry)):
                 yield Version(entry, position, write)
 
@@ -277,7 +341,7 @@ def way_back(node: Node, before: Any, after: Any) -> SlotChange | None:
 
     Where they are the same, it is from one content to that very content.
     """
-    if node.part or before is GONE or after is GONE:
+    if node.part or is_gone(before) or is_gone(after):
         return None
     if before is after or (before is not ABSENT and after is not ABSENT and node.surface.alike(before, after)):
         left = before is ABSENT and node.contained  # what was written and removed again may have left containers
@@ -288,7 +352,14 @@ def way_back(node: Node, before: Any, after: Any) -> SlotChange | None:
 
 def claim_of(write: Write) -> str | None:
     """What a write claims that no other slot may hold."""
-    return None if write.after is GONE else SURFACES[write.slot[0]].claim(write.after)
+    return claimed(write.slot[0], write.after)
+
+
+def claimed(surface: str, content: Any) -> str | None:
+    """What a content claims, also one that was forgotten: that outlives its value."""
+    if isinstance(content, Forgotten):
+        return content.claim
+    return None if content is ABSENT else SURFACES[surface].claim(content)
 
 
 def _nodes(node: Node) -> Iterator[Node]:

@@ -12,13 +12,14 @@ from itertools import chain
 from typing import Any
 
 from takeback.errors import JournalCorruptError
+from takeback.journal.packing import is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.parts import is_part
 from takeback.state.pmap import EMPTY
 from takeback.state.quick import named
 from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title
 from takeback.undo.history import END, ContentGone, History, View, grounded_on
-from takeback.undo.index import Node, way_back
+from takeback.undo.index import Node, Version, entry_of, way_back
 from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
 from takeback.undo.settle import Entries, helpers, settle
 
@@ -49,7 +50,7 @@ def plan_toggle(history: History, state: State, off: Collection[int], on: Collec
 def _outcome(history: History, state: State, off: Entries, on: Entries) -> Outcome:
     settled = settle(history, off, on)
     if not settled.removed and not settled.unmet:
-        return make_plan(history, state, off, on)
+        return _possible(history, state, off, on)
     reasons = {**settled.unmet, **settled.removed}
     taken, back = frozenset(settled.removed), frozenset[int]()
     if settled.unmet:
@@ -60,8 +61,16 @@ def _outcome(history: History, state: State, off: Entries, on: Entries) -> Outco
         later = settle(history, off | taken, on | back).removed
         reasons = {**settled.unmet, **{entry: settled.removed.get(entry, "") for entry in taken}, **later}
         reasons = {entry: why or "it cannot stand beside what is brought back" for entry, why in reasons.items()}
-    together = make_plan(history, state, off | taken, on | back)
+    together = _possible(history, state, off | taken, on | back)
     return Blocked(tuple(sorted(taken)), tuple(sorted(back)), tuple(sorted(reasons.items())), together)
+
+
+def _possible(history: History, state: State, off: Entries, on: Entries) -> Plan | Gone:
+    """The plan for a request that nothing stands in the way of, unless what it needs was forgotten."""
+    try:
+        return make_plan(history, state, off, on)
+    except ContentGone:
+        return _what_is_left(history, state, off, on)
 
 
 def _independent(history: History, state: State, entry: int) -> Plan | None:
@@ -105,20 +114,26 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
 
 def _rewritten(history: History, node: Node, entry: int) -> int | None:
     """The later entry whose write to a slot is in force; None where that is this entry's."""
-    last = next(version[0] for version in reversed(node.versions) if version[0] not in history.undone)
+    numbers = (entry_of(node.versions, at) for at in range(len(node.versions) - 1, -1, -1))
+    last = next(number for number in numbers if number not in history.undone)
     return None if last == entry else last
 
 
 def _way_back(history: History, state: State, node: Node, entry: int) -> SlotChange | None:
     """What taking a live entry back does to a slot that nothing lies above or below, and no later one wrote."""
     versions = node.versions
-    before = next(version[2][2] for version in reversed(versions) if version[0] == entry)
-    after = versions[0][2][1]
-    for version in reversed(versions):
-        if version[0] != entry and version[0] not in history.undone:
-            after = version[2][2]
+    before: Any = None
+    after: Any = None
+    for at in range(len(versions) - 1, -1, -1):
+        number = entry_of(versions, at)
+        if number == entry:
+            before = versions[at][2][2] if before is None else before
+        elif number not in history.undone:
+            after = versions[at][2][2]
             break
-    if history.index.source is not None:
+    else:
+        after = history.base_content(node.slot)
+    if history.index.source is not None and not is_gone(before):
         _demand_same(node.slot, get_slot(state, node.slot), before)
     return way_back(node, before, after)
 
@@ -144,13 +159,14 @@ def make_plan(history: History, state: State, off: Iterable[int], on: Iterable[i
     """The plan for a request that nothing stands in the way of."""
     off, on = tuple(sorted(off)), tuple(sorted(on))
     view, now = View(history.undone, off, on), View(history.undone)
+    history.index.read_ahead((*off, *on))
     slots = dict.fromkeys(write.slot for entry in chain(off, on) for write in history.index.writes(entry))
     flat = [slot for slot in slots if not SURFACES[slot[0]].nested]
     changes: list[SlotChange] = []
     for slot in flat:
         before, after = get_slot(state, slot), history.content(slot, view)
-        if history.index.source is not None:
-            _demand_same(slot, before, history.content(slot, now))
+        if history.index.source is not None and not is_gone(recorded := history.held(slot, now)):
+            _demand_same(slot, before, recorded)
         if before is not after and not same_content(slot, before, after):
             changes.append(SlotChange(slot, before, after))
     after_state = put_slots(state, [(change.slot, change.after) for change in changes])
@@ -179,17 +195,25 @@ def _in_force(history: History, slot: Slot, view: View, off: tuple[int, ...], on
 def _kept(history: History, view: View) -> tuple[Kept, ...]:
     """What entries that are taken back or brought back wrote, and later ones have written since."""
     found: dict[Slot, Kept] = {}
+    last: dict[Slot, Version | None] = {}
     for entry in sorted(view.off | view.on):
         for write in history.index.writes(entry):
             slot = write.slot
-            nested = SURFACES[slot[0]].nested
-            last = history.last(slot, view)
-            cover = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
-            later = max((one for one in (last, cover) if one is not None), default=None, key=lambda one: one[:2])
+            if slot not in last:
+                last[slot] = _last_write(history, slot, view)
+            later = last[slot]
             if later is not None and later.entry > entry and later.entry not in view.on:
                 over = later.write.slot
                 found[slot] = Kept(slot, later.entry, None if over == slot else over)
     return tuple(found.values())
+
+
+def _last_write(history: History, slot: Slot, view: View) -> Version | None:
+    """The last live write to a slot or to something around it."""
+    nested = SURFACES[slot[0]].nested
+    last = history.last(slot, view)
+    cover = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
+    return max((one for one in (last, cover) if one is not None), default=None, key=lambda one: one[:2])
 
 
 def _nested_changes(

@@ -18,7 +18,7 @@ from takeback.state import ABSENT, SURFACES
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
 from takeback.undo.history import END, History, View, When, grounded_on
-from takeback.undo.index import Version, Write, claim_of
+from takeback.undo.index import Version, Write, claim_of, claimed
 
 MAX_HELP: Final = 6
 MAX_TRIES: Final = 600
@@ -50,6 +50,7 @@ def settle(history: History, off: Entries, on: Entries) -> Settled:
             for version in _affected(history, entry, write, view):
                 heappush(waiting, (version.entry, version.position, version.write.slot, version))
 
+    history.index.read_ahead((*off, *on))
     for entry in chain(off, on):
         spread(entry)
         if entry in on:
@@ -88,7 +89,7 @@ def _affected(history: History, entry: int, write: Write, view: View) -> Iterato
             if entry < version.entry and version[:2] < mask and view.live(version.entry):
                 yield version
     elif surface.exclusive:
-        claim = surface.claim(history.content(slot, view, (entry + 1, 0)))
+        claim = claimed(slot[0], history.held(slot, view, (entry + 1, 0)))
         if claim is not None:
             masking = history.next(slot, view, entry)
             mask = END if masking is None else masking[:2]

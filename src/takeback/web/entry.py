@@ -11,13 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from takeback.errors import TakebackError
+from takeback.harness.codec import candidate_of, evidence_of, stored_candidate
 from takeback.harness.depends import dependents, kept_by, needs
 from takeback.harness.images import images_of
 from takeback.harness.ledger import CHANGES
-from takeback.harness.log import EntryView, changes_of, fate_of, state_before, view
+from takeback.harness.log import EntryView, changes_of, state_before, view
 from takeback.harness.requests import TOGGLES, named_entry
 from takeback.journal import Record
-from takeback.language import read_candidate
+from takeback.language import Candidate
 from takeback.present.changes import differences
 from takeback.present.diffs import Difference
 from takeback.present.files import file_differences
@@ -46,9 +47,9 @@ def entry(request: Request, shown: Shown) -> Response:
     harness = shown.harness
     harness.ledger.refresh()
     record = named_entry(harness.ledger, request.path_params["name"])
-    seen = view(harness, record, fate_of(harness, record))
-    evidence: Any = record.payload.get("evidence")
-    candidate: Any = record.payload.get("candidate")
+    seen = view(harness, record)
+    evidence = evidence_of(harness.journal, record)
+    candidate = candidate_of(harness.journal, record)
     change = record.kind in CHANGES and seen.status in {"live", "undone"}
     ledger = harness.ledger
     return page(
@@ -61,10 +62,10 @@ def entry(request: Request, shown: Shown) -> Response:
         found=_differences(shown, record),
         evidence=evidence,
         candidate={name: _pretty(part) for name, part in (candidate or {}).items() if part},
-        broken=_drawn(candidate, evidence),
-        dependents=_related(shown, dependents(ledger, record.seq)) if change else [],
-        needs=_related(shown, needs(ledger, record.seq)) if change else [],
-        kept=_related(shown, [(number, "") for number in kept_by(ledger, record.seq)]) if change else [],
+        broken=_drawn(stored_candidate(harness.journal, record), evidence),
+        dependents=_related(shown, dependents(ledger, seen.seq)) if change else [],
+        needs=_related(shown, needs(ledger, seen.seq)) if change else [],
+        kept=_related(shown, [(number, "") for number in kept_by(ledger, seen.seq)]) if change else [],
         undone=_related(shown, [(number, "took this back") for number in _takers(shown, seen)]),
         action=action(seen),
     )
@@ -91,7 +92,7 @@ def _related(shown: Shown, found: Iterable[tuple[int, str]]) -> list[Related]:
     told: list[Related] = []
     for number, why in found:
         record = harness.journal.get(number)
-        what = line_of(view(harness, record, fate_of(harness, record)), named)
+        what = line_of(view(harness, record), named)
         told.append(Related(record.id, number, what, why))
     return told
 
@@ -102,25 +103,25 @@ def _takers(shown: Shown, seen: EntryView) -> list[int]:
         return []
     for record in shown.harness.ledger.entries():
         off: Any = record.payload.get("off", ())
-        if record.seq <= seen.seq:
+        if record.entry <= seen.seq:
             break
         if record.kind in TOGGLES and seen.seq in off:
-            return [record.seq]
+            return [record.entry]
     return []
 
 
-def _drawn(candidate: Any, evidence: Any) -> dict[str, str]:
+def _drawn(candidate: Candidate | None, evidence: Any) -> dict[str, str]:
     """The smallest state that breaks a candidate: before, after the change, after its recovery."""
     example = (evidence or {}).get("counterexample")
     if candidate is None or example is None:
         return {}
     told: dict[str, str] = {"before": _pretty(example["state"])}
     try:
-        read, before = read_candidate(candidate), State.read(example["state"])
-        witness = capture(read.witness, before)
-        after, receipt = forward(read.mutation, before)
+        before = State.read(example["state"])
+        witness = capture(candidate.witness, before)
+        after, receipt = forward(candidate.mutation, before)
         told["after"] = _pretty(after.write()) if receipt.succeeded else f"the mutation fails: {receipt.reason}"
-        told["after recovery"] = _pretty(recover(read.recovery, after, witness).write())
+        told["after recovery"] = _pretty(recover(candidate.recovery, after, witness).write())
     except TakebackError as fault:
         told["after recovery"] = f"recovery fails: {fault}"
     return told

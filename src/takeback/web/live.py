@@ -20,7 +20,7 @@ from takeback.web.shelf import Shown
 from takeback.web.timeline import filter_of
 
 EVERY: Final = 0.5
-"""Seconds between two looks at the journal's head."""
+"""Seconds between two looks at the journal."""
 SILENT: Final = 30
 """After so many looks without news a comment is sent, so that a connection that is gone is noticed."""
 
@@ -56,9 +56,6 @@ async def _followed(request: Request, shown: Shown, wanted: Filter, after: int) 
 def news(shown: Shown, wanted: Filter, after: int) -> tuple[int, str] | None:
     """What became of the journal after a record: its last record now and the message; None if there is nothing."""
     with shown.lock:
-        head = shown.harness.journal.head()
-        if head is None or head.seq <= after + 1:
-            return None
         shown.rows.refresh()
         fresh, touched = shown.rows.after(after)
         if not fresh:

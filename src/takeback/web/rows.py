@@ -46,7 +46,8 @@ class Rows:
         self._earlier: list[Row] = []
         self._open: Record | None = None
         self._last = harness.ledger.last
-        self._source = (entry for entry in log(harness) if entry.status != "pending" and entry.seq <= self._last)
+        newest = next((record.entry for record in harness.ledger.entries()), 0)
+        self._source = (entry for entry in log(harness) if entry.status != "pending" and entry.seq <= newest)
 
     def refresh(self) -> tuple[Row, ...]:
         """Take in what was appended since; returns the rows that are new, oldest first."""
@@ -56,7 +57,8 @@ class Rows:
             if record.kind in ENTRY_KINDS:
                 self._open = record
             elif record.kind in {"commit", "abort"} and self._open is not None:
-                found.append(self._row(view(self._harness, self._open, record.kind)))
+                fate = self._harness.ledger.fate(self._open, record)
+                found.append(self._row(view(self._harness, self._open, fate)))
                 self._open = None
             self._last = record.seq
         self._recent += found

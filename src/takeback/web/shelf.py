@@ -12,7 +12,7 @@ from typing import Final, Self
 from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
 from takeback.harness import Harness, Refused
-from takeback.harness.ledger import CHANGES
+from takeback.harness.ledger import CHANGES, was_admitted
 from takeback.web.rows import Row, Rows
 
 TOLD: Final = 100
@@ -96,9 +96,9 @@ def standing(shown: Shown) -> Standing:
         live = (
             record
             for record in harness.ledger.entries()
-            if record.kind in CHANGES and record.seq not in harness.ledger.history.undone
+            if record.kind in CHANGES and record.entry not in harness.ledger.history.undone
         )
-        unadmitted = sum(record.kind != "apply" or bool(record.payload.get("forced")) for record in live)
+        unadmitted = sum(not was_admitted(record) for record in live)
         return Standing(shown, harness.ledger.head, drift, unadmitted, rows[0] if rows else None)
 
 

@@ -176,7 +176,7 @@ def _put_back(shown: Shown, record: Record) -> Told:
     images = images_of(shown.harness.journal, record) or ()
     back = [KeptImage(one.path, one.after, None if isinstance(one.before, Unknown) else one.before) for one in images]
     token = HEAD + shown.harness.ledger.head
-    return Told("plan", token, off=_named(shown, [(record.seq, "")]), files=list(file_differences(back)))
+    return Told("plan", token, off=_named(shown, [(record.entry, "")]), files=list(file_differences(back)))
 
 
 def _named(shown: Shown, found: Iterable[tuple[int, str]]) -> list[Named]:

@@ -103,7 +103,7 @@ def test_a_full_disk_changes_nothing_and_later_everything_goes(tmp_path, leave):
 
 def test_when_the_journals_disk_fills_up_at_any_step_the_answer_is_true(tmp_path):
     """The announcement fails, or the commit does: either way nothing is changed, now and after recovery."""
-    last = {_with_little_space(tmp_path / str(leave), leave) for leave in range(0, 44_000, 4_000)}
+    last = {_with_little_space(tmp_path / str(leave), leave) for leave in range(0, 88_000, 4_000)}
     assert {"not announced", "abort", "commit"} <= last
 
 

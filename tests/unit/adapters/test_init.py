@@ -12,7 +12,7 @@ from tests.support.changes import candidate, config
 from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.workspace.init import make_workspace
 from takeback.errors import HarnessError, InputError, JournalError, TakebackError
-from takeback.journal.store import without_password
+from takeback.journal.url import without_password
 from takeback.state import State
 
 START = {

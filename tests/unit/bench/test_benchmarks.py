@@ -2,7 +2,10 @@
 
 import pytest
 
+from takeback.adapters import open_memory
 from takeback.bench import reference, undo
+from takeback.bench.journal import make_history
+from takeback.bench.journal import measure as measure_journal
 from takeback.bench.proof import LENGTHS
 from takeback.bench.proof import measure as measure_proof
 from takeback.bench.roundtrip import MUTATIONS, large_state, measure
@@ -99,3 +102,21 @@ def test_the_benchmark_of_the_page_says_bytes_times_rates_and_memory(monkeypatch
         assert result[name] > 0
     assert set(result["memory_mb"]) == {"start", "harness", "served"}
     assert (result["browser_first_row_ms"], result["browser_missing"]) == (None, "not asked")
+
+
+def test_the_journal_benchmark_asks_every_question_of_both_histories():
+    result = measure_journal((60, 200), rounds=1)
+    asked = {"open", "status", "log", "undo", "restore", "doctor", "chain", "apply", "bytes"}
+    assert {size: set(rows) for size, rows in result["seconds"].items()} == {60: asked, 200: asked}
+    assert set(result["growth"]) == {"open", "status", "log", "undo"}
+    assert set(result["growth_of_restore_and_doctor"]) == {"restore", "doctor"}
+    assert result["chain_check_us_per_entry"] > 0
+
+
+def test_a_history_made_for_measuring_is_one_that_a_harness_made(tmp_path):
+    first = make_history(tmp_path / "journal.db", 100)
+    harness = open_memory(journal=tmp_path / "journal.db")
+    entries = [entry for entry in harness.log() if entry.kind != "genesis"]
+    assert (len(entries), entries[-1].id) == (100, first)
+    assert {"apply", "undo"} == {entry.kind for entry in entries}
+    assert harness.journal.check().whole

@@ -24,7 +24,7 @@ def harness():
 def apply(harness: Harness, *ops: dict) -> int:
     done = harness.apply(candidate(*ops))
     assert isinstance(done, Applied), done
-    return done.entry.seq
+    return done.entry.number
 
 
 def kept(plan):

@@ -72,7 +72,7 @@ def test_opening_again_knows_state_and_history(tmp_path):
 
 
 def test_a_checkpoint_saves_reading_the_whole_history(tmp_path, monkeypatch):
-    monkeypatch.setattr("takeback.harness.ledger.MIN_CHECKPOINT", 2000)
+    monkeypatch.setattr("takeback.harness.ledger.MIN_CHECKPOINT", 5)
     harness = open_memory(journal=tmp_path / "journal.db")
     ids = [apply(harness, config(f"k{n}", n)) for n in range(12)]
     harness.undo(ids[2])
@@ -100,7 +100,7 @@ def test_a_forced_change_says_so_for_ever_and_can_still_be_undone():
     harness = open_memory(State.read({"tools": {"grep": {"id": "old"}}}))
     done = harness.apply(read_candidate(WRONG), force=True)
     assert done.forced
-    record = harness.journal.get(done.entry.seq)
+    record = harness.journal.get(done.entry.number)
     assert record.payload["forced"] is True
     assert record.payload["evidence"]["grade"] == "refuted"
     harness.undo(done.entry.id)
@@ -122,8 +122,8 @@ def test_ties_to_earlier_entries_are_reported_and_can_be_refused():
     harness = open_memory(State.read({"config": {"a": 5}}))
     one = harness.apply(candidate(config("a", {})))
     refused = harness.apply(candidate(config("a.b", 1)), allow_ties=False)
-    assert (refused.why, list(refused.ties)) == (Why.TIED, [one.entry.seq])
-    assert list(harness.apply(candidate(config("a.b", 1))).ties) == [one.entry.seq]
+    assert (refused.why, list(refused.ties)) == (Why.TIED, [one.entry.number])
+    assert list(harness.apply(candidate(config("a.b", 1))).ties) == [one.entry.number]
     blocked = harness.undo(one.entry.id)
     assert isinstance(blocked, Blocked)
     assert harness.state.write() == {"config": {"a": {"b": 1}}}
@@ -166,8 +166,8 @@ def test_undo_after_the_witness_was_forgotten_says_so_and_still_does_what_it_can
     assert gone.slots == (("prompts", "p"),)
     assert harness.state.write() == {"prompts": {"p": "third"}}
     assert isinstance(harness.undo(one), Undone), "the later value stays, nothing forgotten is needed"
-    assert isinstance(harness.undo(two), Undone), "the first state still has what is needed now"
-    assert harness.state.write() == {"prompts": {"p": "first"}}
+    assert isinstance(harness.undo(two), Gone), "what the first captured is gone from the first state as well"
+    assert harness.state.write() == {"prompts": {"p": "third"}}
     assert harness.journal.check().whole
 
 
@@ -213,11 +213,10 @@ def test_what_lies_in_a_forgotten_container_can_still_be_put_back():
         (lambda h, one: h.undo("ffffffff"), UnknownEntryError),
         (lambda h, one: h.undo("nonsense"), UnknownEntryError),
         (lambda h, one: h.undo("#1"), InputError),
-        (lambda h, one: h.undo("#2"), InputError),
         (lambda h, one: h.redo(one), InputError),
         (lambda h, one: h.redo(), InputError),
         (lambda h, one: (h.undo(one), h.undo(one)), InputError),
-        (lambda h, one: h.forget("#1"), InputError),
+        (lambda h, one: h.forget("#9"), UnknownEntryError),
     ],
 )
 def test_names_that_mean_nothing_here_are_errors_that_say_why(act, error):

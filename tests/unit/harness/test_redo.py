@@ -28,7 +28,7 @@ def test_a_redo_names_all_that_stand_before_it_however_many(harness, others):
     harness.redo(*below)
     blocked = harness.redo(last)
     assert isinstance(blocked, Blocked)
-    assert (blocked.off, blocked.on) == (tuple(entry.seq for entry in below), ())
+    assert (blocked.off, blocked.on) == (tuple(entry.number for entry in below), ())
     assert isinstance(harness.redo(last, cascade=True), Undone)
     assert harness.state.write()["files"]["d"]["content"] == "a file\n"
     assert len(harness.state.write()["files"]) == 1 + len(beside)
@@ -42,7 +42,9 @@ def test_a_redo_names_every_entry_that_has_to_come_back_with_it(harness):
     harness.undo(*moved)
     blocked = harness.redo(taking)
     assert isinstance(blocked, Blocked)
-    assert blocked.on == tuple(entry.seq for entry in moved) or blocked.off == tuple(entry.seq for entry in gone)
+    assert blocked.on == tuple(entry.number for entry in moved) or blocked.off == tuple(
+        entry.number for entry in gone
+    )
     assert isinstance(harness.redo(taking, cascade=True), Undone)
 
 

@@ -54,10 +54,10 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_both_roads_end_in_the_same_state(harness, name):
     entry = harness.apply(candidate(*CHANGES[name])).entry
-    assert roads(harness, entry.seq) is Roads.AGREE
+    assert roads(harness, entry.number) is Roads.AGREE
     other = harness.apply(candidate(config("else.where", 1))).entry
-    assert roads(harness, entry.seq) is Roads.AGREE
-    assert roads(harness, entry.seq, other.seq) is Roads.AGREE
+    assert roads(harness, entry.number) is Roads.AGREE
+    assert roads(harness, entry.number, other.number) is Roads.AGREE
     assert isinstance(harness.undo(entry.id), Undone)
 
 
@@ -82,25 +82,25 @@ def test_a_recovery_that_no_longer_runs_is_a_fault(harness, monkeypatch):
     wrong = read_candidate(
         {"mutation": [config("a.b", 2)], "recovery": [{"op_type": "delete_config", "target": "a.b"}]}
     )
-    monkeypatch.setattr("takeback.harness.two_roads.admitted_candidate", lambda _: wrong)
+    monkeypatch.setattr("takeback.harness.two_roads.admitted_candidate", lambda *_: wrong)
     with pytest.raises(HarnessError, match="differ at"):
-        roads(harness, entry.seq)
+        roads(harness, entry.number)
 
 
 def test_entries_that_others_overlay_are_not_compared(harness):
     one = harness.apply(candidate(config("a.b", 2))).entry
     harness.apply(candidate(config("a.b", 3)))
-    assert roads(harness, one.seq) is Roads.OVERLAID
+    assert roads(harness, one.number) is Roads.OVERLAID
     two = harness.apply(candidate(config("deep", {"x": 1}))).entry
     harness.apply(candidate(config("deep.x", 2)))
-    assert roads(harness, two.seq) is Roads.OVERLAID
+    assert roads(harness, two.number) is Roads.OVERLAID
 
 
 def test_what_was_taken_back_underneath_is_no_fault(harness):
     first = harness.apply(candidate(config("a.b", 2))).entry
     second = harness.apply(candidate(config("a.b", 3))).entry
     harness.undo(first.id)
-    assert roads(harness, second.seq) is Roads.OVERLAID
+    assert roads(harness, second.number) is Roads.OVERLAID
     assert isinstance(harness.undo(second.id), Undone)
     assert harness.state == State.read(START)
 
@@ -111,11 +111,11 @@ def test_forced_and_adopted_entries_are_named_where_their_undo_is_planned(root, 
     (root / "prompts/new.md").write_text("by hand")
     adopted = harness.adopt().entry
     proved = harness.apply(candidate(tool("t"))).entry
-    assert harness.plan_undo(forced.id).unadmitted == (forced.seq,)
-    assert harness.plan_undo(adopted.id, proved.id).unadmitted == (adopted.seq,)
+    assert harness.plan_undo(forced.id).unadmitted == (forced.number,)
+    assert harness.plan_undo(adopted.id, proved.id).unadmitted == (adopted.number,)
     assert harness.plan_undo(proved.id).unadmitted == ()
-    assert roads(harness, forced.seq) is Roads.ALONE
-    assert harness.undo(forced.id).plan.unadmitted == (forced.seq,)
+    assert roads(harness, forced.number) is Roads.ALONE
+    assert harness.undo(forced.id).plan.unadmitted == (forced.number,)
 
 
 def test_the_doctor_looks_at_every_live_entry(root, harness):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 
 import psycopg
 import pytest
 
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError
-from takeback.journal import Draft, examine, open_journal
+from takeback.journal import Draft, examine, leaf, open_journal
 
 
 def fill(store, count=5):
     touched = [[f'["config","k{n}"]'] for n in range(count)]
-    return store.append([Draft("apply", {"touches": keys}, {"before": n}) for n, keys in enumerate(touched)])
+    return store.append(
+        [Draft("apply", {"touches": keys}, {"before": leaf(n, "b")}) for n, keys in enumerate(touched)]
+    )
 
 
 def tamper(path, *statements):
@@ -39,22 +42,74 @@ def path(tmp_path):
 @pytest.mark.parametrize(
     ("statement", "seq", "words"),
     [
-        (
-            "UPDATE records SET payload = replace(payload, 'k2', 'k7') WHERE seq = 3",
-            3,
-            "does not match its digest",
-        ),
+        ("UPDATE records SET payload = replace(payload, 'k2', 'k7') WHERE seq = 3", 3, "does not match its digest"),
         ("UPDATE records SET created_at = '2001-01-01' WHERE seq = 2", 2, "does not match its digest"),
-        ("DELETE FROM touches WHERE seq = 4", 4, "is missing from the index"),
-        ("UPDATE attachments SET body = '99' WHERE seq = 5", 5, "before of record 5 does not match"),
-        ("DELETE FROM attachments WHERE seq = 1", 1, "no record says that it was forgotten"),
-        ('INSERT INTO touches VALUES (\'["tools","x"]\', 2)', 2, "does not belong in the index"),
+        ("UPDATE records SET entry = 9 WHERE seq = 5", 5, "does not match its digest"),
+        (
+            "UPDATE contents SET body = X'003939' WHERE body = X'0034'",
+            5,
+            "before of record 5) does not match its digest",
+        ),
+        ("UPDATE contents SET tree = 1 WHERE body = X'0034'", 5, "does not match its digest"),
+        ("DELETE FROM contents WHERE body = X'0030'", 1, "no record says that it was forgotten"),
+        ("UPDATE contents SET body = NULL, salt = NULL, forgotten = 2 WHERE body = X'0030'", 1, "no record says"),
+        ("INSERT INTO contents (id, tree, body) VALUES ('x', 0, X'00')", None, "belongs to no record"),
     ],
 )
 def test_tampering_is_named_with_record_and_difference(path, statement, seq, words):
     tamper(path, statement)
     report = open_journal(path).check()
     assert [(fault.seq, words in fault.problem) for fault in report.faults] == [(seq, True)]
+
+
+INDEX_DAMAGE = (
+    "DELETE FROM touches WHERE entry = 4",
+    'INSERT INTO touches VALUES (\'["config","k3"]\', 2, 1)',
+    "UPDATE touches SET entry = 5 WHERE entry = 4",
+    "UPDATE touches SET times = 2 WHERE entry = 4",
+    "DELETE FROM touched_keys WHERE key LIKE '%k3%'",
+    "UPDATE touched_keys SET digest = (SELECT digest FROM touched_keys WHERE key LIKE '%k1%') WHERE key LIKE '%k3%'",
+    "DELETE FROM touched_buckets",
+    "UPDATE touched_buckets SET total = '0'",
+    "UPDATE touched_buckets SET total = 'zz'",
+)
+
+
+@pytest.mark.parametrize("statement", INDEX_DAMAGE)
+def test_an_index_that_lost_gained_or_changed_a_row_is_noticed_when_it_is_used_and_by_a_check(path, statement):
+    tamper(path, statement)
+    store = open_journal(path)
+    assert not store.check().whole
+    with pytest.raises(JournalCorruptError, match="index"):
+        store.touching('["config","k3"]')
+
+
+def test_a_head_that_was_altered_to_fit_a_damaged_index_is_noticed(path):
+    tamper(path, "DELETE FROM touches", "DELETE FROM touched_keys", "DELETE FROM touched_buckets")
+    tamper_again = sqlite3.connect(path)
+    tamper_again.execute("UPDATE records SET touched = ? WHERE seq = 5", ("0" * 64,))
+    tamper_again.commit()
+    with pytest.raises(JournalCorruptError, match="record 5 was altered"):
+        open_journal(path).touching('["config","k3"]')
+
+
+def test_the_index_is_still_good_for_keys_that_the_damage_does_not_concern(path):
+    tamper(path, "DELETE FROM touches WHERE entry = 4")
+    assert open_journal(path).touching('["config","k1"]') == (2,)
+
+
+def test_an_index_row_and_its_digest_removed_together_are_noticed_by_the_sum(path):
+    tamper(path, "DELETE FROM touches WHERE entry = 4", "DELETE FROM touched_keys WHERE key LIKE '%k3%'")
+    with pytest.raises(JournalCorruptError, match="keys of bucket"):
+        open_journal(path).touching('["config","k3"]')
+
+
+def test_what_another_process_writes_to_a_damaged_index_does_not_make_it_whole(path):
+    tamper(path, "UPDATE touched_keys SET digest = 'forged' WHERE key LIKE '%k3%'")
+    with closing(open_journal(path)) as store:
+        store.append([Draft("apply", {"touches": ['["config","k3"]']})])
+        with pytest.raises(JournalCorruptError, match="index"):
+            store.touching('["config","k3"]')
 
 
 def test_a_record_removed_from_the_middle_is_missed(path):
@@ -67,7 +122,7 @@ def test_a_record_removed_from_the_middle_is_missed(path):
 def test_a_rewritten_record_with_a_fresh_digest_breaks_the_chain_at_its_successor(path):
     store = open_journal(path)
     row = store._select("WHERE seq = 3")[0]
-    forged = type(row)(3, row.kind, row.created_at, '{"n":666}', row.attachments, row.prev, "")
+    forged = row._replace(payload='{"n":666}')
     store.close()
     tamper(
         path,
@@ -165,9 +220,9 @@ def test_a_full_disk_is_a_clear_error_and_nothing_is_lost(path):
     assert fill(store, 1)[0].seq == 6
 
 
-def test_postgresql_tampering_is_named(postgres_url):
+def test_postgresql_tampering_is_named(postgres_url, tmp_path):
     url = f"{postgres_url}#tamper"
-    store = open_journal(url)
+    store = open_journal(url, keys=tmp_path / "keys")
     fill(store)
     with psycopg.connect(postgres_url) as connection:
         with pytest.raises(psycopg.Error, match="never changed"), connection.transaction():

@@ -11,10 +11,10 @@ from takeback.journal import open_journal
 
 WRITER = """
 import sys
-from takeback.journal import Draft, open_journal
-store = open_journal(sys.argv[1])
+from takeback.journal import Draft, leaf, open_journal
+store = open_journal(sys.argv[1], keys=sys.argv[4])
 for n in range(int(sys.argv[3])):
-    store.append([Draft("apply", {"writer": sys.argv[2], "n": n})])
+    store.append([Draft("apply", {"writer": sys.argv[2], "n": n}, {"after": leaf(n)})])
 """
 
 
@@ -24,14 +24,16 @@ def test_two_processes_lose_nothing_and_the_chain_is_whole(backend, tmp_path, re
         where = str(tmp_path / "journal.db")
     else:
         where = request.getfixturevalue("postgres_url") + "#processes"
-    open_journal(where).close()
+    keys = tmp_path / "keys"
+    open_journal(where, keys=keys).close()
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, where, name, "150"], stderr=subprocess.PIPE) for name in "ab"
+        subprocess.Popen([sys.executable, "-c", WRITER, where, name, "150", str(keys)], stderr=subprocess.PIPE)
+        for name in "ab"
     ]
     for writer in writers:
         _, stderr = writer.communicate(timeout=60)
         assert writer.returncode == 0, stderr.decode()
-    store = open_journal(where)
+    store = open_journal(where, keys=keys)
     numbers = {name: [r.payload["n"] for r in store.records() if r.payload["writer"] == name] for name in "ab"}
     assert numbers == {"a": list(range(150)), "b": list(range(150))}
     assert store.check().whole

@@ -44,7 +44,7 @@ def harness():
 def apply(harness, *ops):
     done = harness.apply(candidate(*ops))
     assert isinstance(done, Applied), done
-    return done.entry.seq
+    return done.entry.number
 
 
 def planned(harness, entry):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.support.changes import config, file, listener, middleware, mutation, prompt, socket, tool
 
+from takeback.journal.packing import GONE
 from takeback.state import State
 from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, History, Plan, Write, plan_redo, plan_toggle, plan_undo, relied_on
 from takeback.undo.history import ContentGone
-from takeback.undo.index import GONE
 from takeback.undo.plan import _outcome
 from takeback.undo.recording import run_recorded, writes_between
 
@@ -232,6 +232,14 @@ def test_a_container_left_empty_by_hand_goes_with_the_entry_that_made_it():
     assert world.state.write() == {}
     world.redo(1)
     assert world.state.write() == {"config": {"a": {}}}
+
+
+def test_a_container_made_for_something_moved_away_at_once_goes_with_the_entry():
+    world = World()
+    world.do(file("d/x", "1"), {"op_type": "move_file", "target": "d/x", "value": "moved"})
+    assert world.state.write()["files"]["d"] == {"directory": True}
+    world.undo(1)
+    assert world.state.write() == {}
 
 
 def test_several_at_once_and_back():

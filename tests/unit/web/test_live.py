@@ -23,12 +23,12 @@ def test_without_news_nothing_is_told(browser):
 def test_news_are_the_new_rows_and_the_rows_they_changed(browser, three):
     shown = browser.shelf.all[0]
     browser.get("/1/")
-    three.undo("#5")
-    after, text = news(shown, Filter(), 7)
-    assert after == 9
-    assert numbers(text) == [9, 5]
+    three.undo("#3")
+    after, text = news(shown, Filter(), 4)
+    assert after == 5
+    assert numbers(text) == [5, 3]
     assert 'hx-target="#entries" hx-swap="afterbegin"' in text
-    assert 'hx-target="#e5" hx-swap="outerHTML"' in text
+    assert 'hx-target="#e3" hx-swap="outerHTML"' in text
     assert "1 new entry just now" in text
     assert news(shown, Filter(), after) is None
 
@@ -37,20 +37,20 @@ def test_news_pass_the_filter_of_the_page_they_are_for(browser, three):
     shown = browser.shelf.all[0]
     three.apply(candidate(routing("side", "x")))
     three.apply(candidate(config("timeout", 1)))
-    _, text = news(shown, Filter(surface="routing"), 7)
-    assert numbers(text) == [9]
+    _, text = news(shown, Filter(surface="routing"), 4)
+    assert numbers(text) == [5]
     assert "2 new entries" in text
 
 
 def test_the_page_says_from_where_on_it_follows(browser, three):
-    assert 'hx-sse:connect="/1/events?by=ann&amp;after=7"' in browser.get("/1/?by=ann").text
-    assert "hx-sse:connect" not in browser.get("/1/?before=5").text
+    assert 'hx-sse:connect="/1/events?by=ann&amp;after=4"' in browser.get("/1/?by=ann").text
+    assert "hx-sse:connect" not in browser.get("/1/?before=3").text
 
 
 def test_the_matrix_says_who_wrote_last_and_who_wrote_over_whom(browser, three):
-    three.undo("#5")
+    three.undo("#3")
     told = words(browser.get("/1/matrix"))
-    assert '#7 slowest: set config["timeout"] to 90, set prompts["system"] last last' in told
-    assert '#5 cheaper: set routing["main"] undone' in told
-    assert '#3 slower: set config["timeout"] to 60 then #7' in told
-    assert "#9" not in told.partition("entry config")[2]
+    assert '#4 slowest: set config["timeout"] to 90, set prompts["system"] last last' in told
+    assert '#3 cheaper: set routing["main"] undone' in told
+    assert '#2 slower: set config["timeout"] to 60 then #4' in told
+    assert "#5" not in told.partition("entry config")[2]

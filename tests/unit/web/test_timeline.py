@@ -28,10 +28,10 @@ def test_an_entry_says_who_when_why_what_and_on_what_evidence(browser, three):
 
 
 def test_an_undo_says_what_it_took_back_and_the_entry_that_it_is_undone(browser, three):
-    three.undo("#5")
+    three.undo("#3")
     answer = browser.get("/1/")
-    assert "took back #5 (cheaper)" in words(answer)
-    (row,) = re.findall(r'<li id="e5".*?</li>', answer.text, re.DOTALL)
+    assert "took back #3 (cheaper)" in words(answer)
+    (row,) = re.findall(r'<li id="e3".*?</li>', answer.text, re.DOTALL)
     assert "is-undone" in row
     assert "checkbox" not in row
 
@@ -46,13 +46,13 @@ def test_forced_and_adopted_entries_are_marked_with_words(tmp_path, three):
 @pytest.mark.parametrize(
     ("query", "numbers"),
     [
-        ("surface=routing", [5]),
-        ("by=ann", [7, 3]),
-        ("grade=proved", [7, 5, 3]),
+        ("surface=routing", [3]),
+        ("by=ann", [4, 2]),
+        ("grade=proved", [4, 3, 2]),
         ("grade=forced", []),
-        ("text=CHEAP", [5]),
+        ("text=CHEAP", [3]),
         ("text=cheap&by=ann", []),
-        ("", [7, 5, 3, 1]),
+        ("", [4, 3, 2, 1]),
     ],
 )
 def test_entries_are_filtered_by_surface_person_evidence_and_text(browser, query, numbers):
@@ -105,8 +105,8 @@ def test_the_first_page_reads_no_more_of_the_journal_than_it_shows(many, monkeyp
 def test_new_entries_are_on_the_next_page_that_is_asked_for(browser, three):
     browser.get("/1/")
     three.apply(candidate(routing("side", "x")), note="later")
-    assert entries_of(browser.get("/1/"))[0] == 9
-    assert entries_of(browser.get("/1/?before=9")) == [7, 5, 3, 1]
+    assert entries_of(browser.get("/1/"))[0] == 5
+    assert entries_of(browser.get("/1/?before=5")) == [4, 3, 2, 1]
 
 
 NASTY = "<script>alert(1)</script>\x1b[31m\u202eevil\"'"
@@ -115,13 +115,13 @@ NASTY = "<script>alert(1)</script>\x1b[31m\u202eevil\"'"
 def test_whatever_an_entry_holds_is_text_on_the_page():
     with harness_with((NASTY, NASTY, prompt("system", NASTY), routing("<b>\"'", "</li><b>"))) as harness:
         browser = Browser(harness)
-        harness.undo("#3")
+        harness.undo("#2")
         paths = [
             "/1/",
             f"/1/?by={quote(NASTY)}",
             f"/1/?text={quote(NASTY)}",
-            "/1/entry/%233",
-            "/1/redo?entry=%233",
+            "/1/entry/%232",
+            "/1/redo?entry=%232",
             "/1/matrix",
         ]
         for path in paths:
@@ -152,7 +152,7 @@ class Landmarks(HTMLParser):
         self.depth -= tag == "label"
 
 
-@pytest.mark.parametrize("path", ["/1/", "/1/entry/%233", "/1/undo?entry=%235", "/1/drift", "/1/matrix"])
+@pytest.mark.parametrize("path", ["/1/", "/1/entry/%232", "/1/undo?entry=%233", "/1/drift", "/1/matrix"])
 def test_every_page_has_landmarks_one_heading_and_names_for_its_fields(browser, path):
     answer, found = browser.get(path), Landmarks()
     found.feed(answer.text)
@@ -170,5 +170,5 @@ def test_several_harnesses_are_listed_with_how_they_stand(three):
         told = words(browser.get("/"))
         assert "agent-1" in told
         assert "agent-2 " + other.ledger.head[:10] + ' none none other: set config["timeout"] to 1' in told
-        assert entries_of(browser.get("/2/")) == [3, 1]
+        assert entries_of(browser.get("/2/")) == [2, 1]
         assert browser.get("/3/").status_code == 404

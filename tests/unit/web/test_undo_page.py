@@ -22,7 +22,7 @@ def state_of(browser):
 
 
 def test_an_entry_shows_its_lines_its_candidate_and_its_evidence(browser):
-    told = words(browser.get("/1/entry/%237"))
+    told = words(browser.get("/1/entry/%234"))
     assert "-Be brief." in told
     assert '- config["timeout"] = 60 + config["timeout"] = 90' in told
     assert "proved admitted" in told
@@ -47,12 +47,12 @@ def test_an_entry_says_what_depends_on_it_what_it_depends_on_and_who_wrote_it_ag
             candidate({"op_type": "edit_prompt", "target": "rules", "value": {"old": "a", "new": "b"}}), note="edit"
         )
         other = Browser(harness)
-        assert 'taken back only together #5 edit: edited prompts["rules"] : it edits the' in words(
-            other.get("/1/entry/%233")
+        assert 'taken back only together #3 edit: edited prompts["rules"] : it edits the' in words(
+            other.get("/1/entry/%232")
         )
-        assert "It depends on #3 note" in words(other.get("/1/entry/%235"))
-    assert "Wrote some of it again later: that stays if this is taken back #7 slowest" in words(
-        browser.get("/1/entry/%233")
+        assert "It depends on #2 note" in words(other.get("/1/entry/%233"))
+    assert "Wrote some of it again later: that stays if this is taken back #4 slowest" in words(
+        browser.get("/1/entry/%232")
     )
 
 
@@ -65,66 +65,66 @@ def test_what_is_not_there_is_said(browser):
 
 def test_a_preview_changes_nothing_and_a_confirmation_does_what_it_showed(browser, three):
     before, head = state_of(browser), three.ledger.head
-    preview = browser.get("/1/undo?entry=%235")
+    preview = browser.get("/1/undo?entry=%233")
     assert "Nothing has been changed yet" in words(preview)
     assert '- routing["main"] = "small-1"' in words(preview)
     assert (state_of(browser), three.ledger.head) == (before, head)
-    done = browser.post("/1/undo", {"entry": "#5", "token": token_in(preview)})
+    done = browser.post("/1/undo", {"entry": "#3", "token": token_in(preview)})
     assert done.status_code == 200
-    assert "Done: took back #5." in words(done)
+    assert "Done: took back #3." in words(done)
     assert "routing" not in state_of(browser)
 
 
 def test_the_undo_can_be_undone_from_where_it_is_told(browser):
     before = state_of(browser)
-    done = browser.post("/1/undo", {"entry": "#5", "token": token_in(browser.get("/1/undo?entry=%235"))})
+    done = browser.post("/1/undo", {"entry": "#3", "token": token_in(browser.get("/1/undo?entry=%233"))})
     again = re.search(r'href="(/1/undo\?entry=\w+)"', done.text)[1]
     preview = browser.get(again)
-    assert "Brought back #5 cheaper" in words(preview)
+    assert "Brought back #3 cheaper" in words(preview)
     name = again.partition("=")[2]
     back = browser.post("/1/undo", {"entry": name, "token": token_in(preview)})
-    assert "Done: brought back #5." in words(back)
+    assert "Done: brought back #3." in words(back)
     assert state_of(browser) == before
 
 
 def test_an_undone_entry_is_brought_back_from_its_page(browser, three):
     before = state_of(browser)
-    three.undo("#5")
-    page = browser.get("/1/entry/%235")
+    three.undo("#3")
+    page = browser.get("/1/entry/%233")
     assert "took this back" in words(page)
     preview = browser.get(re.search(r'href="(/1/redo\?entry=\w+)"', page.text)[1])
-    assert "Done: brought back #5." in words(browser.post("/1/redo", {"entry": "#5", "token": token_in(preview)}))
+    assert "Done: brought back #3." in words(browser.post("/1/redo", {"entry": "#3", "token": token_in(preview)}))
     assert state_of(browser) == before
 
 
 def test_several_entries_are_taken_back_as_one(browser):
-    preview = browser.get("/1/undo?entry=%233&entry=%235&entry=%237")
-    done = browser.post("/1/undo", {"entry": ["#3", "#5", "#7"], "token": token_in(preview)})
-    assert "Done: took back #3, #5, #7." in words(done)
+    preview = browser.get("/1/undo?entry=%232&entry=%233&entry=%234")
+    done = browser.post("/1/undo", {"entry": ["#2", "#3", "#4"], "token": token_in(preview)})
+    assert "Done: took back #2, #3, #4." in words(done)
     assert state_of(browser)["config"] == {"timeout": 30}
 
 
 def test_what_is_kept_is_said_with_whom_it_is_because_of_before_and_after(browser):
-    preview = browser.get("/1/undo?entry=%233")
-    assert "nothing visible would change: #7 rewrote this value later" in words(preview)
-    assert 'kept: config["timeout"], which #7 rewrote later' in words(preview)
-    done = browser.post("/1/undo", {"entry": "#3", "token": token_in(preview)})
-    assert 'kept: config["timeout"], which #7 rewrote later' in words(done)
+    preview = browser.get("/1/undo?entry=%232")
+    assert "nothing visible would change: #4 rewrote this value later" in words(preview)
+    assert 'kept: config["timeout"], which #4 rewrote later' in words(preview)
+    done = browser.post("/1/undo", {"entry": "#2", "token": token_in(preview)})
+    assert 'kept: config["timeout"], which #4 rewrote later' in words(done)
 
 
 def test_a_stale_token_changes_nothing_and_shows_what_would_happen_now(browser, three):
-    preview = browser.get("/1/undo?entry=%235")
+    preview = browser.get("/1/undo?entry=%233")
     three.apply(candidate(routing("main", "large-1")), note="meanwhile")
     head = three.ledger.head
-    answer = browser.post("/1/undo", {"entry": "#5", "token": token_in(preview)})
+    answer = browser.post("/1/undo", {"entry": "#3", "token": token_in(preview)})
     assert answer.status_code == 409
     assert "Stale: things have changed since" in words(answer)
     assert three.ledger.head == head
-    done = browser.post("/1/undo", {"entry": "#5", "token": token_in(answer)})
+    done = browser.post("/1/undo", {"entry": "#3", "token": token_in(answer)})
     assert done.status_code == 200
 
 
-@pytest.mark.parametrize("fields", [{}, {"entry": "#5"}, {"token": "x"}, {"entry": "#5", "token": ""}])
+@pytest.mark.parametrize("fields", [{}, {"entry": "#3"}, {"token": "x"}, {"entry": "#3", "token": ""}])
 def test_without_a_token_nothing_is_confirmed(browser, three, fields):
     head = three.ledger.head
     assert browser.post("/1/undo", fields).status_code == 400
@@ -135,24 +135,24 @@ def test_what_blocks_is_said_and_goes_along_only_if_asked():
     edit = {"op_type": "edit_prompt", "target": "rules", "value": {"old": "a", "new": "b"}}
     with harness_with(("note", "", prompt("rules", "a\n")), ("edit", "", edit)) as harness:
         browser = Browser(harness)
-        blocked = browser.get("/1/undo?entry=%233")
-        assert "Blocked: nothing was changed. Not possible alone, because of: #5 edit" in words(blocked)
+        blocked = browser.get("/1/undo?entry=%232")
+        assert "Blocked: nothing was changed. Not possible alone, because of: #3 edit" in words(blocked)
         assert "With these taken along" in words(blocked)
         token = token_in(blocked)
-        refused = browser.post("/1/undo", {"entry": "#3", "token": token})
+        refused = browser.post("/1/undo", {"entry": "#2", "token": token})
         assert refused.status_code == 409
         assert "rules" in state_of(browser)["prompts"]
-        done = browser.post("/1/undo", {"entry": "#3", "token": token, "cascade": "1"})
-        assert "Done: took back #3, #5." in words(done)
+        done = browser.post("/1/undo", {"entry": "#2", "token": token, "cascade": "1"})
+        assert "Done: took back #2, #3." in words(done)
         assert "rules" not in state_of(browser)["prompts"]
 
 
 def test_a_page_that_only_shows_previews_but_offers_nothing_to_press(three):
     browser = Browser(three, read_only=True)
-    preview = browser.get("/1/undo?entry=%235")
+    preview = browser.get("/1/undo?entry=%233")
     assert '- routing["main"]' in words(preview)
     assert "<button" not in preview.text
-    answer = browser.post("/1/undo", {"entry": "#5", "token": three.plan_undo("#5").token})
+    answer = browser.post("/1/undo", {"entry": "#3", "token": three.plan_undo("#3").token})
     assert answer.status_code == 403
     assert "routing" in state_of(browser)
 
@@ -169,7 +169,7 @@ def workspace(tmp_path):
 
 def test_a_preview_shows_what_changes_in_each_file(workspace):
     _, harness = workspace
-    told = words(Browser(harness).get("/1/undo?entry=%233"))
+    told = words(Browser(harness).get("/1/undo?entry=%232"))
     assert "In each file" in told
     assert "config.toml" in told
     assert "-2 +two" in told
@@ -192,7 +192,7 @@ def test_drift_is_shown_by_file_and_stops_an_undo_with_the_way_out(workspace):
     assert 'config.toml - config["timeout"] = 60 + config["timeout"] = 61' in told
     assert "notes.txt" in told
     assert "changed behind Takeback's back" in words(browser.get("/1/"))
-    refused = browser.get("/1/undo?entry=%233")
+    refused = browser.get("/1/undo?entry=%232")
     assert "Refused" in words(refused)
     assert 'href="/1/drift"' in refused.text
 

@@ -19,18 +19,17 @@ from takeback.adapters.making import (
     LOCAL,
     demand_own,
     identity_of,
-    local_journal,
     locked,
     make_private,
+    opened_journal,
     quietly_unlinked,
 )
-from takeback.adapters.manifest import HIDDEN, MANIFEST, Manifest, Workspace, write_manifest
+from takeback.adapters.manifest import HIDDEN, KEYS, MANIFEST, Manifest, Workspace, write_manifest
 from takeback.adapters.opening import manifest_of, open_workspace
 from takeback.errors import HarnessError, InputError
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
-from takeback.journal import open_journal
-from takeback.journal.store import without_password
+from takeback.journal.url import without_password
 from takeback.state import State
 from takeback.state.installed import install_surfaces
 
@@ -73,6 +72,8 @@ def init_clients(
     user: bool = False,
     journal: str | None = None,
     secret: bool = False,
+    seal: bool = False,
+    keys: str | PathLike[str] | None = None,
 ) -> Made:
     """Make a directory with clients' files a harness, of the clients that are named or else of those found there."""
     install_surfaces()
@@ -84,7 +85,7 @@ def init_clients(
     wanted = tuple(dict.fromkeys(kinds or detect(root, user=user)))
     members_of(list(wanted), user=user)
     if (root / HIDDEN).exists():
-        return _extended(root, wanted, user=user, journal=journal)
+        return _extended(root, wanted, user=user, journal=journal, keys=keys)
     if not wanted:
         known = ", ".join(CLIENTS)
         raise InputError(str(root), found="no client's files", expected=f"files of one of {known}, or a kind by name")
@@ -100,10 +101,11 @@ def init_clients(
         directory = locked(root, leaving, failing)
         if (root / HIDDEN).exists():
             failing.pop_all()
-            return _extended(root, wanted, user=user, journal=journal)
+            return _extended(root, wanted, user=user, journal=journal, keys=keys)
         make_private(directory, failing)
         remote = journal is not None and "://" in journal
-        store = open_journal(str(journal)) if remote else local_journal(root / noted, failing)
+        place = str(journal) if remote else root / noted
+        store = opened_journal(place, Path(keys or root / KEYS), failing, seal=seal)
         leaving.callback(store.close)
         identity = identity_of(directory, None if remote else store, failing)
         own = Directory(root, tag=identity)
@@ -121,7 +123,9 @@ def init_clients(
     return Made(root, fresh=True, kinds=wanted, added=wanted)
 
 
-def _extended(root: Path, wanted: Sequence[str], *, user: bool, journal: str | None) -> Made:
+def _extended(
+    root: Path, wanted: Sequence[str], *, user: bool, journal: str | None, keys: str | PathLike[str] | None
+) -> Made:
     """A harness that is there already, with the clients that were added since."""
     manifest = manifest_of(root)
     about = manifest.workspace
@@ -130,7 +134,7 @@ def _extended(root: Path, wanted: Sequence[str], *, user: bool, journal: str | N
     added = tuple(kind for kind in wanted if kind not in about.kinds)
     if added:
         whole = manifest.model_copy(update={"workspace": about.model_copy(update={"kinds": [*about.kinds, *added]})})
-        with closing(open_workspace(root, journal=journal, hold=False)) as harness:
+        with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
             status = harness.status()
             if status.drift or status.broken:
                 raise HarnessError(
@@ -139,6 +143,6 @@ def _extended(root: Path, wanted: Sequence[str], *, user: bool, journal: str | N
             directory = Directory(root, tag=about.id)
             with closing(directory):
                 directory.write(HIDDEN, FileImage(write_manifest(whole), 0o600))
-        with closing(open_workspace(root, journal=journal, hold=False)) as harness:
+        with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
             harness.adopt(f"{', '.join(added)} found", by="takeback init")
     return Made(root, fresh=False, kinds=(*about.kinds, *added), added=added)

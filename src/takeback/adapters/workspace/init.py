@@ -17,39 +17,51 @@ from takeback.adapters.making import (
     LOCAL,
     demand_own,
     identity_of,
-    local_journal,
     locked,
     make_private,
+    opened_journal,
     quietly_unlinked,
 )
-from takeback.adapters.manifest import MANIFEST, Manifest, Workspace, read_manifest, write_manifest
+from takeback.adapters.manifest import KEYS, MANIFEST, Manifest, Workspace, read_manifest, write_manifest
 from takeback.adapters.place import Kept
 from takeback.adapters.workspace.adapter import WorkspaceAdapter
 from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import Unsayable
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
-from takeback.journal import Store, open_journal
-from takeback.journal.store import without_password
+from takeback.journal.url import without_password
 from takeback.state import State
 from takeback.state.installed import install_surfaces
 from takeback.undo.merge import bring_forward
 
 
 def init_workspace(
-    path: str | PathLike[str], *, journal: str | None = None, start: State | None = None, secret: bool = False
+    path: str | PathLike[str],
+    *,
+    journal: str | None = None,
+    start: State | None = None,
+    secret: bool = False,
+    seal: bool = False,
+    keys: str | PathLike[str] | None = None,
 ) -> Path:
     """Make a directory a workspace: a manifest, a file or directory for each surface, a journal begun.
 
     Files that are there already are taken as they are; `start` fills a directory that has none. A journal's URL goes
     into the manifest, so one with a password is refused; with `secret` it goes there without the password, which
-    has to be given again at every opening. A workspace stays as it is, if nothing that is asked contradicts it.
+    has to be given again at every opening. With `seal` the journal's contents are encrypted, as they always are on
+    PostgreSQL; `keys` is where their keys go. A workspace stays as it is, if nothing that is asked contradicts it.
     """
-    return make_workspace(path, journal=journal, start=start, secret=secret)[0]
+    return make_workspace(path, journal=journal, start=start, secret=secret, seal=seal, keys=keys)[0]
 
 
 def make_workspace(
-    path: str | PathLike[str], *, journal: str | None = None, start: State | None = None, secret: bool = False
+    path: str | PathLike[str],
+    *,
+    journal: str | None = None,
+    start: State | None = None,
+    secret: bool = False,
+    seal: bool = False,
+    keys: str | PathLike[str] | None = None,
 ) -> tuple[Path, bool]:
     """As `init_workspace`; also whether the directory was not a workspace before."""
     install_surfaces()
@@ -66,20 +78,16 @@ def make_workspace(
         if _is_workspace(root):
             _demand_agreement(root, None if journal is None else noted, start)
             return root, False
-        store: Store | None = None
-        if journal is not None and "://" in journal:
-            store = open_journal(journal)
-            leaving.callback(store.close)
         directory = locked(root, leaving, failing)
         if _is_workspace(root):
             failing.pop_all()
             _demand_agreement(root, None if journal is None else noted, start)
             return root, False
         make_private(directory, failing)
-        own_journal = store is None
-        if store is None:
-            store = local_journal(root / noted, failing)
-            leaving.callback(store.close)
+        own_journal = journal is None or "://" not in journal
+        place = root / noted if own_journal else journal or ""
+        store = opened_journal(place, Path(keys or root / KEYS), failing, seal=seal)
+        leaving.callback(store.close)
         identity = identity_of(directory, store if own_journal else None, failing)
         manifest = Manifest(workspace=Workspace(id=identity, journal=noted))
         own = Directory(root, tag=identity)

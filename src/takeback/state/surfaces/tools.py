@@ -85,6 +85,10 @@ class Tools(KeyedSurface):
             elif not self.alike(one, two):
                 yield (key,)
 
+    def divided(self, content: Any, path: Path) -> bool:
+        """Tell whether fields of a record, or what is in them, are slots of their own."""
+        return type(content) is PMap and (len(path) > 1 or _is_open(content))
+
     def slot_to_json(self, content: Any) -> Any:
         """Return a record as it stands in a state file; an open one, and a field of it, with identities of parts."""
         ours = isinstance(content, PMap) and not _is_open(content)

@@ -1,0 +1,211 @@
+"""Sealed contents: each is encrypted under a key of its own, and the keys lie in a file apart from the journal.
+
+Forgetting a content deletes its key and rewrites the key file, so that copies of the journal made before, and a
+server's write-ahead log and backups, are worthless too. The key file also holds by what an equal content is found:
+nothing of that is in the journal. It is small, readable by its owner only, and must be backed up apart from the
+journal, or forgetting does not reach that backup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, MissingExtraError, MissingKeysError
+from takeback.journal.content import Ref
+
+_VERSION: Final = b"\x01"
+_NONCE: Final = 12
+BATCH: Final = 500
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS owner (journal TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, key BLOB NOT NULL, lookup BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS keys_by_lookup ON keys (lookup)",
+)
+
+
+class Key(NamedTuple):
+    """The key of one content."""
+
+    id: Ref
+    key: bytes
+    lookup: bytes
+
+
+def _cipher(key: bytes) -> Any:
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - needs the extra
+    except ImportError as error:
+        raise MissingExtraError("a sealed journal needs the 'seal' extra: pip install 'takeback[seal]'") from error
+    return AESGCM(key)
+
+
+def new_key() -> bytes:
+    """A random key of 256 bits."""
+    return os.urandom(32)
+
+
+def _about(at: int, *, tree: bool) -> bytes:
+    return f"takeback {'tree' if tree else 'leaf'} {at}".encode()
+
+
+def sealed(key: bytes, pieces: Iterable[bytes], *, tree: bool) -> Iterator[bytes]:
+    """Pieces of a content, encrypted; each is bound to its place."""
+    cipher = _cipher(key)
+    for at, piece in enumerate(pieces):
+        nonce = os.urandom(_NONCE)
+        yield _VERSION + nonce + cipher.encrypt(nonce, piece, _about(at, tree=tree))
+
+
+def unsealed(key: bytes, pieces: Iterable[bytes], *, tree: bool) -> Iterator[bytes]:
+    """The inverse of `sealed`."""
+    from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - needs the extra
+
+    cipher = _cipher(key)
+    for at, piece in enumerate(pieces):
+        if piece[:1] != _VERSION or len(piece) <= _NONCE:
+            raise JournalCorruptError("a sealed content has no known form")
+        try:
+            yield cipher.decrypt(piece[1 : 1 + _NONCE], piece[1 + _NONCE :], _about(at, tree=tree))
+        except InvalidTag as fault:
+            raise JournalCorruptError("a sealed content was altered, or its key is another's") from fault
+
+
+class KeyFile:
+    """Keys of one journal's contents, by id."""
+
+    def __init__(
+        self, path: Path, journal: str, *, create: bool, readonly: bool = False, timeout: float = 10.0
+    ) -> None:
+        self.path = path
+        _cipher(new_key())
+        if path.is_symlink():
+            raise JournalError(f"cannot use the key file {path}: it is a link, which is not followed")
+        if not path.exists():
+            if not create:
+                raise MissingKeysError(
+                    f"the key file {path} is missing: the journal's contents cannot be read without it",
+                    hint="put it back from a copy, or name the right one with TAKEBACK_KEYS",
+                )
+            self._make()
+        with self._faults():
+            self._connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
+        try:
+            self._prepare(journal, readonly=readonly)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _make(self) -> None:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+        except OSError as error:
+            raise JournalError(f"cannot make the key file {self.path}: {error.strerror}") from error
+
+    def _prepare(self, journal: str, *, readonly: bool) -> None:
+        with self._faults():
+            if not readonly:
+                self._run("PRAGMA journal_mode=WAL")
+                self._run("PRAGMA secure_delete=ON")
+                self._run("PRAGMA synchronous=FULL")
+                with self._transaction():
+                    for statement in _TABLES:
+                        self._run(statement)
+                    if not self._run("SELECT journal FROM owner"):
+                        self._run("INSERT INTO owner VALUES (?)", (journal,))
+            else:
+                self._run("PRAGMA query_only=ON")
+            owner = self._run("SELECT journal FROM owner")
+        if [tuple(row) for row in owner] != [(journal,)]:
+            raise JournalError(f"the key file {self.path} belongs to another journal")
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            text = str(error)
+            if "locked" in text or "busy" in text:
+                raise JournalBusyError(f"the key file {self.path} is locked by another program; try again") from error
+            if "malformed" in text or "not a database" in text or "no such table" in text:
+                raise JournalCorruptError(f"the key file {self.path} is damaged ({text})") from error
+            raise JournalError(f"the key file {self.path} could not be used: {text}") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._run("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._run("ROLLBACK")
+            raise
+        self._run("COMMIT")
+
+    def _run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def add(self, keys: Sequence[Key]) -> None:
+        """Keep new keys, durably: before the contents they are for are committed anywhere."""
+        with self._faults(), self._transaction():
+            self._connection.executemany("INSERT OR REPLACE INTO keys (id, key, lookup) VALUES (?, ?, ?)", keys)
+
+    def get(self, refs: Sequence[Ref]) -> dict[Ref, bytes]:
+        """Keys of contents; those that are not there are left out."""
+        return {row[0]: row[1] for row in self._select("id, key", "id", refs)}
+
+    def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
+        """Ids of contents by lookup."""
+        return {row[0]: row[1] for row in self._select("lookup, id", "lookup", lookups)}
+
+    def _select(self, columns: str, by: str, values: Sequence[Any]) -> list[Any]:
+        rows: list[Any] = []
+        with self._faults():
+            for start in range(0, len(values), BATCH):
+                part = values[start : start + BATCH]
+                marks = ",".join("?" * len(part))
+                rows += self._run(f"SELECT {columns} FROM keys WHERE {by} IN ({marks})", part)  # noqa: S608
+        return rows
+
+    def drop(self, refs: Sequence[Ref]) -> str:
+        """Delete keys, and write the file anew so that no byte of them is left; what is in the way, if anything."""
+        with self._faults():
+            with self._transaction():
+                self._connection.executemany("DELETE FROM keys WHERE id = ?", [(ref,) for ref in refs])
+            self._run("VACUUM")
+            busy = self._run("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
+        return "" if not busy else f"another process is reading the key file {self.path}: forget again when it ended"
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+class Sealed(Protocol):
+    """A journal with sealed contents."""
+
+    readonly: bool
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Run one statement, and return its rows."""
+
+
+def key_file(store: Sealed, path: Path, journal: str, timeout: float) -> KeyFile:
+    """A journal's key file; made only as long as the journal holds nothing, for without it nothing can be read."""
+    fresh = not store.readonly and not store.run("SELECT 1 FROM contents LIMIT 1")
+    return KeyFile(path, journal, create=fresh, readonly=store.readonly, timeout=timeout)
+
+
+def keys_name(journal: str) -> str:
+    """The file name for a journal's keys under the home directory."""
+    return f"{hashlib.sha256(journal.encode()).hexdigest()[:32]}.keys"
+
+
+def default_keys(journal: str) -> Path:
+    """Where keys are kept that nobody said another place for."""
+    return Path.home() / ".local" / "state" / "takeback" / "keys" / keys_name(journal)

@@ -1,0 +1,239 @@
+"""Contents in the tables `contents` and `pieces` of a database, sealed or not.
+
+A row holds the id, the salt, by what an equal content is found, and the bytes; large ones lie in pieces. What is
+forgotten keeps only its id and the record that says so. Sealed rows hold encrypted bytes and nothing else: salt
+and lookup are in the key file's keeping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from takeback.errors import JournalCorruptError, JournalError
+from takeback.journal.content import PLAIN, Ref, Stored, content_id, joined, new_salt, pieces_of, unpacked
+from takeback.journal.sealing import Key, KeyFile, new_key, sealed, unsealed
+from takeback.journal.shelf import BATCH, Shelf, Wanted
+from takeback.journal.touched import Tables
+
+COLUMNS: Final = "id, tree, salt, body, forgotten"
+_INSERT = "INSERT INTO contents (id, tree, salt, lookup, body) VALUES (?, ?, ?, ?, ?)"
+_PIECE = "INSERT INTO pieces (id, at, body) VALUES (?, ?, ?)"
+
+
+class _Row(NamedTuple):
+    id: Ref
+    tree: int
+    salt: bytes | None
+    body: bytes | None
+    forgotten: int | None
+
+
+class ContentTable(Shelf):
+    """The contents of one stored journal. `said_forgotten` tells whether a record says that one was forgotten."""
+
+    def __init__(
+        self, tables: Tables, keys: KeyFile | None, said_forgotten: Callable[[int, Ref], bool], location: str
+    ) -> None:
+        self._tables = tables
+        self._keys = keys
+        self._said_forgotten = said_forgotten
+        self._location = location
+        self._new: dict[bytes, Ref] = {}
+        self._new_rows: list[tuple[Any, ...]] = []
+        self._new_keys: list[Key] = []
+
+    def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
+        """Ids of contents that are there, or are about to be."""
+        new = {key: self._new[key] for key in lookups if key in self._new}
+        rest = [key for key in lookups if key not in new]
+        return {**self._stored(rest), **new} if rest else new
+
+    def _stored(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
+        if self._keys is not None:
+            known = self._keys.found(lookups)
+            there = {row.id for row in self._rows(list(known.values())) if row.forgotten is None}
+            return {key: ref for key, ref in known.items() if ref in there}
+        marks = ",".join("?" * len(lookups))
+        sql = f"SELECT lookup, id FROM contents WHERE lookup IN ({marks})"  # noqa: S608 - marks only
+        return {bytes(key): ref for key, ref in self._tables.run(sql, lookups)}
+
+    def taken(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
+        """Take in new contents, to be written with `flush`."""
+        refs: list[Ref] = []
+        for item in wanted:
+            if self._keys is None:
+                salt = new_salt()
+                ref = content_id(salt, (item.data,), tree=item.tree)
+                pieces = pieces_of(item.data)
+            else:
+                key, salt = new_key(), b""
+                boxes = list(sealed(key, pieces_of(item.data), tree=item.tree))
+                ref = content_id(b"", boxes, tree=item.tree)
+                self._new_keys.append(Key(ref, key, item.lookup))
+                pieces = iter(boxes)
+            refs.append(ref)
+            body = self._body(ref, pieces)
+            lookup = item.lookup if self._keys is None else None
+            self._new_rows.append((ref, int(item.tree), salt, lookup, body))
+            self._new[item.lookup] = ref
+        return refs
+
+    def flush(self) -> None:
+        """Write what was taken in, at the end of a transaction; keys are durable before the rows are."""
+        keys, rows = self._new_keys, self._new_rows
+        self.discard()
+        if self._keys is not None and keys:
+            self._keys.add(keys)
+        if rows:
+            self._tables.run_many(_INSERT, rows)
+
+    def discard(self) -> None:
+        """Drop what was taken in and not written."""
+        self._new, self._new_rows, self._new_keys = {}, [], []
+
+    def _body(self, ref: Ref, pieces: Iterator[bytes]) -> bytes | None:
+        """The only piece; of several, none: they are stored one by one."""
+        first, second = next(pieces), next(pieces, None)
+        if second is None:
+            return first
+        self._tables.run(_PIECE, (ref, 0, first))
+        self._tables.run(_PIECE, (ref, 1, second))
+        for at, piece in enumerate(pieces, start=2):
+            self._tables.run(_PIECE, (ref, at, piece))
+        return None
+
+    def _rows(self, refs: Sequence[Ref]) -> Iterator[_Row]:
+        for start in range(0, len(refs), BATCH):
+            part = refs[start : start + BATCH]
+            marks = ",".join("?" * len(part))
+            sql = f"SELECT {COLUMNS} FROM contents WHERE id IN ({marks})"  # noqa: S608 - marks only
+            yield from map(_read, self._tables.run(sql, part))
+
+    def get(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
+        """Contents by id, each checked; None for what was forgotten."""
+        wanted = list(dict.fromkeys(refs))
+        rows = {row.id: row for row in self._rows(wanted)}
+        keys = {} if self._keys is None else self._keys.get(wanted)
+        return {ref: self._opened(ref, rows.get(ref), keys.get(ref)) for ref in wanted}
+
+    def _opened(self, ref: Ref, row: _Row | None, key: bytes | None) -> Stored | None:
+        if row is None:
+            raise JournalCorruptError(f"content {ref[:12]} of {self._location} is missing, and was not forgotten")
+        if row.forgotten is not None:
+            if not self._said_forgotten(row.forgotten, ref):
+                raise JournalCorruptError(f"content {ref[:12]} of {self._location} is gone, and was not forgotten")
+            return None
+        if self._keys is None and row.body is not None and row.body[:1] == PLAIN:
+            data = row.body[1:]
+            computed = content_id(row.salt or b"", (data,), tree=bool(row.tree))
+        else:
+            data, computed = self._data(row, key)
+        if computed != ref:
+            raise JournalCorruptError(f"content {ref[:12]} of {self._location} does not match its digest")
+        return Stored(data, bool(row.tree))
+
+    def _data(self, row: _Row, key: bytes | None) -> tuple[bytes, Ref]:
+        """The bytes of a content, and the id they give."""
+        tree = bool(row.tree)
+        pieces = self._pieces(row)
+        if self._keys is None:
+            data = joined(pieces)
+            return data, content_id(row.salt or b"", (data,), tree=tree)
+        if key is None:
+            raise JournalError(f"the key of content {row.id[:12]} is not in {self._keys.path}")
+        boxes = list(pieces)
+        return joined(unsealed(key, boxes, tree=tree)), content_id(b"", boxes, tree=tree)
+
+    def _pieces(self, row: _Row) -> Iterator[bytes]:
+        if row.body is not None:
+            yield row.body
+            return
+        at = 0
+        while found := self._tables.run("SELECT body FROM pieces WHERE id = ? AND at = ?", (row.id, at)):
+            yield _bytes(found[0][0])
+            at += 1
+
+    def forget(self, refs: Sequence[Ref], seq: int) -> None:
+        """Delete contents, inside a transaction, on the word of record `seq`."""
+        self._tables.run_many(
+            "UPDATE contents SET salt = NULL, lookup = NULL, body = NULL, forgotten = ? "
+            "WHERE id = ? AND forgotten IS NULL",
+            [(seq, ref) for ref in refs],
+        )
+        self._tables.run_many("DELETE FROM pieces WHERE id = ?", [(ref,) for ref in refs])
+
+    def traces(self, refs: Sequence[Ref]) -> list[bytes]:
+        """Random bytes that stand in every copy of these rows, to look for copies by."""
+        found: list[bytes] = []
+        for start in range(0, len(refs), BATCH):
+            part = refs[start : start + BATCH]
+            marks = ",".join("?" * len(part))
+            sql = f"SELECT salt, lookup FROM contents WHERE id IN ({marks})"  # noqa: S608 - marks only
+            found += [bytes(item) for row in self._tables.run(sql, part) for item in row if item]
+        return found
+
+    def every(self) -> Iterator[_Row]:
+        """All rows, in pages."""
+        last = ""
+        while True:
+            sql = f"SELECT {COLUMNS} FROM contents WHERE id > ? ORDER BY id LIMIT {BATCH}"  # noqa: S608
+            page = [_read(row) for row in self._tables.run(sql, (last,))]
+            yield from page
+            if len(page) < BATCH:
+                return
+            last = page[-1].id
+
+    def every_content(self) -> Iterator[tuple[Ref, Stored]]:
+        """Everything stored."""
+        for row in self.every():
+            found = self.get((row.id,))[row.id] if row.forgotten is None else None
+            if found is not None:
+                yield row.id, found
+
+    def computed(self) -> tuple[dict[Ref, Ref | None], dict[Ref, list[Ref]]]:
+        """For checking: the id each content's bytes give (None: deleted), and the parts of trees."""
+        ids: dict[Ref, Ref | None] = {}
+        trees: dict[Ref, list[Ref]] = {}
+        for row in self.every():
+            if row.forgotten is not None:
+                ids[row.id] = None
+                continue
+            try:
+                ids[row.id] = self._computed(row, trees)
+            except JournalCorruptError:
+                ids[row.id] = "unreadable"
+        return ids, trees
+
+    def _computed(self, row: _Row, trees: dict[Ref, list[Ref]]) -> Ref:
+        tree = bool(row.tree)
+        if self._keys is None:
+            if not tree:
+                return content_id(row.salt or b"", map(unpacked, self._pieces(row)), tree=False)
+            data, computed = self._data(row, None)
+        else:
+            key = self._keys.get((row.id,)).get(row.id)
+            if key is None or not tree:
+                return content_id(b"", self._pieces(row), tree=tree)
+            data, computed = self._data(row, key)
+        if computed == row.id:
+            trees[row.id] = Stored(data, True).opened()[0]
+        return computed
+
+
+def _read(values: Sequence[Any]) -> _Row:
+    row = _Row(*values)
+    kinds = tuple(map(type, row))
+    if kinds not in _PLAIN_KINDS and not all(map(isinstance, row, _KINDS)):
+        raise JournalCorruptError(f"a row of contents ({row.id!r:.40}) holds what it cannot hold")
+    return row
+
+
+_KINDS = (str, int, bytes | None, bytes | None, int | None)
+_PLAIN_KINDS = ((str, int, bytes, bytes, type(None)),)
+
+
+def _bytes(value: Any) -> bytes:
+    if not isinstance(value, bytes):
+        raise JournalCorruptError("a piece of a content holds what it cannot hold")
+    return value

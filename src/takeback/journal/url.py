@@ -1,0 +1,128 @@
+"""A PostgreSQL journal's URL: what of it may be shown, what may be written down, what is a secret.
+
+Only what is understood without doubt is ever repeated. A URL that can be read in two ways, because a password
+holds a `/`, `@`, `#` or `?` that is not percent-encoded, is not shown at all, nor what the driver says about it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote
+
+from takeback.errors import JournalError
+
+ENCODE_HINT: Final = "percent-encode '/', '@', '#', '?' and ':' in names and passwords (%2F, %40, %23, %3F, %3A)"
+NAME: Final = re.compile(r"[a-z0-9_]{1,40}")
+_SHOWN: Final = "postgresql://… (not shown: it may hold a password)"
+_URL = re.compile(
+    r"(?P<scheme>postgres(?:ql)?)://(?:(?P<user>[^:/@?#]*)(?::(?P<password>[^/@?#]*))?@)?"
+    r"(?P<hosts>[A-Za-z0-9._,%:\[\]-]*)(?:/(?P<database>[^/@?#]*))?(?:\?(?P<query>[^@#]*))?(?:#(?P<name>.*))?",
+    re.DOTALL,
+)
+_HOST = re.compile(r"(?:[A-Za-z0-9._%-]+|\[[0-9A-Fa-f:.%]+\])?(?::\d{1,5})?")
+_KEPT: Final = frozenset(
+    {
+        "host",
+        "hostaddr",
+        "port",
+        "dbname",
+        "user",
+        "sslmode",
+        "sslcert",
+        "sslkey",
+        "sslrootcert",
+        "sslcrl",
+        "sslnegotiation",
+        "gssencmode",
+        "channel_binding",
+        "target_session_attrs",
+        "application_name",
+        "connect_timeout",
+        "keepalives",
+        "keepalives_idle",
+        "keepalives_interval",
+        "keepalives_count",
+        "tcp_user_timeout",
+        "service",
+        "load_balance_hosts",
+        "client_encoding",
+        "require_auth",
+        "krbsrvname",
+        "passfile",
+    }
+)
+"""Parameters that hold no secret; any other is taken for one."""
+_FIELD = re.compile(r"[A-Za-z0-9_./:~,%+ -]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A journal's URL, understood."""
+
+    connect: str
+    """What the driver is given."""
+    shown: str
+    """What may be shown and written down: without any secret."""
+    name: str
+    """The journal's name in the database; empty for the only one."""
+    secrets: tuple[str, ...]
+    """Every spelling of a secret that a message might repeat, longest first."""
+    clear: bool
+    """Whether it can be read in one way only."""
+
+
+def read_url(url: str) -> Place:
+    """The journal a URL stands for. One that is not clear can be connected to, but is never repeated."""
+    connect, _, name = url.rpartition("#") if "#" in url else (url, "", "")
+    if name and not NAME.fullmatch(name):
+        raise JournalError(
+            f"the journal's name after '#' in the URL ({_SHOWN}): expected lower-case letters, digits and _",
+            hint=ENCODE_HINT,
+        )
+    found = _URL.fullmatch(url)
+    items = [] if found is None or not found["query"] else found["query"].split("&")
+    kept = [item for item in items if _holds_no_secret(item)]
+    if found is None or found["name"] not in {None, name} or not _plain(found):
+        return Place(connect, _SHOWN, name, tuple(_spellings([url, connect])), clear=False)
+    empty = ":" if found["password"] == "" else ""
+    user = "" if found["user"] is None else f"{found['user']}{empty}@"
+    query = f"?{'&'.join(kept)}" if kept else ""
+    database = "" if found["database"] is None else f"/{found['database']}"
+    shown = f"{found['scheme']}://{user}{found['hosts']}{database}{query}{f'#{name}' if name else ''}"
+    hidden = [item.partition("=")[2] for item in items if item not in kept]
+    return Place(
+        connect, shown, name, tuple(_spellings([found["password"] or "", *hidden, url, connect])), clear=True
+    )
+
+
+def _plain(found: re.Match[str]) -> bool:
+    hosts = found["hosts"].split(",")
+    return all(_HOST.fullmatch(host) for host in hosts) and all(
+        _FIELD.fullmatch(found[part] or "") for part in ("user", "database")
+    )
+
+
+def _holds_no_secret(item: str) -> bool:
+    key, _, value = item.partition("=")
+    return key in _KEPT and _FIELD.fullmatch(value) is not None
+
+
+def _spellings(texts: list[str]) -> list[str]:
+    every = {spelling for text in texts if text for spelling in (text, unquote(text))}
+    return sorted(every, key=len, reverse=True)
+
+
+def without_password(where: str) -> str:
+    """A journal's path or URL without the secrets in it; one that is not clear is an error."""
+    if "://" not in where:
+        return where
+    if not where.startswith(("postgresql://", "postgres://")):
+        return where
+    place = read_url(where)
+    if not place.clear:
+        raise JournalError(
+            "the journal's URL can be read in two ways (not shown: it may hold a password)", hint=ENCODE_HINT
+        )
+    return place.shown

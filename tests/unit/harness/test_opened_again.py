@@ -1,0 +1,54 @@
+"""What a process must know that did not make the history itself: opened again, or beside another one."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from tests.support.changes import candidate, config, file
+
+from takeback.adapters import open_memory
+from takeback.harness import Adopted, Applied, Undone
+from takeback.state import State
+from takeback.undo import Blocked
+
+
+@pytest.fixture
+def place(tmp_path):
+    return tmp_path / "journal.db"
+
+
+def test_a_file_where_a_directory_would_have_to_come_back_blocks_also_after_opening_again(place):
+    start = State.read({"files": {"d/x": {"content": "1"}}})
+    with closing(open_memory(start, journal=place)) as harness:
+        harness.adapter.edit(State.read({}))
+        removed = harness.adopt()
+        assert isinstance(removed, Adopted)
+        assert isinstance(harness.apply(candidate(file("d", "now a file"))), Applied)
+        assert isinstance(harness.plan_undo(removed.entry.id), Blocked)
+    with closing(open_memory(journal=place)) as harness:
+        assert isinstance(harness.undo(removed.entry.id), Blocked), "that the write refuses a directory is recorded"
+
+
+def test_an_entry_of_another_process_blocks_in_one_that_has_planned_before(place):
+    start = State.read({"config": {"a": 5}})
+    with closing(open_memory(start, journal=place)) as one, closing(open_memory(journal=place)) as two:
+        made = one.apply(candidate(config("a", {}))).entry
+        assert not isinstance(one.plan_undo(made.id), Blocked)
+        later = two.apply(candidate(config("a.b", 1))).entry
+        outcome = one.undo(made.id)
+        assert isinstance(outcome, Blocked)
+        assert outcome.entries == (later.number,)
+
+
+def test_a_restore_goes_back_to_what_was_undone_and_redone_then(place):
+    with closing(open_memory(journal=place)) as harness:
+        first = harness.apply(candidate(config("x", 1))).entry
+        harness.apply(candidate(config("y", 1)))
+        undone = harness.undo(first.id).entry
+        redone = harness.redo(first.id).entry
+        harness.apply(candidate(config("z", 1)))
+        assert isinstance(harness.restore(undone.id), Undone)
+        assert harness.state.write() == {"config": {"y": 1}}
+        assert isinstance(harness.restore(redone.id), Undone)
+        assert harness.state.write() == {"config": {"x": 1, "y": 1}}

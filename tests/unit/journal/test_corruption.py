@@ -1,0 +1,95 @@
+"""However a journal is damaged, every command answers with a result or a documented error, never with a crash."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from contextlib import closing, suppress
+
+import pytest
+from tests.support.changes import candidate, config, file, listener, middleware, prompt, socket, tool
+from tests.support.corruption import damage
+
+from takeback import State
+from takeback.adapters import init_workspace, open_workspace
+from takeback.adapters.doctor import examine_workspace
+from takeback.errors import TakebackError
+from takeback.harness.log import changes_of, log
+from takeback.harness.requests import restore_request
+from takeback.journal import examine
+
+SEEDS = range(200)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    root = tmp_path_factory.mktemp("whole") / "agent"
+    start = {
+        "config": {"a": {"b": 1}},
+        "middleware": [{"id": "auth", "handler": "h"}],
+        "files": {"d/a": {"content": "x"}},
+    }
+    init_workspace(root, start=State.read(start))
+    with closing(open_workspace(root, hold=False)) as harness:
+        ids = [
+            harness.apply(candidate(*ops)).entry.id
+            for ops in (
+                (config("a.c", "secret"),),
+                (prompt("p", "one"), tool("t")),
+                (middleware("m", index=0),),
+                (listener("e", "cb"),),
+                (file("d/a", "y" * 9000), file("d/e", "z")),
+                (socket("s", 9107),),
+                (config("a", {"z": [1, 2]}),),
+            )
+        ]
+        harness.undo(ids[1])
+        harness.ledger.checkpoint()
+        harness.forget(ids[0])
+        harness.undo(ids[3])
+        harness.redo()
+    return root
+
+
+def use(root):
+    """What a person would try, one after the other."""
+    report = examine(root / ".takeback" / "journal.db")
+    found = examine_workspace(root)
+    with closing(open_workspace(root, hold=False)) as harness:
+        for view in log(harness):
+            with suppress(TakebackError):
+                changes_of(harness, harness.journal.get(view.seq))
+        harness.status()
+        for number in (2, 4, 6, 8):
+            with suppress(TakebackError):
+                harness.undo(f"#{number}")
+        with suppress(TakebackError):
+            harness.plan(lambda ledger: restore_request(ledger, "#3"))
+    return report, found
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_damaged_journal_never_crashes_a_command(whole, tmp_path, seed):
+    root = tmp_path / "agent"
+    shutil.copytree(whole, root, symlinks=True)
+    damage(root / ".takeback" / "journal.db", seed)
+    with suppress(TakebackError):
+        use(root)
+
+
+def test_most_damage_is_noticed_and_a_whole_journal_is_not_accused(whole, tmp_path):
+    root = tmp_path / "agent"
+    shutil.copytree(whole, root)
+    report, found = use(root)
+    assert report.whole
+    assert all(finding.good for finding in found)
+    noticed = Counter()
+    for seed in range(60):
+        path = tmp_path / f"journal{seed}.db"
+        shutil.copy(whole / ".takeback" / "journal.db", path)
+        how = damage(path, seed)
+        try:
+            noticed[examine(path).whole] += "empty" not in how and "refused" not in how
+        except TakebackError:
+            noticed[False] += 1
+    assert noticed[False] > noticed[True]
