@@ -105,7 +105,7 @@ def test_the_page_follows_the_journal(project, tab):
         entry_of(page, "made elsewhere").wait_for()
         assert box.is_checked()
         harness.undo(made)
-        page.locator(f"#e{made.seq}.is-undone").wait_for()
+        page.locator(f"#e{made.entry}.is-undone").wait_for()
         page.get_by_text("1 new entry just now").wait_for()
 
 
