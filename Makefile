@@ -5,7 +5,7 @@ JOBS ?= 2
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-web check bench mutants docs format clean
+.PHONY: setup demo test test-web test-clients test-clients-more check bench mutants docs format clean
 
 setup: .venv/.ready
 
@@ -30,6 +30,15 @@ test: setup
 test-web: setup
 	command -v npm > /dev/null && npm install --silent --no-fund --no-audit --prefix build/axe axe-core@4.14.0 || true
 	$(BIN)/python -m pytest -m web -rs tests/web
+
+# The real clients, from npm, in .cache/clients; left out with a word where npm is missing.
+test-clients: setup
+	$(BIN)/python -m tests.clients.install claude-code codex
+	$(BIN)/python -m pytest -m clients tests/clients/test_claude_code.py tests/clients/test_codex.py
+
+test-clients-more: setup
+	$(BIN)/python -m tests.clients.install opencode gemini
+	$(BIN)/python -m pytest -m clients tests/clients/test_opencode.py tests/clients/test_gemini.py
 
 check: setup
 	$(BIN)/ruff check src tests examples

@@ -34,6 +34,7 @@ ORDER = (
     "adapters",
     "present",
     "evolve",
+    "agents",
     "lab",
     "web",
     "bench",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,12 +25,27 @@ from takeback.state import Stage
 from takeback.synthesize import invert
 
 TEN_SECONDS = 10
+TWO_MINUTES = 120
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.clients)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How many passed and failed, client by client."""
+    counted: dict[str, Counter[str]] = {}
+    for outcome in ("passed", "failed", "error", "skipped"):
+        for report in terminalreporter.stats.get(outcome, ()):
+            file = report.nodeid.partition("::")[0]
+            if file.startswith("tests/clients/"):
+                client = file.removeprefix("tests/clients/test_").removesuffix(".py").replace("_", "-")
+                counted.setdefault(client, Counter())["failed" if outcome == "error" else outcome] += 1
+    for client, counts in counted.items():
+        left_out = f", {counts['skipped']} left out" if counts["skipped"] else ""
+        terminalreporter.write_line(f"{client}: {counts['passed']} passed, {counts['failed']} failed{left_out}")
 
 
 @dataclass
@@ -69,9 +86,12 @@ class Place:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
+        late = threading.Timer(TWO_MINUTES, process.kill)
+        late.start()
         try:
             yield Talk(process)
         finally:
+            late.cancel()
             if process.stdin is not None:
                 process.stdin.close()
             try:

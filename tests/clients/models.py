@@ -126,6 +126,28 @@ class _Responses(_Handler):
         self.event("response.completed", {"response": {"id": "r", "usage": usage, "output": list(items)}})
 
 
+class _Gemini(_Handler):
+    """The Gemini API, as far as Gemini CLI asks for it; a script's items are parts of the answer."""
+
+    def do_POST(self) -> None:
+        self.body()
+        usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+        if "countTokens" in self.path:
+            self.answer(200, {"totalTokens": 1})
+            return
+        if "streamGenerateContent" not in self.path:
+            self.answer(200, {"candidates": [_candidate([{"text": "{}"}])], "usageMetadata": usage})
+            return
+        self.stream()
+        told = {"candidates": [_candidate(self.next())], "usageMetadata": usage}
+        self.wfile.write(f"data: {json.dumps(told)}\r\n\r\n".encode())
+        self.wfile.flush()
+
+
+def _candidate(parts: Blocks) -> dict[str, Any]:
+    return {"content": {"role": "model", "parts": list(parts)}, "finishReason": "STOP", "index": 0}
+
+
 @contextmanager
 def _serving(handler: type[_Handler], script: Sequence[Any]) -> Iterator[Server]:
     told = Server("")
@@ -149,3 +171,8 @@ def anthropic_server(script: Sequence[Blocks]) -> Any:
 def responses_server(script: Sequence[Blocks]) -> Any:
     """A server that answers Codex, one list of output items per turn."""
     return _serving(_Responses, script)
+
+
+def gemini_server(script: Sequence[Blocks]) -> Any:
+    """A server that answers Gemini CLI, one list of parts per turn."""
+    return _serving(_Gemini, script)

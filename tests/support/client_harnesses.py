@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.support.odd_harnesses import claude_code, codex, gemini, opencode
+
 
 class HandEdit(NamedTuple):
     """One text for another in one file; the old one stands there once."""
@@ -135,8 +137,14 @@ EDITS: dict[str, list[HandEdit]] = {
 }
 
 
+for _client in (claude_code, codex, opencode, gemini):
+    for _name, (_files, _edits) in _client.HARNESSES.items():
+        HARNESSES[_name] = _files
+        EDITS[_name] = [HandEdit(*one) for one in _edits]
+
+
 def write_harness(root: Path, client: str) -> Path:
-    """Put a client's files into a directory."""
+    """Put a client's files into a directory; its scripts are executable."""
     for path, text in HARNESSES[client].items():
         place = root / path
         place.parent.mkdir(parents=True, exist_ok=True)

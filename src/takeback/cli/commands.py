@@ -55,7 +55,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     "When something is wrong": {
         "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
         "recover": Listed("recover", "Finish the change that a killed process left under way."),
-        "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, for good."),
+        "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
     },
     "Candidates": {
         "verify": Listed("verify", "Decide whether a candidate may be admitted."),
@@ -68,6 +68,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     "Agents and models": {
         "evolve": Listed("evolve", "Let an agent change its harness, if the change can be taken back."),
         "propose": Listed("propose", "Ask a model to carry out a task, and mend what cannot be taken back."),
+        "serve": Listed("serve", "Serve the harness to agents over MCP."),
         "model": Listed("model", "Get a real model onto this machine, and serve it."),
     },
     "Trying it out": {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ from takeback.cli.output import JSON_VALUE, JsonFlag
 from takeback.cli.workspaces import ByOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError
 from takeback.harness import Harness, Refused
-from takeback.language.oneline import OneLine, Typed
+from takeback.harness.adapter import Spoken
+from takeback.language.oneline import OneLine, Typed, guess
 from takeback.language.oneline_program import program_of, things
-from takeback.state import ABSENT
+from takeback.state import ABSENT, SURFACES, State
 from takeback.synthesize import oracle
 
 _SAID = {verb: ", ".join(things(verb)) for verb in ("set", "add", "remove", "edit", "move")}
@@ -238,8 +239,18 @@ def _outcome(line: OneLine, harness: Harness, how: _How) -> Outcome:
     with harness.held() as state:
         if isinstance(state, Refused):
             return state
-        candidate = oracle(program_of(line, state), nominal=state)
+        candidate = oracle(program_of(_understood(line, harness, state), state), nominal=state)
         return harness.preview(candidate) if how.plan else harness.apply(candidate, note=how.note, by=how.by)
+
+
+def _understood(line: OneLine, harness: Harness, state: State) -> OneLine:
+    """The line with its value as the surface has it, where it was given as the client's own file would say it."""
+    surface = next((name for name, one in SURFACES.items() if line.thing in {one.word, name}), "")
+    value = guess(line.value.text, line.where) if isinstance(line.value, Typed) else line.value
+    if not isinstance(harness.adapter, Spoken) or not isinstance(value, dict):
+        return line
+    found = harness.adapter.understood(surface, line.key, value, state)
+    return line if found is value else replace(line, value=found)
 
 
 def _typed(text: str | None) -> Any:

@@ -174,8 +174,16 @@ class Effects(Protocol):
 class Writers(Protocol):
     """Capability: tells what the client itself writes, so that it is adopted without asking and blocks nothing."""
 
-    def writer(self, slot: Slot) -> str | None:
-        """The client that writes a slot itself, if one does."""
+    def writer(self, slot: Slot, before: Any, after: Any) -> str | None:
+        """The client that makes such a change of a slot itself, if one does."""
+
+
+@runtime_checkable
+class Spoken(Protocol):
+    """Capability: takes values as the client's own files say them."""
+
+    def understood(self, surface: str, key: str, value: Any, state: State) -> Any:
+        """A value as the surface has it, made of one as the file has it; any other as it is."""
 
 
 @runtime_checkable

@@ -30,7 +30,7 @@ def looked(engine: Engine) -> Look:
     writers = engine.writers
     if writers is None or not look.drift or look.broken:
         return look
-    who = {writers.writer(change.slot) for change in look.drift}
+    who = {writers.writer(change.slot, change.before, change.after) for change in look.drift}
     names = sorted(name for name in who if name is not None)
     if len(names) < len(who):
         return look

@@ -163,7 +163,7 @@ class Engine:
                 if not reading or isinstance(fault, LostLock):
                     raise
                 unfinished = str(fault)
-        found = self._read()
+        found = self._read() if ledger.holes else self.adapter.read(ledger.state)
         known = ledger.state
         if self.leftovers is not None and not unfinished and not self.journal.readonly and self.leftovers.leftovers():
             self.leftovers.sweep()

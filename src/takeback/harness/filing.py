@@ -6,14 +6,14 @@ back changes the file all the same. Where later edits stand in the way of that, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from takeback.harness.adapter import FileAdapter, Unsayable
 from takeback.harness.engine import Engine
-from takeback.harness.images import DirectoryImage, FileChange
+from takeback.harness.images import DirectoryImage, FileChange, FileImage
 from takeback.harness.ledger import Ledger
-from takeback.harness.recorded import exact, recorded_paths
+from takeback.harness.recorded import exact, recorded_paths, was_made
 from takeback.harness.results import Refused, Why
 from takeback.state import State
 
@@ -79,7 +79,22 @@ def _changes_of_bytes(
             return Refused(Why.UNSAYABLE, f"{path} was edited since in the same places; nothing was changed")
         if change.after != change.before:
             found.append(change)
-    return _in_order(found)
+    return _in_order([*found, *_emptied(engine.ledger, adapter, found)])
+
+
+def _emptied(ledger: Ledger, adapter: FileAdapter, changes: Sequence[FileChange]) -> Iterator[FileChange]:
+    """Directories that an entry made, above files that go: removed if nothing else is in them."""
+    known = {change.path for change in changes}
+    gone = [change.path for change in changes if isinstance(change.before, FileImage) and change.after is None]
+    for above in dict.fromkeys(above for path in gone for above in _folders(path)):
+        there = None if above in known else adapter.image(above)
+        if isinstance(there, DirectoryImage) and was_made(ledger, above):
+            yield FileChange(above, there, None)
+
+
+def _folders(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def layout_of(ledger: Ledger, entries: Iterable[int]) -> tuple[str, ...]:

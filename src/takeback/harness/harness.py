@@ -10,9 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-from takeback.errors import ChangedMeanwhile, HarnessError
 from takeback.harness.adapter import Adapter
 from takeback.harness.adopting import adopt, adopt_some, layout_changes, looked, taking_effect
 from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
@@ -38,8 +37,9 @@ from takeback.harness.results import (
     Status,
     Undone,
     UndoOutcome,
-    Why,
+    nothing_kept,
 )
+from takeback.harness.retrying import tried_again
 from takeback.harness.two_roads import compare_roads, unadmitted
 from takeback.journal import Record, Ref, Store
 from takeback.journal.search import Place
@@ -51,9 +51,6 @@ from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
 Ask = Callable[[Ledger, Sequence[EntryLike]], Request]
-Result = TypeVar("Result")
-ATTEMPTS = 5
-"""How often a change is tried anew because someone else wrote to its files while it was being made."""
 
 
 class Harness:
@@ -116,7 +113,7 @@ class Harness:
         Yields a refusal instead of the state where nothing can be changed now.
         """
         with self._engine.locked():
-            look = self._engine.look()
+            look = looked(self._engine)
             yield not_now(look) if look.drift or look.broken else self.state
 
     def apply(
@@ -139,7 +136,7 @@ class Harness:
         if isinstance(found, Refused):
             return found
         about = {"note": note, **_made_by(by)}
-        return self._again(lambda: self._apply(found, about, allow_ties=allow_ties))
+        return tried_again(lambda: self._apply(found, about, allow_ties=allow_ties))
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
         candidate, verdict = found
@@ -197,7 +194,7 @@ class Harness:
         return self._plan(undo_request, entries, cascade, strict)
 
     def undo(
-        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
+        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
     ) -> UndoOutcome:
         """Take entries back; taking back an undo brings back what it took, taking back a discard what was there.
 
@@ -206,9 +203,9 @@ class Harness:
         """
         discarded = self._discarded(names_of(entries))
         if discarded is not None:
-            return self._again(lambda: put_back(self._engine, discarded))
+            return tried_again(lambda: put_back(self._engine, discarded))
         request = partial(undo_request, entries=entries)
-        return self._toggle("undo", request, token, cascade=cascade, strict=strict)
+        return self._toggle("undo", request, token, cascade=cascade, strict=strict, by=by)
 
     def redo(
         self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
@@ -255,7 +252,7 @@ class Harness:
         With `slots` only what was changed there is put back. What was in the files is kept with the entry, and comes
         back when that is undone; also where it cannot be read.
         """
-        return self._again(lambda: discard(self._engine, paths, note, slots))
+        return tried_again(lambda: discard(self._engine, paths, note, slots))
 
     def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
@@ -335,15 +332,22 @@ class Harness:
             plan = plan._replace(unadmitted=unadmitted(ledger, plan))
         if self._engine.formatted is not None:
             plan = plan._replace(layout=layout_of(ledger, (*plan.off, *plan.on)))
-        return _demand_nothing_kept(plan) if strict else plan
+        return nothing_kept(plan) if strict else plan
 
     def _toggle(
-        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
+        self,
+        kind: str,
+        ask: Callable[[Ledger], Request],
+        token: str | None,
+        *,
+        cascade: bool,
+        strict: bool,
+        by: str = "",
     ) -> UndoOutcome:
-        return self._again(lambda: self._toggled(kind, ask, token, cascade=cascade, strict=strict))
+        return tried_again(lambda: self._toggled(kind, ask, token, by, cascade=cascade, strict=strict))
 
     def _toggled(
-        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, *, cascade: bool, strict: bool
+        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, by: str, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
         with self._engine.locked():
             look = looked(self._engine)
@@ -361,20 +365,10 @@ class Harness:
             if isinstance(changes, Refused):
                 return changes
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
-            about = {"asked": list(names_of(request.asked)), **taking_effect(self._engine, writes)}
+            asked = {"asked": list(names_of(request.asked)), **_made_by(by)}
+            about = {**asked, **taking_effect(self._engine, writes)}
             draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
-
-    @staticmethod
-    def _again(make: Callable[[], Result]) -> Result:
-        """Make a change, trying anew where someone wrote to its files meanwhile: a look then tells what they did."""
-        for left in reversed(range(ATTEMPTS)):
-            try:
-                return make()
-            except ChangedMeanwhile as fault:
-                if not left:
-                    raise HarnessError(f"{fault.message}, again and again; nothing was changed") from fault
-        raise AssertionError("a loop that ends by returning or raising")
 
     def _discarded(self, names: Sequence[str]) -> Record | None:
         """The discard that is meant, if one is."""
@@ -388,10 +382,3 @@ class Harness:
 def _made_by(who: str) -> dict[str, Any]:
     """Who made an entry, where that was said."""
     return {"by": who} if who else {}
-
-
-def _demand_nothing_kept(plan: Plan) -> Plan | Refused:
-    if not plan.kept:
-        return plan
-    later = ", ".join(f"#{entry}" for entry in sorted({kept.entry for kept in plan.kept}))
-    return Refused(Why.KEPT, f"what {later} wrote later would be kept; nothing was changed", plan=plan)

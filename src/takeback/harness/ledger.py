@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from takeback.errors import HarnessError, JournalCorruptError, JournalError
@@ -154,6 +154,10 @@ class Ledger:
     def refresh(self) -> None:
         """Take in what was appended since."""
         following = self.store.records(self.last + 1)
+        first = next(following, None)
+        if first is None:
+            return
+        following = chain((first,), following)
         while batch := list(islice(following, BATCH)):
             entries = [record for record in batch if record.kind in CHANGES | TOGGLES]
             writes = dict(zip((r.seq for r in entries), many_writes(self.store, entries, planning=True), strict=True))

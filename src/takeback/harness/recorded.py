@@ -15,6 +15,7 @@ from itertools import islice
 from takeback.harness.adapter import FileAdapter
 from takeback.harness.images import (
     UNKNOWN,
+    DirectoryImage,
     FileChange,
     FileImage,
     Image,
@@ -41,7 +42,7 @@ def exact(
     """A change of one file by recorded bytes, where there are any that say what is wanted."""
     stepped = _stepped(ledger, change, off, on)
     wanted = next((known for known in stepped if adapter.means(change.path, known, after)), UNKNOWN)
-    if isinstance(wanted, Unknown):
+    if isinstance(wanted, Unknown) and not isinstance(change.after, DirectoryImage):
         wanted = _earlier(adapter, ledger, change, after)
     if isinstance(wanted, Unknown):
         return change
@@ -77,6 +78,12 @@ def recorded_paths(ledger: Ledger, entries: Iterable[int]) -> list[str]:
         for image in reversed(images_of(ledger.store, ledger.store.get(number)) or ()):
             found.setdefault(image.path)
     return list(found)
+
+
+def was_made(ledger: Ledger, path: str) -> bool:
+    """Whether an entry made a directory."""
+    images = (image for _, image in islice(images_at(ledger.store, path), FARTHEST))
+    return any(image.before is None and isinstance(image.after, DirectoryImage) for image in images)
 
 
 def _stepped(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterable[int]) -> Sequence[Image | None]:

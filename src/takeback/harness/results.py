@@ -191,3 +191,11 @@ class Status:
 
 UndoOutcome = Undone | Discarded | Blocked | Gone | Stale | Refused
 PlanOutcome = Plan | Blocked | Gone | Refused
+
+
+def nothing_kept(plan: Plan) -> Plan | Refused:
+    """The plan, if it does all it was asked to; refused where it keeps what later entries wrote."""
+    if not plan.kept:
+        return plan
+    later = ", ".join(f"#{entry}" for entry in sorted({kept.entry for kept in plan.kept}))
+    return Refused(Why.KEPT, f"what {later} wrote later would be kept; nothing was changed", plan=plan)

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from takeback.adapters.clients.brought import brings_in
 from takeback.adapters.clients.client import Effect, Scripts
 from takeback.adapters.clients.contents import Bound, Contents, normal, ordered_places
 from takeback.adapters.clients.fresh import Fresh
-from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, Layout, Member, find_layout, include
+from takeback.adapters.clients.hooks import as_listener
+from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, Layout, Member, find_layout, include, keep
+from takeback.adapters.clients.leaves import files_below, names_below
 from takeback.adapters.clients.names import prefix
+from takeback.adapters.clients.trust import moved_hooks, rekeyed
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.formats.document import Document, alike, look_up, patch, transform_in_order
@@ -22,7 +26,7 @@ from takeback.adapters.workspace.storage import decode_text, missing_directories
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.adapter import Broken, Reading, Unsayable
 from takeback.harness.images import FileChange, FileImage, Image
-from takeback.state import ABSENT, SURFACES, PMap, State, tree
+from takeback.state import ABSENT, SURFACES, State, tree
 from takeback.state.file import File
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
@@ -51,11 +55,13 @@ class ClientAdapter(FilesAdapter):
         layout = self._layout = find_layout(self._directory.root, self.members, self._peek)
         values = self._values(known, broken)
         self._include(values)
+        keep(layout, self._directory.root, known.part("prompts"))
         fresh = Fresh()
+        settings = thaw(known.part("config"))
         for path, value in values.items():
             bound = layout.documents[path]
             try:
-                fresh.take(bound.split(value, self._where(path)), known)
+                fresh.take(bound.split(value, self._where(path), settings), known)
             except InputError as fault:
                 broken.append(Broken(path, fault.where, fault.message))
                 fresh.take(self._contents(known, bound), known)
@@ -151,7 +157,9 @@ class ClientAdapter(FilesAdapter):
         changes: list[FileChange] = []
         try:
             self._demand_loaded(after)
-            for path, home in self._homes(before, after).items():
+            moved = moved_hooks(self._layout, self._directory.root, before, after)
+            ledgers = {path: one for path, one in self._layout.documents.items() if moved and one.keeps_books}
+            for path, home in {**self._homes(before, after), **ledgers}.items():
                 found = self._rendered(path, home, before, after)
                 if found is not None and found.before is None:
                     changes += [one for one in missing_directories(self._directory, path) if one not in changes]
@@ -162,8 +170,14 @@ class ClientAdapter(FilesAdapter):
 
     def _rendered(self, path: str, home: Bound | str | None, before: State, after: State) -> FileChange | None:
         image = self._images.get(path)
+        if path in self._layout.outside:
+            raise CannotSplice("a link stands there that leads out of the directory", where=self._where(path))
         if isinstance(home, Bound):
             return self._rendered_document(home, image, before, after)
+        if home is not None and self._layout.place_of(home) is None:
+            image = self._peek(path) if image is None else image
+            if self._left_alone(home, after):
+                return None
         if home is None:
             leaf = tree.get(after.part("files"), tuple(path.split("/")))
             new = FileImage(leaf.content, leaf.mode) if isinstance(leaf, File) else None
@@ -185,6 +199,9 @@ class ClientAdapter(FilesAdapter):
         edited = patch(document, old, new)
         for path in ordered_places(new, rules):
             edited = transform_in_order(edited, look_up(new, path), path)
+        if bound.keeps_books:
+            moved = moved_hooks(self._layout, self._directory.root, before, after)
+            edited = rekeyed(edited, moved, bound.documents.open)
         if not alike(normal(edited.value, rules), normal(new, rules)):
             raise CannotSplice("the edit would not say what it should", where=self._where(bound.path))
         wrong = bound.documents.check(edited.value)
@@ -205,7 +222,7 @@ class ClientAdapter(FilesAdapter):
     def _demand_loaded(self, after: State) -> None:
         """Files that a client loads by itself are listeners as long as they are there, and no longer."""
         for event, scripts in self._loaded_events().items():
-            names = _names_below(after.part("files"), scripts.folder, scripts.endings)
+            names = names_below(after.part("files"), scripts.folder, scripts.endings)
             chain = after.part("listeners").get(event, ())
             if {link.id for link in chain} != names:
                 raise CannotSplice(
@@ -221,12 +238,16 @@ class ClientAdapter(FilesAdapter):
             if one is two:
                 continue
             for path in SURFACES[surface].differing(one, two):
-                found = self._home(surface, tuple(step for step in path if not is_part(step)))
-                if found is not None:
-                    homes[found[0]] = found[1]
+                steps = tuple(step for step in path if not is_part(step))
+                for place in files_below(steps, one, two) if surface == "files" else (steps,):
+                    found = self._home(surface, place, (before, after))
+                    if found is not None:
+                        homes[found[0]] = found[1]
         return homes
 
-    def _home(self, surface: str, path: Sequence[str]) -> tuple[str, Bound | str | None] | None:
+    def _home(
+        self, surface: str, path: Sequence[str], states: tuple[State, State]
+    ) -> tuple[str, Bound | str | None] | None:
         layout = self._layout
         if surface == "files":
             place = "/".join(path)
@@ -240,10 +261,24 @@ class ClientAdapter(FilesAdapter):
         if bound is not None:
             return bound.path, bound
         home = layout.prompt_path(key) if surface == "prompts" else None
+        if home is None and surface == "prompts" and any(self._brought_in(key, state) for state in states):
+            home = key
         if home is None:
             kinds = ", ".join(member.client.name for member in self.members)
             raise CannotSplice(f"{surface}[{key!r}] has no place in the files of {kinds}", where=self._where(""))
         return home, key
+
+    def _brought_in(self, path: str, state: State) -> bool:
+        """Whether something in a state brings a file in."""
+        values = (
+            (one.documents, one.joined(self._contents(state, one), {})) for one in self._layout.documents.values()
+        )
+        texts = {key: thaw(text) for key, text in state.part("prompts").items()}
+        return brings_in(self._layout, texts, values, path)
+
+    def _left_alone(self, name: str, state: State) -> bool:
+        """Whether a file that was only brought in stays where it is, because a state no longer has it."""
+        return name not in state.part("prompts") and not self._brought_in(name, state)
 
     def _loaded_events(self) -> dict[str, Scripts]:
         """Events whose listeners are files, and where these lie."""
@@ -293,9 +328,9 @@ class ClientAdapter(FilesAdapter):
             name = self._layout.prompts.get(path) or self._prompt_at(path, state)
             if name is not None:
                 text = state.part("prompts").get(name, ABSENT)
-                if image is None or text is ABSENT:
-                    return image is None and text is ABSENT
-                return bool(thaw(text).encode() == image.content)
+                if text is ABSENT:
+                    return image is None or (self._layout.place_of(name) is None and self._left_alone(name, state))
+                return image is not None and bool(thaw(text).encode() == image.content)
         except (InputError, CannotSplice):
             return False
         leaf = tree.get(state.part("files"), tuple(path.split("/")))
@@ -304,7 +339,7 @@ class ClientAdapter(FilesAdapter):
         return image is None
 
     def _prompt_at(self, path: str, state: State) -> str | None:
-        return next((key for key in state.part("prompts") if self._layout.prompt_path(key) == path), None)
+        return next((key for key in state.part("prompts") if (self._layout.prompt_path(key) or key) == path), None)
 
     def _document_means(self, bound: Bound, image: FileImage | None, state: State) -> bool:
         rules = bound.documents.rules
@@ -336,14 +371,23 @@ class ClientAdapter(FilesAdapter):
             return str(Effect.NEXT_SESSION if declared is None else declared.effect)
         return str(bound.effect(surface, path))
 
-    def writer(self, slot: Slot) -> str | None:
-        """The client that writes a slot itself, if one does."""
+    def understood(self, surface: str, key: str, value: Any, state: State) -> Any:
+        """A hook group as the client writes it is a listener, called by its matcher."""
+        if surface != "listeners":
+            return value
+        return as_listener(value, (link.id for link in state.part(surface).get(key, ())))
+
+    def writer(self, slot: Slot, before: Any, after: Any) -> str | None:
+        """The client that makes such a change of a slot itself, if one does."""
         surface, path = slot[0], tuple(step for step in slot[1:] if not is_part(step))
         bound = self._layout.owner(surface, path[0]) if surface in SURFACES_OF_DOCUMENTS else None
         if bound is None or surface != "config":
             return None
         steps = (path[0].removeprefix(bound.prefix("config")), *path[1:])
-        if not any(steps[: len(own)] == own for own in bound.documents.own):
+        changed = [
+            place for value in (before, after) if value is not ABSENT for place, _ in tree.leaves(value, steps)
+        ]
+        if not all(any(place[: len(own)] == own for own in bound.documents.own) for place in changed):
             return None
         return next(member.client.name for member in self.members if bound.documents in member.client.documents)
 
@@ -352,16 +396,3 @@ def _mapping(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(where, found=value, expected="settings: a mapping")
     return value
-
-
-def _names_below(files: PMap, folder: str, endings: tuple[str, ...]) -> set[str]:
-    top = tree.get(files, tuple(folder.split("/")))
-    found: set[str] = set()
-    waiting = [("", top)]
-    while waiting:
-        above, node = waiting.pop()
-        if isinstance(node, File) and (not endings or above.endswith(endings)):
-            found.add(above)
-        elif type(node) is PMap:
-            waiting += [(f"{above}/{name}" if above else name, below) for name, below in node.items()]
-    return found

@@ -150,6 +150,7 @@ def claude_code(*, user: bool = False) -> Client:
         skills=(Skills(f"{base}skills"),),
         scripts=(Scripts(f"{base}hooks"),),
         instructions=("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"),
+        nested=not user,
         imports=at_imports,
         user_folder=".claude",
     )

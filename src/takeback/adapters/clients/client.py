@@ -102,7 +102,9 @@ class Client:
     skills: tuple[Skills, ...] = ()
     scripts: tuple[Scripts, ...] = ()
     instructions: tuple[str, ...] = ()
-    """Names of instruction files, which the client reads in any folder."""
+    """Names of instruction files."""
+    nested: bool = True
+    """Whether the client reads instruction files in any folder, or only at the top."""
     imports: Callable[[str], tuple[str, ...]] = lambda _: ()
     """Paths that an instruction file brings in."""
     includes: Callable[[Any], tuple[str, ...]] = lambda _: ()

@@ -105,5 +105,6 @@ def codex(*, user: bool = False) -> Client:
         skills=(Skills(f"{base}skills"), *(() if user else (Skills(".agents/skills"),))),
         scripts=(Scripts(f"{base}hooks"), Scripts(f"{base}rules", (".rules",))),
         instructions=("AGENTS.md", "AGENTS.override.md"),
+        nested=not user,
         user_folder=".codex",
     )

@@ -46,6 +46,11 @@ class Bound:
         scope = next((rule.scope for rule in self._rules(surface) if rule.scope is not None), self._scope)
         return prefix(self._client, filled(scope, self._name))
 
+    @property
+    def keeps_books(self) -> bool:
+        """Whether the client keeps something of its own in this document."""
+        return any(rule.what == "bookkeeping" for rule in self.documents.rules)
+
     def stores(self, surface: str) -> bool:
         """Whether things of a surface can be in this document."""
         return surface == "config" or any(True for _ in self._rules(surface))
@@ -73,14 +78,23 @@ class Bound:
     def _rules(self, surface: str) -> Iterator[Rule]:
         return (rule for rule in self.documents.rules if _SURFACE.get(rule.what) == surface)
 
-    def split(self, value: dict[str, Any], where: str) -> Contents:
-        """What each surface has of a document's value."""
+    def split(self, value: dict[str, Any], where: str, known: Any = None) -> Contents:
+        """What each surface has of a document's value; `known` is the config as it is known.
+
+        A mapping that is empty but for what is not config is config only if it is known to be.
+        """
         found = Contents()
         rest = _copied(value)
         for rule in self.documents.rules:
             for at in list(_places(rest, rule.at)):
                 self._take(rule, at, rest, found)
         start = self.prefix("config")
+        for rule in self.documents.rules:
+            for at in list(_places(value, rule.at)):
+                for above in (at[:size] for size in range(len(at) - 1, 0, -1)):
+                    left = look_up(known or {}, (start + above[0], *above[1:]))
+                    if left == {} and look_up(rest, above) is MISSING:
+                        _put(rest, above, {})
         for key, item in rest.items():
             if not usable(start + key):
                 raise InputError(where, found=f"the key {key[:40]!r}", expected="keys without control characters")
@@ -109,7 +123,8 @@ class Bound:
             case "hooks" if isinstance(present, dict):
                 start = self.prefix("listeners")
                 for event in [event for event in present if _is_event(start + event, present[event])]:
-                    found.listeners[start + event] = present.pop(event)
+                    groups = present.pop(event)
+                    found.listeners |= {start + event: groups} if groups else {}
                 if not present:
                     _removed(rest, at)
 
@@ -197,7 +212,7 @@ def _is_tool(key: str, raw: Any) -> bool:
 
 
 def _is_event(key: str, raw: Any) -> bool:
-    return usable(key) and isinstance(raw, list) and bool(raw) and all(isinstance(group, dict) for group in raw)
+    return usable(key) and isinstance(raw, list) and all(isinstance(group, dict) for group in raw)
 
 
 def _are_pairs(raw: Any) -> bool:

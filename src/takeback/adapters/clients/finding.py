@@ -67,7 +67,13 @@ class Finder:
 
     def named(self, names: frozenset[str]) -> Iterator[Seen]:
         """Every file with one of some names, in any folder that is the project's own."""
-        yield from (seen for seen in self._walk("", FOREIGN, MOST_FOLDERS, names) if seen is not None)
+        yield from self._walk("", FOREIGN, MOST_FOLDERS, names)
+
+    def beside(self, ending: str) -> Iterator[Seen]:
+        """Files at the top with an ending."""
+        for name in sorted(os.listdir(self.root)):
+            if name.endswith(ending) and not (self.root / name).is_dir():
+                yield self._seen(name)
 
     def _walk(
         self, folder: str, foreign: frozenset[str], most: int, names: frozenset[str] | None = None
@@ -118,11 +124,11 @@ class Finder:
             return
         fixed = pattern.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0].rpartition("/")[0]
         for seen in self._walk(fixed, FOREIGN, MOST_FOLDERS):
-            if _glob(seen.path, pattern):
+            if meant(seen.path, pattern):
                 yield seen
 
 
-def _glob(path: str, pattern: str) -> bool:
+def meant(path: str, pattern: str) -> bool:
     """Whether a path is meant by a pattern; `**` stands for any folders, `*` stays inside one."""
     return _parts_match(path.split("/"), pattern.split("/"))
 

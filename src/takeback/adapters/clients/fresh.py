@@ -7,7 +7,7 @@ from typing import Any
 from takeback.adapters.clients.contents import Contents
 from takeback.adapters.clients.hooks import identified
 from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS
-from takeback.state import SURFACES, PMap, State, tree
+from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.file import File
 from takeback.state.values import thaw
 
@@ -52,6 +52,9 @@ class Fresh:
         files: PMap = SURFACES["files"].empty
         for path, file in self.files:
             files = tree.put(files, path, file)
+        for path, leaf in tree.leaves(known.part("files")):
+            if not isinstance(leaf, File) and tree.get(files, path) is ABSENT:
+                files = tree.put(files, path, leaf)  # a folder that was left with nothing
         values["files"] = files
         changed = {}
         for surface, value in values.items():

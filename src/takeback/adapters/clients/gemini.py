@@ -80,6 +80,7 @@ def gemini(*, user: bool = False) -> Client:
         skills=(Skills(f"{base}skills"),),
         scripts=(Scripts(f"{base}hooks"),),
         instructions=("GEMINI.md",),
+        nested=not user,
         imports=at_imports,
         includes=_included,
         user_folder=".gemini",

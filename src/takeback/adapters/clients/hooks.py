@@ -7,7 +7,7 @@ are called by their matcher and a few digits of what they say. Nothing is writte
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from takeback.adapters.formats.document import alike
@@ -35,6 +35,14 @@ def identified(groups: Sequence[Any], known: Known) -> list[tuple[str, Any]]:
         taken.add(name)
         named.append((name, group))
     return named
+
+
+def as_listener(group: Any, taken: Iterable[str]) -> Any:
+    """A group as the file has it as a listener, with an id that is free; anything else as it is."""
+    if not isinstance(group, dict) or "hooks" not in group or not {"id", "handler", "options"}.isdisjoint(group):
+        return group
+    name = _fresh(group, set(taken))
+    return {"id": name, "handler": name, "options": group}
 
 
 def label(group: Any) -> str:

@@ -6,7 +6,7 @@ A file belongs to the first client that claims it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,7 +42,15 @@ class Layout:
     files: dict[str, Effect] = field(default_factory=dict)
     loaded: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Event and id of plain files that a client loads by itself."""
+    outside: set[str] = field(default_factory=set)
+    """Links that lead out of the directory, or nowhere."""
     strange: list[str] = field(default_factory=list)
+
+    def leave(self, seen: Seen) -> None:
+        """Tell of a file that is left alone."""
+        self.outside.add(seen.path)
+        told = f"{seen.path}: {seen.outside}; left alone"
+        self.strange += [] if told in self.strange else [told]
 
     def taken(self, path: str) -> bool:
         """Whether a file is already one of ours."""
@@ -68,9 +76,11 @@ class Layout:
 
     def prompt_path(self, key: str) -> str | None:
         """The file of a prompt, or where a new one would go; None if nothing would read it there."""
-        for path, name in self.prompts.items():
-            if name == key:
-                return path
+        found = next((path for path, name in self.prompts.items() if name == key), None)
+        return self.place_of(key) if found is None else found
+
+    def place_of(self, key: str) -> str | None:
+        """Where a prompt goes by its name; None for one that is read only where something brings it in."""
         for member in self.members:
             rest = key.removeprefix(prefix(member.prefix))
             if prefix(member.prefix) and rest == key:
@@ -83,9 +93,13 @@ class Layout:
                 name = _between(rest, "skills/{}")
                 if name and "/" not in name:
                     return f"{skills.folder}/{name}/{SKILL}"
-        last = key.rpartition("/")[2]
-        known = any(last in member.client.instructions for member in self.members)
-        return key if known else None
+        return key if self._is_instruction(key) else None
+
+    def _is_instruction(self, path: str) -> bool:
+        above, _, name = path.rpartition("/")
+        return any(
+            name in member.client.instructions and (member.client.nested or not above) for member in self.members
+        )
 
     def file_home(self, path: str) -> Effect | None:
         """When a change of a plain file is noticed; None if nothing would use it there."""
@@ -111,8 +125,7 @@ class Layout:
         """Whether a path is, or could be, one of the clients' files."""
         if self.taken(path) or self.text_of(path) is not None or self.file_home(path) is not None:
             return True
-        name = path.rpartition("/")[2]
-        return any(name in member.client.instructions for member in self.members)
+        return self._is_instruction(path)
 
 
 def find_layout(root: Path, members: Sequence[Member], read: Read) -> Layout:
@@ -124,12 +137,31 @@ def find_layout(root: Path, members: Sequence[Member], read: Read) -> Layout:
             layout.documents.setdefault(path, bound)
         _find_texts(finder, member, layout)
         _find_files(finder, member, layout)
-    names = frozenset(name for member in members for name in member.client.instructions)
-    for seen in sorted(finder.named(names), key=lambda seen: (seen.path != seen.real, seen.path)):
+    for seen in sorted(_instructions(finder, members), key=lambda seen: (seen.path != seen.real, seen.path)):
         _claim_prompt(layout, seen, seen.path)
     _find_imports(finder, layout, read)
     layout.strange += finder.limits
     return layout
+
+
+def _instructions(finder: Finder, members: Sequence[Member]) -> Iterator[Seen]:
+    nested = frozenset(name for member in members if member.client.nested for name in member.client.instructions)
+    if nested:
+        yield from finder.named(nested)
+    for name in dict.fromkeys(name for member in members for name in member.client.instructions):
+        seen = finder.one(name)
+        if name not in nested and seen is not None:
+            yield seen
+
+
+def keep(layout: Layout, root: Path, names: Iterable[str]) -> None:
+    """Take in files that something brought in earlier, as long as they are there."""
+    there = set(layout.prompts.values())
+    finder = Finder(root)
+    for name in names:
+        if name not in there and layout.place_of(name) is None:
+            for seen in finder.matching(name):
+                _claim_prompt(layout, seen, seen.path)
 
 
 def include(layout: Layout, root: Path, patterns: Sequence[str], read: Read) -> None:
@@ -146,17 +178,18 @@ def _documents(finder: Finder, member: Member, layout: Layout) -> Iterator[tuple
         if ANY not in documents.path:
             seen = finder.one(documents.path)
             if seen is not None and seen.outside:
-                layout.strange.append(f"{seen.path}: {seen.outside}; left alone")
+                layout.leave(seen)
                 continue
             path = documents.path if seen is None else seen.real
             yield path, Bound(documents, path, client=member.prefix)
             continue
-        folder, _, ending = documents.path.partition(f"/{ANY}")
-        for seen in finder.below(folder):
+        above, _, ending = documents.path.partition(ANY)
+        folder = above.rstrip("/")
+        for seen in finder.below(folder) if folder else finder.beside(ending):
             if seen.outside:
-                layout.strange.append(f"{seen.path}: {seen.outside}; left alone")
+                layout.leave(seen)
             elif seen.path.endswith(ending):
-                name = seen.path[len(folder) + 1 : len(seen.path) - len(ending)]
+                name = seen.path[len(above) : len(seen.path) - len(ending)]
                 yield seen.real, Bound(documents, seen.real, client=member.prefix, name=name)
 
 
@@ -173,6 +206,8 @@ def _find_files(finder: Finder, member: Member, layout: Layout) -> None:
     for skills in member.client.skills:
         for seen in finder.below(skills.folder):
             name, _, rest = seen.path[len(skills.folder) + 1 :].partition("/")
+            if name.startswith("."):
+                continue  # what the client brings along
             if rest == SKILL:
                 _claim_prompt(layout, seen, f"{prefix(member.prefix)}skills/{name}")
             else:
@@ -198,12 +233,12 @@ def _find_imports(finder: Finder, layout: Layout, read: Read) -> None:
         above = name.rpartition("/")[0]
         for member in layout.members:
             for brought in member.client.imports(text):
-                there = _beside(above, brought)
+                there = beside(above, brought)
                 for seen in finder.matching(there) if there else ():
                     waiting += [(seen.real, seen.path)] if _claim_prompt(layout, seen, seen.path) else []
 
 
-def _beside(above: str, path: str) -> str:
+def beside(above: str, path: str) -> str:
     """A path that is written relative to a folder, relative to the directory; empty if it leads out."""
     parts = [] if path.startswith("/") or not above else above.split("/")
     for part in path.split("/"):
@@ -232,9 +267,7 @@ def _claim_file(layout: Layout, seen: Seen, effect: Effect) -> bool:
 
 def _usable(layout: Layout, seen: Seen) -> bool:
     if seen.outside:
-        told = f"{seen.path}: {seen.outside}; left alone"
-        if told not in layout.strange:
-            layout.strange.append(told)
+        layout.leave(seen)
         return False
     try:
         seen.real.encode()

@@ -119,6 +119,7 @@ def opencode(*, user: bool = False) -> Client:
             Scripts(f"{base}plugin", endings, event="plugin"),
         ),
         instructions=("AGENTS.md",),
+        nested=not user,
         includes=_included,
         user_folder=".config/opencode",
     )

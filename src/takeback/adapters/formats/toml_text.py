@@ -25,6 +25,7 @@ from takeback.adapters.formats.document import (
     without,
 )
 from takeback.adapters.formats.toml_layout import Layout
+from takeback.adapters.formats.toml_strings import edited_lines
 from takeback.adapters.formats.toml_tree import (
     Made,
     Pair,
@@ -183,6 +184,11 @@ class TomlDocument(Document):
         spot = self._find(path)
         if isinstance(spot, Value | Inline):
             span = spot.span if isinstance(spot, Value) else spot.value.span
+            present = self.get(path)
+            if isinstance(present, str) and isinstance(value, str):
+                lines = edited_lines(self.data[slice(*span)], present, value)
+                if lines is not None:
+                    return [Edit(*span, lines)]
             return [Edit(*span, value_text(value).encode())]
         key, above = path[-1], self._find(path[:-1])
         if above is None:

@@ -94,7 +94,9 @@ def load_toml(text: str, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:
-        raise InputError(where, found=f"malformed TOML: {fault}", expected="valid TOML") from None
+        last = f"at end of document, line {text.count(chr(10)) + 1}, column {len(text) - text.rfind(chr(10))}"
+        told = str(fault).replace("at end of document", last)
+        raise InputError(where, found=f"malformed TOML: {told}", expected="valid TOML") from None
     except RecursionError:
         raise InputError(where, found="deeper nesting than can be read", expected="valid TOML") from None
     except ValueError as fault:

@@ -27,114 +27,119 @@ def changes_of(surface: str, name: str, state: Plain) -> Iterator[Change]:
     yield from _MAKERS[surface](name, state.get(surface, _EMPTY[surface]))
 
 
-def _op(kind: str, target: str, effect: str, value: Any = ..., **spot: Any) -> Change:
+def operation(kind: str, target: str, effect: str, value: Any = ..., **spot: Any) -> Change:
+    """A change of one operation."""
     given = {} if value is ... else {"value": value}
     return Change(({"op_type": kind, "target": target, **given, **spot},), effect)
 
 
 def _config(_: str, value: Plain) -> Iterator[Change]:
-    leaves, tables, lists = (_some(list(found)) for found in (_leaves(value), _tables(value), _lists(value)))
+    leaves, tables, lists = (some(list(found)) for found in (leaves_of(value), _tables(value), _lists(value)))
     for path, present in leaves:
         yield from (_set(path, _effect(present), new) for new in VALUES if encode(new) != encode(present))
-        yield _op("unset_config", _target(path), "remove")
+        yield operation("unset_config", target_of(path), "remove")
     for path, _present in tables:
         yield _set((*path, "zz_new"), "insert", 1)
         yield _set((*path, "zz_new"), "insert", {"a": {"b": "é\n"}, "c": []})
         yield _set((*path, "zz new", "deep"), "insert", None)
         if path:
-            yield _op("unset_config", _target(path), "remove")
+            yield operation("unset_config", target_of(path), "remove")
             yield _set(path, "rewrite", 7)
     for path, items in lists:
-        target, tables_only = _target(path), bool(items) and all(isinstance(item, dict) for item in items)
+        target, tables_only = target_of(path), bool(items) and all(isinstance(item, dict) for item in items)
         new: Any = {"zz": 1} if tables_only else "zz"
-        yield _op("append_config", target, "insert", new)
-        yield _op("append_config", target, "insert", {"k": [None]})
+        yield operation("append_config", target, "insert", new)
+        yield operation("append_config", target, "insert", {"k": [None]})
         for at in range(min(len(items), FEW)):
-            yield _op("insert_config", target, "insert", new, index=at)
-        for item in _some(items):
+            yield operation("insert_config", target, "insert", new, index=at)
+        for item in some(items):
             if [encode(one) for one in items].count(encode(item)) == 1:
-                yield _op("remove_config_item", target, "remove", item)
+                yield operation("remove_config_item", target, "remove", item)
 
 
 def _routing(_: str, value: Plain) -> Iterator[Change]:
-    yield _op("set_routing", "zz new", "insert", "m")
-    yield _op("set_routing", "zz", "insert", None)
+    yield operation("set_routing", "zz new", "insert", "m")
+    yield operation("set_routing", "zz", "insert", None)
     for key, model in value.items():
-        yield _op("set_routing", key, "replace", "other")
-        yield _op("unset_routing", key, "remove")
+        yield operation("set_routing", key, "replace", "other")
+        yield operation("unset_routing", key, "remove")
         if model is not None:
-            yield _op("set_routing", key, "replace", None)
+            yield operation("set_routing", key, "replace", None)
 
 
 def _middleware(_: str, value: Sequence[Plain]) -> Iterator[Change]:
     record = {"handler": "mw.new", "options": {"a": [1, {"b": None}]}}
     for at in range(len(value) + 1):
-        yield _op("add_middleware", "zz", "insert", record, index=at)
+        yield operation("add_middleware", "zz", "insert", record, index=at)
     for at, item in enumerate(value):
-        yield _op("replace_middleware", item["id"], "write", {**record, "priority": 5})
-        yield _op("replace_middleware", item["id"], "replace", {**_rest(item), "handler": "other"})
-        yield _op("remove_middleware", item["id"], "remove")
+        yield operation("replace_middleware", item["id"], "write", {**record, "priority": 5})
+        yield operation("replace_middleware", item["id"], "replace", {**_rest(item), "handler": "other"})
+        yield operation("remove_middleware", item["id"], "remove")
         for to in range(len(value)):
             if to != at:
-                yield _op("move_middleware", item["id"], "move", index=to)
+                yield operation("move_middleware", item["id"], "move", index=to)
 
 
 def _listeners(_: str, value: dict[str, Sequence[Plain]]) -> Iterator[Change]:
     record = {"id": "zz", "handler": "l.new", "options": {"a": 1}}
-    yield _op("add_listener", "on_new", "insert", record)
+    yield operation("add_listener", "on_new", "insert", record)
     for event, callbacks in value.items():
-        yield _op("add_listener", event, "insert", record)
+        yield operation("add_listener", event, "insert", record)
         for at, item in enumerate(callbacks):
-            yield _op("add_listener", event, "replace", {**item, "handler": "other"})
-            yield _op("remove_listener", event, "remove", item["id"])
+            yield operation("add_listener", event, "replace", {**item, "handler": "other"})
+            yield operation("remove_listener", event, "remove", item["id"])
             if len(callbacks) > 1:
-                yield _op("move_listener", event, "move", item["id"], index=0 if at else len(callbacks) - 1)
+                yield operation("move_listener", event, "move", item["id"], index=0 if at else len(callbacks) - 1)
 
 
 def _tools(name: str, value: dict[str, Plain]) -> Iterator[Change]:
     record = value[name]
     parameters = record["parameters"]
-    yield _op("register_tool", name, "write", {**record, "description": 'new "text"', "implementation": "t.new"})
-    yield _op("register_tool", name, "insert", {**record, "parameters": {**parameters, "zz": {"a": [1]}}})
-    for key in _some(list(parameters)):
+    yield operation(
+        "register_tool", name, "write", {**record, "description": 'new "text"', "implementation": "t.new"}
+    )
+    yield operation("register_tool", name, "insert", {**record, "parameters": {**parameters, "zz": {"a": [1]}}})
+    for key in some(list(parameters)):
         effect = _effect(parameters[key])
-        yield _op("register_tool", name, effect, {**record, "parameters": {**parameters, key: [True]}})
+        yield operation("register_tool", name, effect, {**record, "parameters": {**parameters, key: [True]}})
         rest = {one: item for one, item in parameters.items() if one != key}
-        yield _op("register_tool", name, "remove", {**record, "parameters": rest})
-    yield _op("remove_tool", name, "write")
-    yield _op("register_tool", "zz", "insert", {"id": "zz"})
+        yield operation("register_tool", name, "remove", {**record, "parameters": rest})
+    yield operation("remove_tool", name, "write")
+    yield operation("register_tool", "zz", "insert", {"id": "zz"})
 
 
 def _prompts(name: str, value: dict[str, str]) -> Iterator[Change]:
     text = value[name]
-    yield _op("set_prompt", name, "write", "All new.\n")
-    yield _op("remove_prompt", name, "write")
-    yield _op("set_prompt", "zz/new", "insert", "x\r\ny")
-    yield from _edits("edit_prompt", name, text)
+    yield operation("set_prompt", name, "write", "All new.\n")
+    yield operation("remove_prompt", name, "write")
+    yield operation("set_prompt", "zz/new", "insert", "x\r\ny")
+    yield from edits_of("edit_prompt", name, text)
 
 
 def _files(name: str, value: dict[str, Plain]) -> Iterator[Change]:
-    yield _op("write_file", name, "write", {"content": "new\n"})
-    yield _op("write_file", name, "write", {"content": "", "mode": "0700"})
-    yield _op("write_file", "zz/deep/er", "insert", {"content": "x"})
-    yield _op("remove_file", name, "write")
-    yield _op("move_file", name, "write", "zz/moved")
+    yield operation("write_file", name, "write", {"content": "new\n"})
+    yield operation("write_file", name, "write", {"content": "", "mode": "0700"})
+    yield operation("write_file", "zz/deep/er", "insert", {"content": "x"})
+    yield operation("remove_file", name, "write")
+    yield operation("move_file", name, "write", "zz/moved")
     if "content" in value[name]:
-        yield from _edits("edit_file", name, value[name]["content"])
+        yield from edits_of("edit_file", name, value[name]["content"])
 
 
-def _edits(kind: str, name: str, text: str) -> Iterator[Change]:
-    yield _op(kind, name, "insert", {"old": "", "new": "appended\n"})
-    for line in _some([line for line in text.splitlines() if line and text.count(line) == 1]):
-        yield _op(kind, name, "replace", {"old": line, "new": "other"})
-        yield _op(kind, name, "insert", {"old": line, "new": f"{line} and more"})
-        yield _op(kind, name, "remove", {"old": line, "new": ""})
+def edits_of(kind: str, name: str, text: str) -> Iterator[Change]:
+    """Something behind a text, and edits of some of its lines."""
+    yield operation(kind, name, "insert", {"old": "", "new": "appended\n"})
+    for line in some([line for line in text.splitlines() if line and text.count(line) == 1]):
+        yield operation(kind, name, "replace", {"old": line, "new": "other"})
+        yield operation(kind, name, "insert", {"old": line, "new": f"{line} and more"})
+        yield operation(kind, name, "remove", {"old": line, "new": ""})
 
 
-def _leaves(value: Plain, above: Path = ()) -> Iterator[tuple[Path, Any]]:
+def leaves_of(value: Plain, above: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """What is no mapping, or an empty one, with where it stands."""
     for key, item in value.items():
         if isinstance(item, dict) and item:
-            yield from _leaves(item, (*above, key))
+            yield from leaves_of(item, (*above, key))
         else:
             yield (*above, key), item
 
@@ -147,11 +152,11 @@ def _tables(value: Plain, above: Path = ()) -> Iterator[tuple[Path, Plain]]:
 
 
 def _lists(value: Plain) -> Iterator[tuple[Path, list[Any]]]:
-    return ((path, item) for path, item in _leaves(value) if isinstance(item, list))
+    return ((path, item) for path, item in leaves_of(value) if isinstance(item, list))
 
 
 def _set(path: Path, effect: str, value: Any) -> Change:
-    return _op("set_config", _target(path), effect, value)
+    return operation("set_config", target_of(path), effect, value)
 
 
 def _effect(present: Any) -> str:
@@ -159,11 +164,12 @@ def _effect(present: Any) -> str:
     return "rewrite" if isinstance(present, dict | list) else "replace"
 
 
-def _target(path: Path) -> str:
+def target_of(path: Path) -> str:
+    """A path as an operation's target."""
     return ".".join(key.replace("\\", "\\\\").replace(".", "\\.") for key in path)
 
 
-def _some(items: list[Any]) -> list[Any]:
+def some(items: list[Any]) -> list[Any]:
     """The first, one in the middle, and the last."""
     if len(items) <= FEW:
         return items

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 Files = Mapping[str, bytes]
 COMMENT = (b"#", b"//")
 MANY_LINES = (b'""', b"''")
-DOCUMENTS = (".toml", ".json")
+DOCUMENTS = (".toml", ".json", ".jsonc")
 """Files in which a comment is one."""
 
 

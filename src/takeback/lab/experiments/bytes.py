@@ -1,4 +1,4 @@
-"""Bytes: every kind of change to every file of a corpus of odd formatting, applied and taken back.
+"""Bytes: every kind of change to every file of a corpus of odd formatting, in a workspace and in clients' harnesses.
 
 A case is one file and one change. `untouched` counts those where the change alone left every other byte as it was,
 `identical` those where apply followed by undo gave back every file byte for byte, with its mode.
@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.adapters import init_workspace, open_workspace
+from takeback.adapters.clients.init import init_clients
 from takeback.harness import Applied, Harness, Undone
 from takeback.lab.bytes.changes import Change, changes_of
+from takeback.lab.bytes.client_changes import client_changes
+from takeback.lab.bytes.harnesses import HARNESSES
 from takeback.lab.bytes.untouched import untouched
 from takeback.lab.experiment import Asked, Option
 from takeback.lab.protocol import parts_of, sources
@@ -76,6 +79,8 @@ def run(files: Sequence[Path] | None = None) -> Findings:
     found = Findings()
     for number, path in enumerate(corpus() if files is None else files):
         try_file(path, MODES[number % len(MODES)], found)
+    for kind in HARNESSES if files is None else ():
+        try_client(kind, found)
     return found
 
 
@@ -86,24 +91,45 @@ def try_file(path: Path, mode: int, found: Findings) -> None:
     found.files += 1
 
 
+def try_client(kind: str, found: Findings) -> None:
+    """Every kind of change to what a client's files hold."""
+    with tempfile.TemporaryDirectory(prefix="takeback-bytes-") as directory:
+        root = Path(directory)
+        for number, (path, text) in enumerate(HARNESSES[kind].items()):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(text.encode())
+            (root / path).chmod(MODES[number % len(MODES)])
+            found.files += 1
+        init_clients(root, (kind,))
+        with closing(open_workspace(root, hold=False)) as harness:
+            for change in list(client_changes(kind, harness.state.write())):
+                found.of += 1
+                found.formats[kind] += 1
+                wrong = "; ".join(_one_change(harness, root, change, found))
+                if wrong:
+                    found.examples.append(f"{kind}: {change.ops[0]}: {wrong}")
+
+
 @dataclass(frozen=True, slots=True)
 class BytesPlan:
-    """Which files of the corpus."""
+    """Which files of the corpus, and which clients."""
 
     files: tuple[Path, ...]
+    clients: tuple[str, ...] = ()
 
     def parts(self, who: str) -> dict[str, Any]:
         """What a lock of the run freezes."""
         del who
         texts = {str(path.relative_to(CORPUS)): path.read_bytes().hex() for path in self.files}
+        texts |= {f"{kind}/{path}": text for kind in self.clients for path, text in HARNESSES[kind].items()}
         code = sources(
             "takeback.adapters", "takeback.harness", "takeback.lab.bytes", "takeback.lab.experiments.bytes"
         )
         return parts_of(tasks=texts, analysis=code)
 
     def units(self) -> dict[str, Any]:
-        """One unit per file."""
-        return {
+        """One unit per file, and per client."""
+        return {f"clients/{kind}": {"client": kind} for kind in self.clients} | {
             str(path.relative_to(CORPUS)): {
                 "file": str(path.relative_to(CORPUS)),
                 "mode": MODES[number % len(MODES)],
@@ -120,30 +146,34 @@ class Bytes:
 
     name = NAME
     asks = False
-    options = (Option("files", "number", "Only the first files of the corpus.", least=1),)
+    options = (Option("files", "number", "Only the first files of the corpus, and no clients.", least=1),)
 
     def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> BytesPlan:
-        """The whole corpus, or its first files."""
+        """The whole corpus and every client, or its first files."""
         del frozen
-        return BytesPlan(corpus()[: given.get("files")])
+        few = given.get("files")
+        return BytesPlan(corpus()[:few], tuple(HARNESSES) if few is None else ())
 
     def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
-        """Every kind of change to one file."""
+        """Every kind of change to one file, or to one client's."""
         del asked
         found = Findings()
-        try_file(CORPUS / unit["file"], unit["mode"], found)
+        if "client" in unit:
+            try_client(unit["client"], found)
+        else:
+            try_file(CORPUS / unit["file"], unit["mode"], found)
         return found.to_json()
 
     def data(self, plan: BytesPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
         """All files together."""
-        del who
+        del plan, who
         total = Findings()
         for one in done.values():
             for name in ("files", "of", "identical", "untouched", "refused"):
                 setattr(total, name, getattr(total, name) + one[name])
             total.formats.update(one["formats"])
             total.examples += one["examples"]
-        return {NAME: {"population": f"{len(plan.files)} files of odd formatting", **total.to_json()}}
+        return {NAME: {"population": f"{total.files} files of odd formatting", **total.to_json()}}
 
     def summary(self, plan: BytesPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """The counts."""
@@ -223,8 +253,13 @@ def _bytes(images: Image) -> dict[str, bytes]:
 
 
 def _modes_kept(before: Image, after: Image) -> bool:
-    documents = (path for path in before.keys() & after.keys() if not path.startswith("files/"))
+    documents = (path for path in before.keys() & after.keys() if not _is_file(path))
     return all(before[path][1] == after[path][1] for path in documents)
+
+
+def _is_file(path: str) -> bool:
+    """Whether a mode is part of what a file is to the state."""
+    return path.startswith("files/") or "/hooks/" in path
 
 
 EXPERIMENT = Bytes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from takeback.lab.bytes.changes import changes_of
+from takeback.lab.bytes.harnesses import HARNESSES
 from takeback.lab.bytes.untouched import untouched
 from takeback.lab.experiments import bytes as experiment
 
@@ -51,6 +52,14 @@ def test_a_few_files_come_through(name):
     found = experiment.run([path for path in experiment.corpus() if name in str(path)])
     assert found.hold, found.examples
     assert found.of >= 8
+
+
+@pytest.mark.parametrize("kind", HARNESSES)
+def test_every_client_comes_through(kind):
+    found = experiment.Findings()
+    experiment.try_client(kind, found)
+    assert found.hold, found.examples
+    assert found.of >= 40
 
 
 @pytest.mark.slow

@@ -1,0 +1,276 @@
+"""Where agents' requests are dealt with: one harness, and the proposals and plans that tokens stand for.
+
+Several clients may ask at once; what touches the harness is done one after the other, and other processes are kept
+apart by the journal's lock. A token belongs to the client that got it. Nothing is ever forced or forgotten here.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from takeback.adapters.clients.guarding import loosened
+from takeback.agents.server.answers import Change, Done, Planned, Proposed, VerdictAnswer
+from takeback.agents.server.masking import masked, masked_text
+from takeback.agents.server.persons import Question, apply_command, command, others_entries, undo_command
+from takeback.agents.server.proposals import Judgement, Sent, judge
+from takeback.harness import Applied, Harness, Preview, Refused, Stale, Undone, Why
+from takeback.harness.log import change_json
+from takeback.journal import Record
+from takeback.present.plans import headline, kept_lines
+from takeback.present.titles import listed
+from takeback.state import State
+from takeback.state.slots import slot_title, whole_of
+from takeback.synthesize.method import Method
+from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
+from takeback.undo.recording import run_recorded
+from takeback.verify import Admitted, Verdict
+
+REMEMBERED: Final = 512
+"""How many proposals and how many plans are kept; the oldest go first."""
+Kept = TypeVar("Kept")
+
+
+@dataclass(slots=True)
+class Proposal:
+    """An admitted change that waits to be applied; `entry` once it is."""
+
+    admitted: Admitted
+    note: str
+    command: str
+    entry: Record | None = None
+
+
+@dataclass(slots=True)
+class Planning:
+    """An undo that waits to be done; `entry` once it is."""
+
+    names: tuple[str, ...]
+    cascade: bool
+    entry: Record | None = None
+
+
+class _Shelf(Generic[Kept]):
+    """What a client's tokens stand for, bounded."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str], Kept] = OrderedDict()
+
+    def put(self, who: str, token: str, one: Kept) -> None:
+        self._kept[who, token] = one
+        self._kept.move_to_end((who, token))
+        while len(self._kept) > REMEMBERED:
+            self._kept.popitem(last=False)
+
+    def get(self, who: str, token: str) -> Kept | None:
+        return self._kept.get((who, token))
+
+
+class Desk:
+    """Deals with requests about one harness; `method` looks for a recovery where the one sent falls short."""
+
+    def __init__(self, harness: Harness, directory: str, method: Method) -> None:
+        self.directory = directory
+        self._harness = harness
+        self._method = method
+        self._lock = threading.RLock()
+        self._proposals: _Shelf[Proposal] = _Shelf()
+        self._plans: _Shelf[Planning] = _Shelf()
+
+    @contextmanager
+    def harness(self) -> Iterator[Harness]:
+        """The harness, for one request at a time."""
+        with self._lock:
+            yield self._harness
+
+    def close(self) -> None:
+        """Let go of the harness, after the request that is under way."""
+        with self._lock:
+            self._harness.close()
+
+    def propose(self, sent: Sent, who: str) -> Proposed:
+        """Decide about a change; what is admitted gets a token."""
+        sent.demand_sense()
+        with self.harness() as harness, harness.held() as state:
+            pass
+        if isinstance(state, Refused):
+            return Proposed(outcome="refused", message=masked_text(state.message), command=self.mending(state))
+        found = judge(sent, state, self._method)
+        told = None if found.verdict is None else _told(found.verdict)
+        if found.admitted is None:
+            forcing = apply_command(found.sent, sent.lines, self.directory, force=True)
+            return Proposed(outcome="not admitted", message=_why_not(found), command=forcing, verdict=told)
+        with self.harness() as harness:
+            preview = harness.preview(found.admitted)
+        if isinstance(preview, Refused):
+            return Proposed(outcome="refused", message=masked_text(preview.message), verdict=told)
+        reasons = self._loosens(found.admitted, preview.before)
+        token = f"p-{secrets.token_urlsafe(18)}"
+        proposal = Proposal(found.admitted, sent.note, apply_command(found.sent, sent.lines, self.directory))
+        with self._lock:
+            self._proposals.put(who, token, proposal)
+        message = "it can be taken back on every state: give the token to apply_change"
+        if found.repaired:
+            message = f"the recovery that was sent does not take it back; this one does: {message}"
+        return Proposed(
+            outcome="repaired" if found.repaired else "admitted",
+            message=message,
+            token=token,
+            candidate=masked(found.admitted.candidate.to_json()),
+            changes=_changes(preview.changes),
+            files=list(preview.paths),
+            person=[masked_text(reason) for reason in reasons],
+            command=proposal.command if reasons else None,
+            verdict=told,
+        )
+
+    def question_of_change(self, token: str, who: str) -> Question:
+        """What a person must decide before a proposal is applied."""
+        with self.harness() as harness:
+            proposal = self._proposals.get(who, token)
+            if proposal is None or proposal.entry is not None:
+                return Question(who, "apply a change")
+            preview = harness.preview(proposal.admitted)
+            if not isinstance(preview, Preview):
+                return Question(who, "apply a change")
+            where = listed(list(dict.fromkeys(slot_title(whole_of(write.slot)) for write in preview.changes)))
+            reasons = tuple(masked_text(one) for one in self._loosens(proposal.admitted, preview.before))
+            return Question(who, f"change {where}", reasons, proposal.command)
+
+    def apply(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
+        """Make an admitted change; `allowed` says why a person does not want it, or nothing if that is settled."""
+        with self.harness() as harness:
+            proposal = self._proposals.get(who, token)
+            if proposal is None:
+                return Done(outcome="unknown token", message="no proposal has this token; propose the change first")
+            if proposal.entry is not None:
+                return _made("applied", proposal.entry, "it was applied already, by this token")
+            with harness.held() as state:
+                if isinstance(state, Refused):
+                    return self._refused(state)
+                question = self.question_of_change(token, who)
+                objection = allowed(question)
+                if objection:
+                    return Done(outcome="declined", message=objection, command=question.command)
+                done = harness.apply(proposal.admitted, note=proposal.note, by=who)
+            if not isinstance(done, Applied):
+                return self._refused(done)
+            proposal.entry = done.entry
+            return _made("applied", done.entry, f"entry #{done.entry.entry} was made; undo can take it back")
+
+    def plan_undo(self, names: Sequence[str], who: str, *, cascade: bool) -> Planned:
+        """What taking entries back would do; the token binds an undo to it."""
+        with self.harness() as harness:
+            outcome = harness.plan_undo(*names, cascade=cascade)
+            if isinstance(outcome, Plan):
+                self._plans.put(who, outcome.token, Planning(tuple(names), cascade))
+                reasons = self._undo_reasons(harness, outcome, names, who)
+                return Planned(
+                    outcome="planned",
+                    message=masked_text(headline(outcome, done=False) or "give the token to undo"),
+                    token=outcome.token,
+                    off=list(outcome.off),
+                    on=list(outcome.on),
+                    changes=_changes(outcome.changes),
+                    kept=[masked_text(line) for line in kept_lines(outcome, done=False)],
+                    person=reasons,
+                    command=undo_command(names, self.directory, cascade=cascade) if reasons else None,
+                )
+            return self._no_plan(outcome)
+
+    def question_of_undo(self, token: str, who: str) -> Question:
+        """What a person must decide before a plan is carried out."""
+        with self.harness() as harness:
+            planning = self._plans.get(who, token)
+            if planning is None or planning.entry is not None:
+                return Question(who, "take entries back")
+            plan = harness.plan_undo(*planning.names, cascade=planning.cascade)
+            if not isinstance(plan, Plan) or plan.token != token:
+                return Question(who, "take entries back")
+            told = [*(f"take back #{one}" for one in plan.off), *(f"bring back #{one}" for one in plan.on)]
+            reasons = tuple(self._undo_reasons(harness, plan, planning.names, who))
+            by_hand = undo_command(planning.names, self.directory, cascade=planning.cascade)
+            return Question(who, listed(told), reasons, by_hand)
+
+    def undo(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
+        """Carry out a plan, if it is still the plan; `allowed` as for `apply`."""
+        with self.harness() as harness:
+            planning = self._plans.get(who, token)
+            if planning is None:
+                return Done(outcome="unknown token", message="no plan has this token; plan_undo gives one")
+            if planning.entry is not None:
+                return _made("undone", planning.entry, "it was done already, by this token")
+            with harness.held() as state:
+                if isinstance(state, Refused):
+                    return self._refused(state)
+                question = self.question_of_undo(token, who)
+                objection = allowed(question)
+                if objection:
+                    return Done(outcome="declined", message=objection, command=question.command)
+                done = harness.undo(*planning.names, token=token, cascade=planning.cascade, by=who)
+            if isinstance(done, Stale):
+                return Done(outcome="stale", message="things have changed since the plan was made; plan again")
+            if not isinstance(done, Undone):
+                told = done.message if isinstance(done, Refused) else "it cannot be done any more; plan again"
+                return Done(outcome="refused", message=masked_text(told))
+            planning.entry = done.entry
+            return _made("undone", done.entry, headline(done.plan, done=True) or "taken back; the others stay")
+
+    def _loosens(self, admitted: Admitted, before: State) -> list[str]:
+        return loosened(before, run_recorded(admitted.candidate.mutation, before).state)
+
+    def _undo_reasons(self, harness: Harness, plan: Plan, names: Sequence[str], who: str) -> list[str]:
+        found = [*others_entries(harness, plan, names, who), *loosened(plan.before, plan.state)]
+        return [masked_text(reason) for reason in found]
+
+    def _no_plan(self, outcome: Blocked | Gone | Refused) -> Planned:
+        if isinstance(outcome, Refused):
+            return Planned(outcome="refused", message=masked_text(outcome.message), command=self.mending(outcome))
+        if isinstance(outcome, Gone):
+            return Planned(
+                outcome="gone", message="what it captured was forgotten; a person can salvage what is left"
+            )
+        reasons = "; ".join(f"#{number}: {why}" for number, why in outcome.reasons)
+        message = f"it cannot be done alone ({reasons}); with cascade the others go along"
+        return Planned(outcome="blocked", message=masked_text(message), off=list(outcome.off), on=list(outcome.on))
+
+    def _refused(self, refused: Refused) -> Done:
+        return Done(outcome="refused", message=masked_text(refused.message), command=self.mending(refused))
+
+    def mending(self, refused: Refused) -> str:
+        """What a person can run where nothing can be changed now."""
+        return command("adopt" if refused.why is Why.DRIFT else "status", self.directory)
+
+
+def _told(verdict: Verdict) -> VerdictAnswer:
+    example = verdict.counterexample
+    trip = None if example is None else example.trip
+    breaks = [] if trip is None else [*map(str, trip.residuals), trip.forward_failure, trip.failure]
+    return VerdictAnswer(
+        admitted=verdict.admitted,
+        grade=verdict.grade.value,
+        reasons=[masked_text(f"{reason.code.value}: {reason.message}") for reason in verdict.reasons],
+        breaking_state=None if example is None else masked(example.state.write()),
+        breaks=[masked_text(text) for text in breaks if text],
+    )
+
+
+def _why_not(found: Judgement) -> str:
+    if found.lacking:
+        return f"the language has no recovery for it: {found.lacking}"
+    return "it is not admitted, and no recovery was found; the server never forces, a person can"
+
+
+def _changes(changes: Sequence[SlotChange | Write]) -> list[Change]:
+    return [Change.model_validate(masked(change_json(change))) for change in changes]
+
+
+def _made(outcome: str, entry: Record, message: str) -> Done:
+    effect = entry.payload.get("effect") or []
+    plain = {"outcome": outcome, "message": message, "entry": entry.id, "number": entry.entry, "effect": effect}
+    return Done.model_validate(plain)

@@ -1,0 +1,106 @@
+"""The real opencode sees a change after it is applied, and no longer after it is undone."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.clients.conftest import Place, change, made, make_place, taken_back
+
+from takeback.harness import Refused
+
+FILES = {
+    "AGENTS.md": "# Harbour\n\n- Knots, never km/h.\n",
+    "opencode.jsonc": """\
+// for all of us
+{ "$schema": "https://opencode.ai/config.json",
+  "model": "a/b", // the usual one
+  "mcp": { "buoys": { "type": "local", "command": ["true"], "enabled": false, }, },
+  "permission": { "bash": { "*": "ask", "git *": "allow" /* not push */, "git push *": "deny" }, },
+}
+""",
+    ".opencode/agent/pilot.md": "---\ndescription: Knows the shallows.\n---\nSteer.\n",
+    ".opencode/.gitignore": "node_modules\n",
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    found = make_place("opencode", FILES, tmp_path)
+    found.env |= {"OPENCODE_PURE": "1"}
+    return found
+
+
+def seen(place: Place) -> dict[str, Any]:
+    """What the client says it loaded."""
+    found: dict[str, Any] = json.loads(place.run("debug", "config"))
+    return found
+
+
+KINDS: dict[str, tuple[list[dict[str, Any]], Any]] = {
+    "a server": (
+        [{"op_type": "register_tool", "target": "mcp:tides", "value": {"type": "local", "command": ["true"]}}],
+        lambda found: "tides" in found["mcp"],
+    ),
+    "a model": (
+        [{"op_type": "set_routing", "target": "model", "value": "a/c"}],
+        lambda found: found["model"] == "a/c",
+    ),
+    "a permission before another": (
+        [{"op_type": "insert_config", "target": "permission.bash", "value": ["ls *", "allow"], "index": 1}],
+        lambda found: list(found["permission"]["bash"]) == ["*", "ls *", "git *", "git push *"],
+    ),
+    "an agent": (
+        [{"op_type": "set_prompt", "target": "agents/mate", "value": "---\ndescription: Helps.\n---\nHelp.\n"}],
+        lambda found: found["agent"].get("mate", {}).get("description") == "Helps.",
+    ),
+    "a command": (
+        [{"op_type": "set_prompt", "target": "commands/dock", "value": "Dock at $1.\n"}],
+        lambda found: "dock" in found["command"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_change_is_seen_after_apply_and_no_longer_after_undo(kind: str, place: Place) -> None:
+    ops, holds = KINDS[kind]
+    before = place.files()
+    assert not holds(seen(place))
+    with closing(place.opened()) as harness:
+        entry = made(harness, *ops)
+        found = seen(place)
+        assert holds(found), found
+        taken_back(harness, entry)
+    assert not holds(seen(place))
+    assert place.files() == before
+
+
+def test_a_change_with_which_the_client_would_not_start_never_reaches_it(place: Place) -> None:
+    before = place.files()
+    with closing(place.opened()) as harness:
+        refused = change(harness, {"op_type": "set_config", "target": "permission.edit", "value": "sometimes"})
+        assert isinstance(refused, Refused)
+        assert "would not load" in refused.message
+    assert place.files() == before
+    config = place.root / "opencode.jsonc"
+    config.write_text(config.read_text().replace('"*": "ask"', '"*": "sometimes"'))
+    with pytest.raises(AssertionError, match="ended with 1"):
+        seen(place)
+
+
+def test_the_schema_that_the_client_inserts_is_its_own_entry_and_blocks_no_undo(tmp_path: Path) -> None:
+    text = '{ "model": "a/b", // the usual one\n  "permission": { "edit": "ask", }, }\n'
+    place = make_place("opencode", FILES | {"opencode.jsonc": text}, tmp_path)
+    place.env |= {"OPENCODE_PURE": "1"}
+    with closing(place.opened()) as harness:
+        entry = made(harness, {"op_type": "set_routing", "target": "model", "value": "a/c"})
+        assert seen(place)["model"] == "a/c"
+        assert "$schema" in (place.root / "opencode.jsonc").read_text()
+        taken_back(harness, entry)
+        assert [one.by for one in harness.log()].count("opencode") == 1
+        found = seen(place)
+        assert found["model"] == "a/b"
+        assert "$schema" in (place.root / "opencode.jsonc").read_text()

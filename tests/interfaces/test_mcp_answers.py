@@ -1,0 +1,275 @@
+"""What the MCP server's tools answer, by the official client in one process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+mcp = pytest.importorskip("mcp")
+
+from tests.support.mcp_story import (  # noqa: E402
+    BAD,
+    CLAUDE_MD,
+    Person,
+    call,
+    change,
+    command,
+    environment,
+    fault,
+    in_process,
+    project,
+    settings,
+)
+
+from takeback import Applied, open_workspace, oracle  # noqa: E402
+from takeback.language.program import read_program  # noqa: E402
+from takeback.state import Stage  # noqa: E402
+from takeback.synthesize.loop import Repair  # noqa: E402
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def root(tmp_path):
+    return project(tmp_path / "project")
+
+
+async def test_tools_have_output_schemas_and_honest_annotations(root):
+    async with in_process(root) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        reading = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
+        assert reading == {"harness_state", "propose_change", "plan_undo", "history", "status"}
+        assert set(tools) - reading == {"apply_change", "undo"}
+        assert [name for name, tool in tools.items() if tool.annotations.destructive_hint] == ["undo"]
+        assert all(
+            tool.annotations.idempotent_hint and not tool.annotations.open_world_hint for tool in tools.values()
+        )
+        assert all(tool.output_schema["properties"] for tool in tools.values())
+        assert list(tools["apply_change"].input_schema["properties"]) == ["token"]
+        assert list(tools["undo"].input_schema["properties"]) == ["token"]
+
+
+async def test_resources_and_the_prompt(root):
+    async with in_process(root) as client:
+        done = await change(client, "set config env.API_TOKEN tok-screaming-secret-2", note="rotate")
+        history = json.loads((await client.read_resource("takeback://history")).contents[0].text)
+        assert history["entries"][0]["id"] == done["entry"]
+        for name in (done["entry"], str(done["number"])):
+            text = (await client.read_resource(f"takeback://entry/{name}")).contents[0].text
+            entry = json.loads(text)
+            assert entry["changes"][0]["address"] == 'config["env.API_TOKEN"]'
+            assert "screaming" not in text
+        prompt = (await client.get_prompt("change_harness", {"goal": "be calm"})).messages[0].content.text
+        assert "be calm" in prompt
+        assert "propose_change" in prompt
+
+
+async def test_state_is_filtered_and_secrets_are_masked(root):
+    async with in_process(root) as client:
+        whole = await call(client, "harness_state")
+        text = json.dumps(whole)
+        assert "screaming" not in text
+        assert "sk-ant" not in text
+        assert "no emoji" in text
+        config = await call(client, "harness_state", surfaces=["config"], match="env.*")
+        found = {item["address"]: item["value"] for item in config["items"]}
+        assert found == {'config["env.API_TOKEN"]': "[masked by takeback]", 'config["env.EDITOR"]': "vi"}
+        part = await call(client, "harness_state", limit=1, offset=1)
+        assert part["items"] == whole["items"][1:2]
+        assert part["left_out"] == len(whole["items"]) - 2
+        assert "surfaces" in await fault(client, "harness_state", surfaces=["nope"])
+
+
+@pytest.mark.parametrize("blank", ["[masked by takeback]", "x [masked by takeback] y", "[REDACTED]", "****"])
+async def test_a_placeholder_sent_back_as_a_value_is_refused(root, blank):
+    async with in_process(root) as client:
+        operations = [{"op_type": "set_config", "target": "env.API_TOKEN", "value": blank}]
+        assert "not shown" in await fault(client, "propose_change", mutation=operations)
+        assert "not shown" in await fault(client, "propose_change", lines=[f"set config env.A '{blank}'"])
+        assert settings(root)["env"]["API_TOKEN"] == "tok-screaming-secret-1"
+
+
+async def test_what_cannot_be_read_is_a_fault_that_says_why(root):
+    async with in_process(root) as client:
+        assert "op_type" in await fault(client, "propose_change", mutation=[{"op_type": "run_shell", "target": "x"}])
+        assert "neither" in await fault(client, "propose_change")
+        assert "both" in await fault(client, "propose_change", lines=["set config a 1"], mutation=BAD["mutation"])
+        assert "verb" in await fault(client, "propose_change", lines=["delete config env"])
+        assert "#99" in await fault(client, "plan_undo", entries=["#99"])
+
+
+async def test_what_is_not_admitted_gets_no_token_and_is_never_forced(root):
+    def finds_nothing(start, judge, settings, nominal):
+        return Repair(None, judge(start.candidate))
+
+    before = (root / ".claude/settings.json").read_bytes()
+    async with in_process(root, method=finds_nothing) as client:
+        proposed = await call(client, "propose_change", **BAD)
+    assert proposed["outcome"] == "not admitted"
+    assert proposed["token"] is None
+    assert proposed["verdict"]["reasons"]
+    assert "--force" in proposed["command"]
+    assert (root / ".claude/settings.json").read_bytes() == before
+
+
+async def test_what_the_client_wrote_itself_does_not_stop_a_change(root):
+    plain = {**settings(root), "enabledMcpjsonServers": ["docs"]}
+    (root / ".claude/settings.json").write_text(json.dumps(plain, indent=2) + "\n")
+    async with in_process(root) as client:
+        assert (await change(client, "set config cleanupPeriodDays 9"))["outcome"] == "applied"
+        kinds = [entry["kind"] for entry in (await call(client, "history"))["entries"]]
+    assert kinds[:2] == ["apply", "adopt"]
+
+
+LOOSENS = "set config permissions.allow+ 'Bash(*)'"
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize(
+    ("person", "outcome"),
+    [
+        (Person, "applied"),
+        (lambda: Person(approve=False), "declined"),
+        (lambda: Person("decline"), "declined"),
+        (lambda: Person("cancel"), "declined"),
+    ],
+)
+async def test_a_person_is_asked_before_permissions_are_loosened(root, mode, person, outcome):
+    person = person()
+    async with in_process(root, mode=mode, person=person) as client:
+        proposed = await call(client, "propose_change", lines=[LOOSENS])
+        assert proposed["person"] == ['config["permissions.allow"] allows more: Bash(*)']
+        assert person.questions == []
+        done = await call(client, "apply_change", token=proposed["token"])
+        assert done["outcome"] == outcome
+        assert len(person.questions) == 1
+        assert "Bash(*)" in person.questions[0]
+        assert ("Bash(*)" in settings(root)["permissions"]["allow"]) is (outcome == "applied")
+        if outcome == "declined":
+            assert done["command"].startswith("takeback set config permissions.allow+ 'Bash(*)'")
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        LOOSENS,
+        "remove config permissions.deny 'Bash(rm:*)'",
+        "set config permissions.defaultMode bypassPermissions",
+        "set config disableAllHooks true",
+        "remove listener PreToolUse",
+    ],
+)
+async def test_without_elicitation_it_is_refused_with_the_command_a_person_can_run(root, mode, line):
+    before = (root / ".claude/settings.json").read_bytes()
+    async with in_process(root, mode=mode) as client:
+        proposed = await call(client, "propose_change", lines=[line])
+        done = await call(client, "apply_change", token=proposed["token"])
+    assert done["outcome"] == "declined"
+    assert "cannot ask" in done["message"]
+    assert (root / ".claude/settings.json").read_bytes() == before
+    by_hand = f'"{sys.executable}" -m {done["command"]}'
+    subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=60)
+    assert (root / ".claude/settings.json").read_bytes() != before
+
+
+@pytest.mark.parametrize(("mode", "asked", "outcome"), [("auto", 2, "applied"), ("legacy", 1, "declined")])
+async def test_a_yes_to_another_question_than_the_present_one_does_not_count(root, mode, asked, outcome):
+    class Slow(Person):
+        async def __call__(self, context, params):
+            if not self.questions:
+                with open_workspace(root) as other:
+                    op = {"op_type": "append_config", "target": "permissions.allow", "value": "A"}
+                    assert isinstance(other.apply(oracle(read_program([op], Stage.FORWARD, "m"))), Applied)
+            return await super().__call__(context, params)
+
+    person = Slow()
+    line = 'set config permissions.allow --json \'["Read", "A", "B"]\''
+    async with in_process(root, mode=mode, person=person) as client:
+        done = await change(client, line)
+    assert done["outcome"] == outcome
+    assert len(person.questions) == asked
+    assert "A, B" in person.questions[0]
+    if outcome == "applied":
+        assert "A, B" not in person.questions[1]
+    else:
+        assert "changed since" in done["message"]
+        assert settings(root)["permissions"]["allow"] == ["Read", "A"]
+
+
+async def test_the_command_for_a_person_runs_nothing_that_a_model_wrote(root, tmp_path):
+    trap = tmp_path / "trap"
+    async with in_process(root) as client:
+        proposed = await call(
+            client, "propose_change", lines=[f"set config permissions.allow+ $(touch${{IFS}}{trap})"]
+        )
+        assert settings(root)["permissions"]["allow"] == ["Read"]
+    by_hand = f'"{sys.executable}" -m {proposed["command"]}'
+    subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=60)
+    assert not trap.exists()
+    assert settings(root)["permissions"]["allow"][1].startswith("$(touch")
+
+
+@pytest.mark.parametrize(("approve", "outcome"), [(True, "undone"), (False, "declined")])
+async def test_the_undo_of_anothers_entry_is_asked_about(root, approve, outcome):
+    async with in_process(root, name="first") as client:
+        made = await change(client, "set config cleanupPeriodDays 9")
+    person = Person(approve=approve)
+    async with in_process(root, name="second", person=person) as client:
+        plan = await call(client, "plan_undo", entries=[made["entry"][:12]])
+        assert "first (declared)" in plan["person"][0]
+        done = await call(client, "undo", token=plan["token"])
+    assert done["outcome"] == outcome
+    assert len(person.questions) == 1
+    assert ("cleanupPeriodDays" in settings(root)) is not approve
+
+
+async def test_the_undo_of_a_persons_entry_is_refused_without_elicitation(root):
+    subprocess.run(
+        command(root, "set", "config", "cleanupPeriodDays", "9"), check=True, env=environment(), capture_output=True
+    )
+    async with in_process(root) as client:
+        plan = await call(client, "plan_undo", entries=["HEAD"])
+        done = await call(client, "undo", token=plan["token"])
+    assert done["outcome"] == "declined"
+    assert done["command"].startswith("takeback undo HEAD --dir ")
+    assert settings(root)["cleanupPeriodDays"] == 9
+
+
+async def test_an_undo_that_loosens_is_asked_about(root):
+    person = Person()
+    async with in_process(root, person=person) as client:
+        made = await change(client, "set config permissions.deny+ 'Bash(curl:*)'")
+        assert person.questions == []
+        plan = await call(client, "plan_undo", entries=[made["entry"]])
+        assert (await call(client, "undo", token=plan["token"]))["outcome"] == "undone"
+    assert "denies less" in person.questions[0]
+
+
+async def test_a_plan_is_stale_once_things_have_changed(root):
+    async with in_process(root) as client:
+        made = await change(client, "set config cleanupPeriodDays 9")
+        plan = await call(client, "plan_undo", entries=[made["entry"]])
+        await change(client, "set config cleanupPeriodDays 11")
+        assert (await call(client, "undo", token=plan["token"]))["outcome"] == "stale"
+        assert settings(root)["cleanupPeriodDays"] == 11
+
+
+async def test_what_was_changed_behind_its_back_is_told_and_stops_a_change(root):
+    (root / "CLAUDE.md").write_text(CLAUDE_MD + "- by hand\n")
+    async with in_process(root) as client:
+        status = await call(client, "status")
+        assert not status["clean"]
+        assert status["drift"] == ['prompts["CLAUDE.md"]']
+        assert status["command"].startswith("takeback adopt ")
+        proposed = await call(client, "propose_change", lines=["set config cleanupPeriodDays 9"])
+        assert proposed["outcome"] == "refused"
+        assert proposed["command"].startswith("takeback adopt ")
