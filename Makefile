@@ -5,7 +5,7 @@ JOBS ?= 2
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-clients test-clients-more check bench mutants docs format clean
+.PHONY: setup demo test test-web test-clients test-clients-more check bench mutants docs format clean
 
 setup: .venv/.ready
 
@@ -25,7 +25,11 @@ demo: .venv/.core
 	$(BIN)/takeback demo
 
 test: setup
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not model and not clients"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not model and not clients and not web"
+
+test-web: setup
+	command -v npm > /dev/null && npm install --silent --no-fund --no-audit --prefix build/axe axe-core@4.14.0 || true
+	$(BIN)/python -m pytest -m web -rs tests/web
 
 # The real clients, from npm, in .cache/clients; left out with a word where npm is missing.
 test-clients: setup

@@ -36,6 +36,7 @@ ORDER = (
     "evolve",
     "agents",
     "lab",
+    "web",
     "bench",
     "cli",
 )

@@ -9,13 +9,13 @@ import typer
 
 from takeback.adapters.manifest import find_root
 from takeback.agents.scratch import Rehearsal, demand_own_journal, scratch_of
-from takeback.cli.entries import names_in
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, err, finish, out
 from takeback.cli.workspaces import DirOption, JournalOption, opened
 from takeback.harness import Harness, Refused
 from takeback.harness.bisecting import Found, Live, bisect
 from takeback.harness.requests import named_entry
+from takeback.present.filters import names_in
 
 
 def register(app: typer.Typer) -> None:

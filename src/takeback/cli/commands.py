@@ -47,6 +47,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
             "watch",
             "Follow the harness's files, and record each change that others make as an entry.",
         ),
+        "web": Listed("web", "Show workspaces as a page in the browser: timeline, diffs, undo with a preview."),
     },
     "One-line changes": {
         "set": Listed("oneline", "Set one thing to a value, or change one item of a list."),

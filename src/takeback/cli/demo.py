@@ -16,7 +16,7 @@ from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
 from takeback.cli.changes import show_changes
 from takeback.cli.demo_harness import CHANGES, FILES, HALF_DONE, LOOKS_RIGHT, THIRD, write_harness
-from takeback.cli.entries import names_in, show_heading, show_line
+from takeback.cli.entries import show_heading, show_line
 from takeback.cli.outcomes import show_outcome
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.verdicts import show_verdict
@@ -27,6 +27,7 @@ from takeback.harness.results import Adopted
 from takeback.journal.failpoint import armed
 from takeback.language import read_candidate, read_program
 from takeback.present.entries import summary
+from takeback.present.filters import names_in
 from takeback.state import Stage
 from takeback.synthesize import invert
 

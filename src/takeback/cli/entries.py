@@ -1,25 +1,18 @@
-"""Entries in lines: the log's table, a line after a format of one's own, and which entries a filter lets through."""
+"""Entries in lines: the log's table, a line after a format of one's own, and what a filter leaves to take back."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from takeback.cli.output import cells, cut, out
 from takeback.cli.workspaces import SHORT
 from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.log import EntryView, log, view
-from takeback.harness.times import read_time
-from takeback.language.near import suggestion
-from takeback.present.entries import deeds, summary
+from takeback.harness.log import EntryView, log
+from takeback.present.filters import Filter, names_in
 from takeback.present.visible import visible
-from takeback.state import SURFACES
-from takeback.verify import Grade
 
 COLUMNS: Final = {"entry": SHORT, "#": 5, "when": 11, "kind": 7, "evidence": 15, "status": 7}
 """Columns before the last one, with the width they have at least."""
@@ -44,46 +37,6 @@ FIELDS: Final[Mapping[str, Callable[[EntryView], str]]] = {
 _FIELD: Final = re.compile(r"\{(\w*)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which entries to list."""
-
-    text: str = ""
-    surface: str = ""
-    by: str = ""
-    grade: str = ""
-    since: datetime | None = None
-
-    def admitted(self, entries: Iterable[EntryView], named: Callable[[int], str]) -> Iterator[EntryView]:
-        """Entries that pass, of entries newest first; ends at the first that is too old."""
-        for entry in entries:
-            if self.since is not None and datetime.fromisoformat(entry.at) < self.since:
-                return
-            if self._passes(entry, named):
-                yield entry
-
-    def _passes(self, entry: EntryView, named: Callable[[int], str]) -> bool:
-        if self.surface and not any(re.split(r"[\[ ]", one)[0] == self.surface for one in entry.addresses):
-            return False
-        if self.by and entry.by != self.by:
-            return False
-        if self.grade and self.grade not in {entry.grade, "forced" if entry.forced else ""}:
-            return False
-        words = f"{entry.id} {entry.kind} {entry.by} {summary(entry, named)}".casefold()
-        return self.text.casefold() in words
-
-
-def read_filter(text: str = "", *, surface: str = "", by: str = "", grade: str = "", since: str = "") -> Filter:
-    """The filter that options name, or an error that lists what there is."""
-    grades = [*(one.value for one in Grade), "forced"]
-    if surface and surface not in SURFACES:
-        hint = suggestion(surface, SURFACES)
-        raise InputError("--surface", found=surface, expected=f"one of {', '.join(SURFACES)}", hint=hint)
-    if grade and grade not in grades:
-        raise InputError("--grade", found=grade, expected=f"one of {', '.join(grades)}")
-    return Filter(text, surface, by, grade, read_time(since, datetime.now(UTC), "--since") if since else None)
-
-
 def live_entries(harness: Harness, wanted: Filter) -> tuple[str, ...]:
     """The ids of live changes that a filter lets through, newest first; an error if there are none."""
     found = tuple(entry.id for entry in wanted.admitted(log(harness), names_in(harness)) if entry.status == "live")
@@ -92,18 +45,6 @@ def live_entries(harness: Harness, wanted: Filter) -> tuple[str, ...]:
             "undo", found="no live change that passes", expected="at least one; 'takeback log' lists them"
         )
     return found
-
-
-def names_in(harness: Harness) -> Callable[[int], str]:
-    """What to call an entry that another one names: its note, or the addresses it changed."""
-
-    @lru_cache(maxsize=1024)
-    def named(number: int) -> str:
-        record = harness.journal.get(number)
-        entry = view(harness, record)
-        return entry.note or deeds(entry)
-
-    return named
 
 
 def _columns() -> Mapping[str, int]:

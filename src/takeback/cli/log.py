@@ -11,20 +11,13 @@ from typing import Final
 import typer
 
 from takeback.cli.changes import changes_json, show_changes
-from takeback.cli.entries import (
-    Filter,
-    checked_format,
-    formatted,
-    names_in,
-    read_filter,
-    show_heading,
-    show_line,
-)
+from takeback.cli.entries import checked_format, formatted, show_heading, show_line
 from takeback.cli.output import JsonFlag, emit, err, out
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, opened
 from takeback.harness import Harness
 from takeback.harness.log import EntryView, Rewind, changes_of, log
 from takeback.present.entries import Named, summary
+from takeback.present.filters import Filter, names_in, read_filter
 
 ON_A_TERMINAL: Final = 30
 """Entries shown on a terminal where no number is given; elsewhere, all."""

@@ -8,7 +8,6 @@ import typer
 
 from takeback.canonical import pretty
 from takeback.cli.changes import changes_json, show_changes
-from takeback.cli.entries import names_in
 from takeback.cli.outcomes import SEVERAL
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import DirOption, EntryArgument, JournalOption, NoPagerFlag, StatFlag, opened
@@ -16,6 +15,7 @@ from takeback.harness.codec import candidate_of, evidence_of
 from takeback.harness.log import changes_of, state_after, state_before, view
 from takeback.harness.requests import named_entry
 from takeback.present.entries import summary
+from takeback.present.filters import names_in
 
 
 def register(app: typer.Typer) -> None:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.entries import Filter, live_entries, read_filter
+from takeback.cli.entries import live_entries
 from takeback.cli.outcomes import Outcome, conclude
 from takeback.cli.output import JsonFlag, out
 from takeback.cli.workspaces import DirOption, EntriesArgument, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.requests import redo_request, restore_request, undo_request
+from takeback.present.filters import Filter, read_filter
 
 TokenOption = typer.Option(
     None, "--token", metavar="TOKEN", help="Do it only if the plan is still the one with this token."

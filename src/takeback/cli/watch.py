@@ -15,12 +15,12 @@ from takeback.adapters.opening import demand_workspace
 from takeback.agents.scratch import run_bounded
 from takeback.agents.watching import Noticed, Watched, follow
 from takeback.canonical import encode
-from takeback.cli.entries import names_in
 from takeback.cli.output import JsonFlag, err, out
 from takeback.cli.workspaces import DirOption, JournalOption, opened
 from takeback.errors import InputError, MissingExtraError
 from takeback.harness import Undone
 from takeback.present.entries import summary
+from takeback.present.filters import names_in
 
 
 def register(app: typer.Typer) -> None:

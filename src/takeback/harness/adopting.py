@@ -6,18 +6,21 @@ so that it never stands in the way of a change or an undo.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
+from takeback.harness.adapter import FileAdapter, Unsayable
 from takeback.harness.codec import change_draft
 from takeback.harness.engine import Engine, Look
 from takeback.harness.filing import LAYOUT
-from takeback.harness.images import KeptImage, with_images
+from takeback.harness.images import Image, KeptImage, with_images
 from takeback.harness.readings import several_readings
 from takeback.harness.recorded import formatted, last_known
-from takeback.harness.results import Adopted
+from takeback.harness.results import Adopted, Refused, Why
 from takeback.state import ABSENT, State
-from takeback.undo import Write
+from takeback.state.slots import Slot, put_slots, whole_of
+from takeback.undo import SlotChange, Write
 from takeback.undo.recording import writes_between
 
 
@@ -35,11 +38,21 @@ def looked(engine: Engine) -> Look:
     return look._replace(drift=())
 
 
-def adopt(engine: Engine, look: Look, about: dict[str, Any]) -> Adopted | None:
-    """Record what others did; None if they did nothing."""
+def adopt(
+    engine: Engine,
+    look: Look,
+    about: dict[str, Any],
+    images_of: Mapping[str, Image | None] = MappingProxyType({}),
+    paths: Collection[str] | None = None,
+) -> Adopted | None:
+    """Record what others did; None if they did nothing.
+
+    Files are recorded as they are, but for those in `images_of`; of files with another layout, those in `paths`.
+    """
     ledger = engine.ledger
-    images = _images(engine, look.actual) if look.drift else []
+    images = _images(engine, look.actual, images_of) if look.drift else []
     layout = [one for one in layout_changes(engine) if one.path not in {image.path for image in images}]
+    layout = [one for one in layout if paths is None or one.path in paths]
     if not look.drift and not layout:
         return None
     gone = tuple(Write(slot, held, ABSENT) for slot, held in ledger.holes.items())
@@ -56,6 +69,40 @@ def adopt(engine: Engine, look: Look, about: dict[str, Any]) -> Adopted | None:
     return Adopted(entry, look.drift, several, tuple(image.path for image in layout))
 
 
+def adopt_some(
+    engine: Engine, look: Look, about: dict[str, Any], paths: Collection[str], slots: Collection[Slot]
+) -> Adopted | Refused | None:
+    """Record what others did in some files or at some slots only; what else they did stays there, and is drift.
+
+    A file of which only some is taken in is recorded as it would be without the rest.
+    """
+    adapter, state = engine.files, engine.ledger.state
+    if adapter is None:
+        return Refused(Why.UNSTORED, f"this harness ({engine.adapter.name}) has no files")
+    files = by_file(adapter, state, look.drift)
+    chosen = tuple(
+        change for path, changes in files.items() for change in changes if path in paths or change.slot in slots
+    )
+    partly = put_slots(state, [(change.slot, change.after) for change in chosen])
+    rest = adapter.render(look.actual, partly)
+    if isinstance(rest, Unsayable):
+        return Refused(Why.UNSAYABLE, f"{rest.reason}; nothing was changed")
+    without = {change.path: change.after for change in rest}
+    return adopt(engine, look._replace(drift=chosen, actual=partly), about, without, paths)
+
+
+def by_file(adapter: FileAdapter, state: State, drift: Iterable[SlotChange]) -> dict[str, tuple[SlotChange, ...]]:
+    """Changes made by others to a state, by the file they are in."""
+    wholes: dict[Slot, list[SlotChange]] = {}
+    for change in drift:
+        wholes.setdefault(whole_of(change.slot), []).append(change)
+    found: dict[str, list[SlotChange]] = {}
+    for changes in wholes.values():
+        touched = adapter.touched(state, put_slots(state, [(change.slot, change.after) for change in changes]))
+        found.setdefault(touched[0] if touched else "", []).extend(changes)
+    return {path: tuple(changes) for path, changes in found.items()}
+
+
 def layout_changes(engine: Engine) -> list[KeptImage]:
     """Files in which someone changed nothing that the state says."""
     return [] if engine.formatted is None else formatted(engine.ledger, engine.formatted.formatted())
@@ -67,11 +114,12 @@ def taking_effect(engine: Engine, writes: Iterable[Write]) -> dict[str, Any]:
     return {"effect": list(found)} if found else {}
 
 
-def _images(engine: Engine, actual: State) -> list[KeptImage]:
-    adapter = engine.files
+def _images(engine: Engine, actual: State, given: Mapping[str, Image | None]) -> list[KeptImage]:
+    adapter, ledger = engine.files, engine.ledger
     if adapter is None:
         return []
-    return [
-        KeptImage(path, last_known(adapter, engine.ledger, path, engine.ledger.state), adapter.image(path))
-        for path in adapter.touched(engine.ledger.state, actual)
-    ]
+    found: list[KeptImage] = []
+    for path in adapter.touched(ledger.state, actual):
+        after = given[path] if path in given else adapter.image(path)
+        found.append(KeptImage(path, last_known(adapter, ledger, path, ledger.state), after))
+    return found

@@ -6,7 +6,7 @@ not, is kept in the entry's images. Undoing a discard is a discard the other way
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from takeback.errors import InputError
 from takeback.harness.adapter import FileAdapter, Unsayable
@@ -15,27 +15,46 @@ from takeback.harness.images import FileChange, Unknown, changes_of, same_file
 from takeback.harness.recorded import last_known
 from takeback.harness.results import Discarded, Refused, Why
 from takeback.journal import Draft, Record
+from takeback.state.slots import Slot, put_slots
 
 
-def discard(engine: Engine, paths: Sequence[str], note: str) -> Discarded | Refused | None:
-    """Put back files that are not what the journal says; None if there are none."""
+def discard(
+    engine: Engine, paths: Sequence[str], note: str, slots: Collection[Slot] = ()
+) -> Discarded | Refused | None:
+    """Put back files that are not what the journal says, or only what was done to some slots; None if nothing was."""
     adapter = engine.files
     if adapter is None:
         return Refused(Why.UNSTORED, f"this harness ({engine.adapter.name}) has no files")
     with engine.locked():
         look = engine.look()
+        if slots:
+            return _made(engine, _some(adapter, look, slots), note)
         wrong = tuple(dict.fromkeys((*(one.path for one in look.broken), *_drifted(adapter, engine, look))))
         chosen = tuple(path for path in wrong if not paths or _meant(path, paths))
         for path in paths:
             if not any(_meant(one, [path]) for one in wrong) and not adapter.owns(path):
                 raise InputError("path", found=path, expected="a file of this harness")
-        changes = _changes(adapter, engine, look, chosen)
-        if isinstance(changes, Refused):
-            return changes
-        if not changes:
-            return None
-        entry = engine.make(Draft("discard", {"note": note}), (), engine.ledger.state, changes)
-        return Discarded(entry, tuple(change.path for change in changes))
+        return _made(engine, _changes(adapter, engine, look, chosen), note)
+
+
+def _made(engine: Engine, changes: Sequence[FileChange] | Refused, note: str) -> Discarded | Refused | None:
+    if isinstance(changes, Refused):
+        return changes
+    if not changes:
+        return None
+    entry = engine.make(Draft("discard", {"note": note}), (), engine.ledger.state, changes)
+    return Discarded(entry, tuple(change.path for change in changes))
+
+
+def _some(adapter: FileAdapter, look: Look, slots: Collection[Slot]) -> Sequence[FileChange] | Refused:
+    """How files change when what was done to some slots is put back."""
+    chosen = [(change.slot, change.before) for change in reversed(look.drift) if change.slot in slots]
+    changes = adapter.render(look.actual, put_slots(look.actual, chosen)) if chosen else ()
+    return (
+        Refused(Why.UNSAYABLE, f"{changes.reason}; nothing was changed")
+        if isinstance(changes, Unsayable)
+        else changes
+    )
 
 
 def put_back(engine: Engine, record: Record) -> Discarded | Refused:

@@ -21,7 +21,39 @@ LAYOUT = "layout"
 """In the payload of an entry: the files it changed in nothing that the state says."""
 
 
-def changes_of_bytes(
+def ready(
+    engine: Engine, after: State, off: Iterable[int] = (), on: Iterable[int] = ()
+) -> Sequence[FileChange] | Refused:
+    """The changes of files that a change of the state needs, and what it must hold taken; or why not."""
+    changes = written(engine, after, off, on)
+    if isinstance(changes, Refused) or (engine.formatted is not None and (off or on)):
+        return changes
+    blocker = engine.prepare(after)
+    return changes if blocker is None else Refused(Why.REAL, blocker)
+
+
+def written(
+    engine: Engine, after: State, off: Iterable[int] = (), on: Iterable[int] = ()
+) -> Sequence[FileChange] | Refused:
+    """The changes of files that a change of the state needs, or why it cannot be written."""
+    changes, adapter, ledger = engine.rendered(after), engine.files, engine.ledger
+    if adapter is not None and engine.formatted is not None and (off or on):
+        return _changes_of_bytes(engine, adapter, changes, after, off, on)
+    if isinstance(changes, Unsayable) and adapter is not None and (off or on):
+        known = [
+            exact(adapter, ledger, FileChange(path, adapter.image(path), None), after, off, on)
+            for path in adapter.touched(ledger.state, after)
+        ]
+        if all(adapter.means(change.path, change.after, after) for change in known):
+            changes = tuple(known)
+    if isinstance(changes, Unsayable):
+        return Refused(Why.UNSAYABLE, f"{changes.reason}; nothing was changed")
+    if adapter is not None and (off or on):
+        changes = tuple(exact(adapter, ledger, change, after, off, on) for change in changes)
+    return changes
+
+
+def _changes_of_bytes(
     engine: Engine,
     adapter: FileAdapter,
     rendered: tuple[FileChange, ...] | Unsayable,

@@ -6,25 +6,24 @@ announce in the journal, change the real things, settle in the journal. Undo, re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
-from takeback.harness.adapter import Adapter, Unsayable
-from takeback.harness.adopting import adopt, layout_changes, looked, taking_effect
+from takeback.harness.adapter import Adapter
+from takeback.harness.adopting import adopt, adopt_some, layout_changes, looked, taking_effect
 from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine
-from takeback.harness.filing import changes_of_bytes, layout_of
+from takeback.harness.filing import layout_of, ready, written
 from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
-from takeback.harness.recorded import exact
 from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
@@ -38,7 +37,6 @@ from takeback.harness.results import (
     Status,
     Undone,
     UndoOutcome,
-    Why,
     nothing_kept,
 )
 from takeback.harness.retrying import tried_again
@@ -47,7 +45,7 @@ from takeback.journal import Record, Ref, Store
 from takeback.journal.search import Place
 from takeback.language import Candidate
 from takeback.state import State
-from takeback.state.slots import put_slots
+from takeback.state.slots import Slot, put_slots
 from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
 from takeback.verify import Verdict, verify
 
@@ -149,7 +147,7 @@ class Harness:
             change = prepared(self._engine, found, allow_ties=allow_ties)
             if isinstance(change, Refused):
                 return change
-            changes = self._ready(change.state)
+            changes = ready(self._engine, change.state)
             if isinstance(changes, Refused):
                 return Refused(changes.why, changes.message, verdict)
             forced = not verdict.admitted
@@ -222,27 +220,47 @@ class Harness:
         return self._toggle("restore", request, token, cascade=False, strict=strict)
 
     def adopt(
-        self, note: str = "", *, by: str = "", origin: Mapping[str, str] | None = None
+        self,
+        note: str = "",
+        *,
+        by: str = "",
+        origin: Mapping[str, str] | None = None,
+        paths: Collection[str] = (),
+        slots: Collection[Slot] = (),
     ) -> Adopted | Refused | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none.
 
-        `origin` says more of where they come from, for the record: session, tool, prompt.
+        `origin` says more of where they come from, for the record: session, tool, prompt. With `paths` or `slots`,
+        only those in these files or at these slots are taken in.
         """
         about = {"note": note, **_made_by(by), **({"origin": dict(origin)} if origin else {})}
         with self._engine.locked():
             look = self._engine.look()
-            return not_now(look) if look.broken else adopt(self._engine, look, about)
+            if look.broken:
+                return not_now(look)
+            if paths or slots:
+                return adopt_some(self._engine, look, about, paths, slots)
+            return adopt(self._engine, look, about)
 
     def effect_of(self, plan: Plan) -> tuple[str, ...]:
         """When whoever loads the harness would notice what a plan changes."""
         return self._engine.effect_of(change.slot for change in plan.changes)
 
-    def discard(self, paths: Sequence[str] = (), note: str = "") -> Discarded | Refused | None:
+    def files_of(self, plan: Plan) -> Sequence[FileChange] | Refused:
+        """What a plan would do to each file, byte for byte; or why it cannot be written."""
+        with self._engine.locked():
+            self._engine.look()
+            return written(self._engine, plan.state, plan.off, plan.on)
+
+    def discard(
+        self, paths: Sequence[str] = (), note: str = "", *, slots: Collection[Slot] = ()
+    ) -> Discarded | Refused | None:
         """Put files back as the journal knows them, all that are not so or those named; None if there are none.
 
-        What was in them is kept with the entry, and comes back when that is undone; also where it cannot be read.
+        With `slots` only what was changed there is put back. What was in the files is kept with the entry, and comes
+        back when that is undone; also where it cannot be read.
         """
-        return tried_again(lambda: discard(self._engine, paths, note))
+        return tried_again(lambda: discard(self._engine, paths, note, slots))
 
     def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
@@ -258,7 +276,7 @@ class Harness:
             left = tuple(Write(change.slot, change.before, change.after) for change in outcome.left)
             writes = self.ledger.history.grounded(left)
             after = put_slots(self.state, [(write.slot, write.after) for write in writes])
-            changes = self._ready(after)
+            changes = ready(self._engine, after)
             if isinstance(changes, Refused):
                 return changes
             about = {"note": f"what was left of undoing {', '.join(names)}"}
@@ -351,7 +369,7 @@ class Harness:
                 return Stale(token, plan)
             if self._engine.files is not None:
                 compare_roads(self.ledger, self.state, plan)
-            changes = self._ready(plan.state, plan.off, plan.on)
+            changes = ready(self._engine, plan.state, plan.off, plan.on)
             if isinstance(changes, Refused):
                 return changes
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
@@ -359,26 +377,6 @@ class Harness:
             about = {**asked, **taking_effect(self._engine, writes)}
             draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
-
-    def _ready(self, after: State, off: Iterable[int] = (), on: Iterable[int] = ()) -> Sequence[FileChange] | Refused:
-        """The changes of files that a change of the state needs, and what it must hold taken; or why not."""
-        changes = self._engine.rendered(after)
-        adapter = self._engine.files
-        if adapter is not None and self._engine.formatted is not None and (off or on):
-            return changes_of_bytes(self._engine, adapter, changes, after, off, on)
-        if isinstance(changes, Unsayable) and adapter is not None and (off or on):
-            known = [
-                exact(adapter, self.ledger, FileChange(path, adapter.image(path), None), after, off, on)
-                for path in adapter.touched(self.state, after)
-            ]
-            if all(adapter.means(change.path, change.after, after) for change in known):
-                changes = tuple(known)
-        if isinstance(changes, Unsayable):
-            return Refused(Why.UNSAYABLE, f"{changes.reason}; nothing was changed")
-        if adapter is not None and (off or on):
-            changes = tuple(exact(adapter, self.ledger, change, after, off, on) for change in changes)
-        blocker = self._engine.prepare(after)
-        return changes if blocker is None else Refused(Why.REAL, blocker)
 
     def _discarded(self, names: Sequence[str]) -> Record | None:
         """The discard that is meant, if one is."""

@@ -92,6 +92,18 @@ def test_a_large_state_has_about_as_many_entries_as_asked_for_and_round_trips():
     assert Trial(invert(read_program(MUTATIONS["tools"], Stage.FORWARD, "test"))).run(state).passed
 
 
+def test_the_benchmark_of_the_page_says_bytes_times_rates_and_memory(monkeypatch):
+    from takeback.bench import web
+
+    monkeypatch.setattr(web, "_in_the_browser", lambda link: (None, "not asked"))
+    result = web.measure(entries=120, requests=2)
+    assert result["first_view_bytes"] > 10_000
+    for name in ("first_view_ms", "requests_per_second", "requests_per_second_further_down", "first_search_ms"):
+        assert result[name] > 0
+    assert set(result["memory_mb"]) == {"start", "harness", "served"}
+    assert (result["browser_first_row_ms"], result["browser_missing"]) == (None, "not asked")
+
+
 def test_the_journal_benchmark_asks_every_question_of_both_histories():
     result = measure_journal((60, 200), rounds=1)
     asked = {"open", "status", "log", "undo", "restore", "doctor", "chain", "apply", "bytes"}

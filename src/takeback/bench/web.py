@@ -1,0 +1,158 @@
+"""The page with ten thousand entries: bytes and time of the first view, requests per second, memory.
+
+A real server on a loopback port, asked over one connection. Where Chromium and Playwright are installed, the time
+until the first row is there is also measured in the browser; elsewhere that figure is missing, and why is said. The
+harness is in memory: what is measured is the page.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from statistics import median
+from time import perf_counter
+from typing import Any, Final
+
+from takeback.adapters import open_memory
+from takeback.harness import Applied, Harness
+from takeback.language import read_program
+from takeback.state import Stage, State
+from takeback.synthesize import invert
+from takeback.web.server import LOOPBACK, PageServer
+from takeback.web.shelf import Shelf
+
+ENTRIES: Final = 10_000
+REQUESTS: Final = 200
+VIEWS: Final = 5
+TIMEOUT: Final = 60.0
+FIRST_ROW: Final = "performance.now() + (document.querySelector('li.entry') ? 0 : NaN)"
+
+
+def measure(entries: int = ENTRIES, requests: int = REQUESTS) -> dict[str, Any]:
+    """Measure the timeline of a harness with so many entries."""
+    before = _memory_mb()
+    harness = filled(entries)
+    held = _memory_mb()
+    with harness:
+        with _served(harness) as link:
+            asked = _asked(link, entries, requests)
+        memory = {"start": before, "harness": held, "served": _memory_mb()}
+        with _served(harness) as link:
+            browser, reason = _in_the_browser(link)
+    return {
+        "entries": entries,
+        **asked,
+        "memory_mb": memory,
+        "browser_first_row_ms": browser,
+        "browser_missing": reason,
+    }
+
+
+def _asked(link: str, entries: int, requests: int) -> dict[str, Any]:
+    """What one client gets, and how fast."""
+    client = _Client(link)
+    first, first_ms = _timed(client, "/1/")
+    rate = _rate(client, "/1/", requests)
+    _, search_ms = _timed(client, "/1/?text=there+is+no+such+entry")
+    further = _rate(client, f"/1/?before={entries}", requests)
+    client.close()
+    return {
+        "first_view_bytes": len(first),
+        "first_view_ms": first_ms,
+        "requests_per_second": rate,
+        "requests_per_second_further_down": further,
+        "first_search_ms": search_ms,
+    }
+
+
+def filled(entries: int) -> Harness:
+    """A harness in memory with so many small changes."""
+    harness = open_memory(State.read({"config": {"timeout": 30}}))
+    for number in range(entries):
+        op = {"op_type": "set_config", "target": f"key-{number % 500}", "value": number}
+        change = invert(read_program([op], Stage.FORWARD, "bench"))
+        done = harness.apply(change, note=f"step {number}", by=f"agent-{number % 7}")
+        if not isinstance(done, Applied):
+            raise TypeError(f"a change of the benchmark was not made: {done}")
+    return harness
+
+
+@contextmanager
+def _served(harness: Harness) -> Iterator[str]:
+    server = PageServer(Shelf([("bench", harness)]), read_only=True)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield server.link
+    finally:
+        server.stop()
+        thread.join(TIMEOUT)
+
+
+class _Client:
+    """One connection with the session's cookie."""
+
+    def __init__(self, link: str) -> None:
+        host, _, path = link.removeprefix("http://").partition("/")
+        self._connection = HTTPConnection(LOOPBACK, int(host.rpartition(":")[2]), timeout=TIMEOUT)
+        self._connection.request("GET", f"/{path}")
+        answer = self._connection.getresponse()
+        answer.read()
+        self._cookie = (answer.getheader("set-cookie") or "").partition(";")[0]
+
+    def get(self, path: str) -> bytes:
+        self._connection.request("GET", path, headers={"Cookie": self._cookie})
+        answer = self._connection.getresponse()
+        body = answer.read()
+        if answer.status != 200:  # noqa: PLR2004 - the status of what was asked for
+            raise TypeError(f"{path} answered {answer.status}")
+        return body
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _timed(client: _Client, path: str) -> tuple[bytes, float]:
+    started = perf_counter()
+    body = client.get(path)
+    return body, round((perf_counter() - started) * 1000, 1)
+
+
+def _rate(client: _Client, path: str, requests: int) -> float:
+    started = perf_counter()
+    for _ in range(requests):
+        client.get(path)
+    return round(requests / (perf_counter() - started), 1)
+
+
+def _in_the_browser(link: str) -> tuple[float | None, str | None]:
+    """Milliseconds from asking until the first row is there, the median of some views; or why there is no figure."""
+    program = shutil.which("chromium")
+    try:
+        from playwright.sync_api import sync_playwright  # noqa: PLC0415 - an extra of the tests
+    except ModuleNotFoundError:
+        return None, "Playwright is not installed"
+    if program is None:
+        return None, "Chromium is not installed"
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(link)
+        times: list[float] = []
+        for _ in range(VIEWS):
+            page.goto(link.partition("open")[0] + "1/", wait_until="commit")
+            page.wait_for_selector("li.entry", state="attached")
+            times.append(float(page.evaluate(FIRST_ROW)))
+        browser.close()
+    return round(median(times), 1), None
+
+
+def _memory_mb() -> float:
+    """The most memory this process has had so far."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)

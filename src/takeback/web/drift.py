@@ -1,0 +1,106 @@
+"""Drift: what was changed behind Takeback's back, by file and by hunk, to adopt as an entry or to discard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain, count
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from takeback.harness import Adopted, Refused
+from takeback.harness.adapter import FileAdapter
+from takeback.harness.adopting import by_file
+from takeback.harness.results import Discarded
+from takeback.present.choices import Choice, choices, token_of
+from takeback.state.slots import Slot
+from takeback.undo import SlotChange
+from takeback.web.asking import asked, told
+from takeback.web.forms import Form, first
+from takeback.web.rendering import page
+from takeback.web.shelf import Shown
+
+STALE: Final = "Nothing was chosen, or the files have changed since this page was shown. Nothing was changed."
+
+
+@dataclass(frozen=True, slots=True)
+class Drifted:
+    """A file that is not what the journal says; without a path, things that are in no file."""
+
+    path: str
+    choices: list[tuple[int, Choice]] = field(default_factory=list)
+    """What can be adopted or discarded by itself, by number."""
+    broken: str = ""
+    """Why it cannot be read."""
+    layout: bool = False
+    """Whether nothing changed that the state says."""
+
+
+@asked
+def drift(request: Request, shown: Shown) -> Response:
+    """What was changed, file by file."""
+    return _page(request, shown)
+
+
+def _page(request: Request, shown: Shown, message: str = "", code: int = 200) -> Response:
+    status = shown.harness.status()
+    found = _choices(shown, status.drift)
+    numbers = count()
+    files = [Drifted(fault.path, broken=str(fault)) for fault in status.broken]
+    files += [Drifted(path, [(next(numbers), one) for one in own]) for path, own in found.items()]
+    files += [Drifted(path, layout=True) for path in status.layout]
+    token = token_of(chain(*found.values()))
+    others = (*status.problems, *status.leftovers)
+    return page(request, "drift.html", code, shown=shown, files=files, others=others, message=message, token=token)
+
+
+def _choices(shown: Shown, changes: tuple[SlotChange, ...]) -> dict[str, tuple[Choice, ...]]:
+    """What was changed, by file and in each by hunk; under "" where there are no files."""
+    harness = shown.harness
+    adapter, state = harness.adapter, harness.state
+    files = by_file(adapter, state, changes) if isinstance(adapter, FileAdapter) else {"": changes} if changes else {}
+    return {path: choices(own, state) for path, own in files.items()}
+
+
+@told
+def adopt(request: Request, shown: Shown, form: Form) -> Response:
+    """Record what was changed, all of it, in one file or some hunks, as an entry."""
+    paths, slots = _chosen(shown, form)
+    if slots is None:
+        return _page(request, shown, STALE, 409)
+    note, by = first(form, "note"), first(form, "by")
+    return _answered(request, shown, shown.harness.adopt(note, by=by, paths=paths, slots=slots))
+
+
+@told
+def discard(request: Request, shown: Shown, form: Form) -> Response:
+    """Put back what was changed, all of it, in one file or some hunks."""
+    paths, slots = _chosen(shown, form)
+    if slots is None:
+        return _page(request, shown, STALE, 409)
+    return _answered(request, shown, shown.harness.discard(paths, first(form, "note"), slots=slots))
+
+
+def _chosen(shown: Shown, form: Form) -> tuple[list[str], set[Slot] | None]:
+    """The files or slots that a form names; no slots where it was about other hunks than there are now."""
+    numbers = {int(number) for number in form.get("choice", []) if number.isdecimal()}
+    if "hunks" not in form:
+        return [path for path in form.get("path", []) if path], set()
+    found = tuple(chain(*_choices(shown, shown.harness.status().drift).values()))
+    if not numbers or max(numbers) >= len(found) or first(form, "token") != token_of(found):
+        return [], None
+    return [], {slot for number in numbers for slot in found[number].slots}
+
+
+def _answered(request: Request, shown: Shown, outcome: Adopted | Discarded | Refused | None) -> Response:
+    if outcome is None:
+        return _page(request, shown, "There was nothing to do: everything is as the journal says.")
+    if isinstance(outcome, Refused):
+        return _page(request, shown, f"Refused: {outcome.message}", 409)
+    if isinstance(outcome, Adopted):
+        shown.tell(outcome.entry.id, ["Done: adopted. It can be taken back like any other entry."])
+    else:
+        put_back = ", ".join(outcome.paths)
+        shown.tell(outcome.entry.id, [f"Done: {put_back} put back. Taking this back brings back what was there."])
+    return RedirectResponse(f"/{shown.number}/entry/{outcome.entry.id}", 303)

@@ -1,0 +1,214 @@
+"""Undo and redo with a preview: what would change in each file, what is kept and because of whom, what blocks.
+
+The preview carries the plan's token; what is confirmed is done only if the plan is still that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from takeback.errors import InputError
+from takeback.harness import Refused, Stale, Undone
+from takeback.harness.images import KeptImage, Unknown, images_of
+from takeback.harness.requests import named_entry, redo_request, undo_request
+from takeback.harness.results import Discarded, PlanOutcome, UndoOutcome
+from takeback.journal import Record
+from takeback.present.changes import differences
+from takeback.present.diffs import Difference
+from takeback.present.files import file_differences
+from takeback.present.filters import names_in
+from takeback.present.plans import headline, kept_lines
+from takeback.state.slots import slot_title
+from takeback.undo import Blocked, Gone, Plan
+from takeback.web.asking import asked, told
+from takeback.web.forms import Form, first
+from takeback.web.rendering import page
+from takeback.web.shelf import Shown
+
+Verb = Literal["undo", "redo"]
+HEAD = "head:"
+"""What a confirmation is bound to where there is no plan: the journal's head."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An entry in a list."""
+
+    id: str
+    number: int
+    what: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An outcome as the page shows it."""
+
+    result: Literal["plan", "blocked", "gone", "refused"]
+    token: str = ""
+    headline: str = ""
+    off: list[Named] = field(default_factory=list)
+    on: list[Named] = field(default_factory=list)
+    files: list[Difference] | None = None
+    """What happens to each file; None for a harness without files, or where it cannot be written."""
+    slots: list[Difference] = field(default_factory=list)
+    layout: tuple[str, ...] = ()
+    kept: list[str] = field(default_factory=list)
+    unadmitted: list[Named] = field(default_factory=list)
+    effect: tuple[str, ...] = ()
+    blocking: list[Named] = field(default_factory=list)
+    message: str = ""
+    drift: bool = False
+    together: Told | None = None
+    """What it would do with what blocks taken along."""
+
+
+@asked
+def preview_undo(request: Request, shown: Shown) -> Response:
+    """What taking entries back would do."""
+    return _previewed(request, shown, "undo")
+
+
+@asked
+def preview_redo(request: Request, shown: Shown) -> Response:
+    """What bringing entries back would do."""
+    return _previewed(request, shown, "redo")
+
+
+@told
+def undo(request: Request, shown: Shown, form: Form) -> Response:
+    """Take entries back, as confirmed."""
+    return _done(request, shown, form, "undo")
+
+
+@told
+def redo(request: Request, shown: Shown, form: Form) -> Response:
+    """Bring entries back, as confirmed."""
+    return _done(request, shown, form, "redo")
+
+
+def _previewed(request: Request, shown: Shown, verb: Verb) -> Response:
+    names = request.query_params.getlist("entry")
+    if not names:
+        message = "Choose one or several entries on the timeline first."
+        return page(request, "message.html", 400, title="Nothing chosen", message=message, shown=shown)
+    return _page(request, shown, verb, names, cascade=bool(request.query_params.get("cascade")))
+
+
+def _page(
+    request: Request,
+    shown: Shown,
+    verb: Verb,
+    names: list[str],
+    *,
+    cascade: bool,
+    stale: bool = False,
+    code: int = 200,
+) -> Response:
+    return page(
+        request,
+        "undo.html",
+        code,
+        shown=shown,
+        verb=verb,
+        names=names,
+        cascade=cascade,
+        stale=stale,
+        told=_told(shown, verb, names, cascade=cascade),
+    )
+
+
+def _told(shown: Shown, verb: Verb, names: Sequence[str], *, cascade: bool) -> Told:
+    harness = shown.harness
+    harness.ledger.refresh()
+    discarded = _discarded(shown, names) if verb == "undo" else None
+    if discarded is not None:
+        return _put_back(shown, discarded)
+    request = undo_request if verb == "undo" else redo_request
+    return _outcome(shown, harness.plan(lambda ledger: request(ledger, names), cascade=cascade))
+
+
+def _outcome(shown: Shown, outcome: PlanOutcome) -> Told:
+    match outcome:
+        case Plan():
+            return _plan(shown, outcome)
+        case Blocked():
+            together = _plan(shown, outcome.together) if isinstance(outcome.together, Plan) else None
+            return Told("blocked", blocking=_named(shown, outcome.reasons), together=together)
+        case Gone():
+            slots = ", ".join(slot_title(slot) for slot in outcome.slots)
+            return Told("gone", message=f"what {slots} should get was forgotten")
+        case Refused():
+            return Told("refused", message=outcome.message, drift=bool(outcome.drift or outcome.broken))
+
+
+def _plan(shown: Shown, plan: Plan) -> Told:
+    files = shown.harness.files_of(plan)
+    if isinstance(files, Refused):
+        return Told("refused", message=files.message)
+    return Told(
+        "plan",
+        token=plan.token,
+        headline=headline(plan, done=False) or "",
+        off=_named(shown, [(number, "") for number in plan.off]),
+        on=_named(shown, [(number, "") for number in plan.on]),
+        files=list(file_differences(files)),
+        slots=list(differences(plan.changes, lambda: plan.before)),
+        layout=plan.layout,
+        kept=list(kept_lines(plan, done=False)),
+        unadmitted=_named(shown, [(number, "") for number in plan.unadmitted]),
+        effect=shown.harness.effect_of(plan),
+    )
+
+
+def _discarded(shown: Shown, names: Sequence[str]) -> Record | None:
+    record = named_entry(shown.harness.ledger, names[0]) if len(names) == 1 else None
+    return record if record is not None and record.kind == "discard" else None
+
+
+def _put_back(shown: Shown, record: Record) -> Told:
+    """What taking back a discard would do: the files get what was in them."""
+    images = images_of(shown.harness.journal, record) or ()
+    back = [KeptImage(one.path, one.after, None if isinstance(one.before, Unknown) else one.before) for one in images]
+    token = HEAD + shown.harness.ledger.head
+    return Told("plan", token, off=_named(shown, [(record.entry, "")]), files=list(file_differences(back)))
+
+
+def _named(shown: Shown, found: Iterable[tuple[int, str]]) -> list[Named]:
+    named = names_in(shown.harness)
+    return [Named(shown.harness.journal.get(number).id, number, named(number), why) for number, why in found]
+
+
+def _done(request: Request, shown: Shown, form: Form, verb: Verb) -> Response:
+    names, token, cascade = form.get("entry", []), first(form, "token"), bool(first(form, "cascade"))
+    if not names or not token:
+        raise InputError("form", found="no entries or no token", expected="a confirmed preview")
+    harness = shown.harness
+    harness.ledger.refresh()
+    if token.startswith(HEAD):
+        if token != HEAD + harness.ledger.head or _discarded(shown, names) is None:
+            return _page(request, shown, verb, names, cascade=cascade, stale=True, code=409)
+        outcome: UndoOutcome = harness.undo(*names)
+    else:
+        outcome = (harness.undo if verb == "undo" else harness.redo)(*names, token=token, cascade=cascade)
+    match outcome:
+        case Undone():
+            shown.tell(outcome.entry.id, _said(outcome.plan))
+        case Discarded():
+            shown.tell(outcome.entry.id, [f"Done: {', '.join(outcome.paths)} is as it was."])
+        case Stale() | Blocked() | Gone() | Refused():
+            stale = isinstance(outcome, Stale)
+            return _page(request, shown, verb, names, cascade=cascade, stale=stale, code=409)
+    return RedirectResponse(f"/{shown.number}/entry/{outcome.entry.id}", 303)
+
+
+def _said(plan: Plan) -> list[str]:
+    verbs = [("took back", plan.off), ("brought back", plan.on)]
+    done = ", ".join(f"{verb} {', '.join(f'#{number}' for number in found)}" for verb, found in verbs if found)
+    first_line = headline(plan, done=True)
+    return [f"Done: {done}.", *([first_line] if first_line else []), *kept_lines(plan, done=True)]

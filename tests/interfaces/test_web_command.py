@@ -1,0 +1,99 @@
+"""`takeback web` as a person runs it: a real server on a loopback port, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+from tests.support.changes import candidate, config
+from typer.testing import CliRunner
+
+from takeback.adapters import open_workspace
+from takeback.adapters.workspace.init import init_workspace
+from takeback.cli import app
+from takeback.state import State
+
+PATIENCE = 60
+
+
+@pytest.fixture
+def agent(tmp_path):
+    root = tmp_path / "agent"
+    init_workspace(root, start=State.read({"config": {"timeout": 30}}))
+    return root
+
+
+def change(root, value):
+    with open_workspace(root, hold=False) as harness:
+        assert harness.apply(candidate(config("timeout", value)), note=f"timeout {value}").entry
+
+
+@pytest.fixture
+def link(agent):
+    command = [sys.executable, "-m", "takeback", "web", str(agent), "--no-open", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ}) as served:
+        late = threading.Timer(PATIENCE, served.kill)
+        late.start()
+        text = ""
+        while not text.endswith("}\n"):
+            line = served.stdout.readline()
+            assert line, "the server ended before it printed its link"
+            text += line
+        told = json.loads(text)
+        assert told["harnesses"] == ["agent"]
+        yield told["link"]
+        served.send_signal(signal.SIGINT)
+        assert served.wait(PATIENCE) == 0
+        late.cancel()
+
+
+def test_the_page_is_served_behind_its_link_and_follows_what_another_process_does(agent, link):
+    with httpx.Client(base_url=link.partition("/open")[0], timeout=PATIENCE, follow_redirects=True) as client:
+        assert client.get("/1/").status_code == 403
+        assert client.get(link).status_code == 200
+        assert client.get(link).status_code == 403
+        assert "server" not in client.get("/1/").headers
+        with client.stream("GET", "/1/events?after=1") as stream:
+            assert stream.headers["content-type"].startswith("text/event-stream")
+            change(agent, 60)
+            lines = []
+            for line in stream.iter_lines():
+                lines.append(line)
+                if line == "" and len(lines) > 1:
+                    break
+        assert lines[0] == "id: 2"
+        assert all(line.startswith("data: ") for line in lines[1:-1])
+        assert "timeout 60" in "\n".join(lines)
+
+
+def test_it_listens_on_this_machine_only(link):
+    assert link.startswith("http://127.0.0.1:")
+
+
+def test_a_port_that_is_taken_is_said(agent, link):
+    port = link.split(":")[2].split("/")[0]
+    result = CliRunner().invoke(app, ["web", str(agent), "--no-open", "--port", port])
+    assert result.exit_code == 1
+    assert "expected a free port" in str(result.exception)
+
+
+def test_the_help_does_not_import_the_page():
+    code = "import sys; from typer.testing import CliRunner; from takeback.cli import app; "
+    code += "CliRunner().invoke(app, ['web', '--help']); "
+    code += "print([name for name in ('starlette', 'jinja2', 'uvicorn', 'takeback.web') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert done.stdout.strip() == "[]"
+
+
+def test_without_the_extra_it_says_what_to_install(agent, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("takeback.web")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    result = CliRunner().invoke(app, ["web", str(agent)])
+    assert "pip install 'takeback[web]'" in str(result.exception)

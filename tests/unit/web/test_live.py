@@ -1,0 +1,56 @@
+"""The page follows the journal; the matrix says who wrote where last."""
+
+from __future__ import annotations
+
+import re
+
+from tests.support.changes import candidate, config, routing
+from tests.unit.web.conftest import words
+
+from takeback.present.filters import Filter
+from takeback.web.live import news
+
+
+def numbers(text):
+    return [int(number) for number in re.findall(r'<li id="e(\d+)"', text)]
+
+
+def test_without_news_nothing_is_told(browser):
+    shown = browser.shelf.all[0]
+    assert news(shown, Filter(), shown.rows.newest()) is None
+
+
+def test_news_are_the_new_rows_and_the_rows_they_changed(browser, three):
+    shown = browser.shelf.all[0]
+    browser.get("/1/")
+    three.undo("#3")
+    after, text = news(shown, Filter(), 4)
+    assert after == 5
+    assert numbers(text) == [5, 3]
+    assert 'hx-target="#entries" hx-swap="afterbegin"' in text
+    assert 'hx-target="#e3" hx-swap="outerHTML"' in text
+    assert "1 new entry just now" in text
+    assert news(shown, Filter(), after) is None
+
+
+def test_news_pass_the_filter_of_the_page_they_are_for(browser, three):
+    shown = browser.shelf.all[0]
+    three.apply(candidate(routing("side", "x")))
+    three.apply(candidate(config("timeout", 1)))
+    _, text = news(shown, Filter(surface="routing"), 4)
+    assert numbers(text) == [5]
+    assert "2 new entries" in text
+
+
+def test_the_page_says_from_where_on_it_follows(browser, three):
+    assert 'hx-sse:connect="/1/events?by=ann&amp;after=4"' in browser.get("/1/?by=ann").text
+    assert "hx-sse:connect" not in browser.get("/1/?before=3").text
+
+
+def test_the_matrix_says_who_wrote_last_and_who_wrote_over_whom(browser, three):
+    three.undo("#3")
+    told = words(browser.get("/1/matrix"))
+    assert '#4 slowest: set config["timeout"] to 90, set prompts["system"] last last' in told
+    assert '#3 cheaper: set routing["main"] undone' in told
+    assert '#2 slower: set config["timeout"] to 60 then #4' in told
+    assert "#5" not in told.partition("entry config")[2]

@@ -1,0 +1,334 @@
+"""An entry's page and undo with a preview: nothing happens before it was seen, nothing but what was seen."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.support.changes import candidate, config, file, prompt, routing
+from tests.unit.web.conftest import Browser, harness_with, words
+
+from takeback.adapters import open_workspace
+from takeback.adapters.workspace.init import init_workspace
+from takeback.state import State
+
+
+def token_in(answer):
+    return re.search(r'name="token" value="([^"]+)"', answer.text)[1]
+
+
+def state_of(browser):
+    return browser.shelf.all[0].harness.state.write()
+
+
+def test_an_entry_shows_its_lines_its_candidate_and_its_evidence(browser):
+    told = words(browser.get("/1/entry/%234"))
+    assert "-Be brief." in told
+    assert '- config["timeout"] = 60 + config["timeout"] = 90' in told
+    assert "proved admitted" in told
+    assert "classes of states" in told
+    for word in ("mutation", "recovery", "capture_prompt"):
+        assert word in told
+
+
+def test_a_forced_entry_shows_the_state_that_breaks_it_before_after_and_recovered(three):
+    bad = candidate(config("timeout", 5)).to_json() | {"recovery": []}
+    three.apply(bad, force=True)
+    told = words(Browser(three).get("/1/entry/HEAD"))
+    assert "not admitted, forced all the same" in told
+    assert (
+        told.index("smallest state that breaks it before") < told.index(" after {") < told.index("after recovery {")
+    )
+
+
+def test_an_entry_says_what_depends_on_it_what_it_depends_on_and_who_wrote_it_again(browser):
+    with harness_with(("note", "", prompt("rules", "a\n"))) as harness:
+        harness.apply(
+            candidate({"op_type": "edit_prompt", "target": "rules", "value": {"old": "a", "new": "b"}}), note="edit"
+        )
+        other = Browser(harness)
+        assert 'taken back only together #3 edit: edited prompts["rules"] : it edits the' in words(
+            other.get("/1/entry/%232")
+        )
+        assert "It depends on #2 note" in words(other.get("/1/entry/%233"))
+    assert "Wrote some of it again later: that stays if this is taken back #4 slowest" in words(
+        browser.get("/1/entry/%232")
+    )
+
+
+def test_what_is_not_there_is_said(browser):
+    for path in ("/1/entry/abcdef", "/1/entry/%2399", "/1/undo?entry=zz", "/1/undo", "/1/undo?entry=%231"):
+        answer = browser.get(path)
+        assert answer.status_code == 400, path
+        assert "Traceback" not in answer.text
+
+
+def test_a_preview_changes_nothing_and_a_confirmation_does_what_it_showed(browser, three):
+    before, head = state_of(browser), three.ledger.head
+    preview = browser.get("/1/undo?entry=%233")
+    assert "Nothing has been changed yet" in words(preview)
+    assert '- routing["main"] = "small-1"' in words(preview)
+    assert (state_of(browser), three.ledger.head) == (before, head)
+    done = browser.post("/1/undo", {"entry": "#3", "token": token_in(preview)})
+    assert done.status_code == 200
+    assert "Done: took back #3." in words(done)
+    assert "routing" not in state_of(browser)
+
+
+def test_the_undo_can_be_undone_from_where_it_is_told(browser):
+    before = state_of(browser)
+    done = browser.post("/1/undo", {"entry": "#3", "token": token_in(browser.get("/1/undo?entry=%233"))})
+    again = re.search(r'href="(/1/undo\?entry=\w+)"', done.text)[1]
+    preview = browser.get(again)
+    assert "Brought back #3 cheaper" in words(preview)
+    name = again.partition("=")[2]
+    back = browser.post("/1/undo", {"entry": name, "token": token_in(preview)})
+    assert "Done: brought back #3." in words(back)
+    assert state_of(browser) == before
+
+
+def test_an_undone_entry_is_brought_back_from_its_page(browser, three):
+    before = state_of(browser)
+    three.undo("#3")
+    page = browser.get("/1/entry/%233")
+    assert "took this back" in words(page)
+    preview = browser.get(re.search(r'href="(/1/redo\?entry=\w+)"', page.text)[1])
+    assert "Done: brought back #3." in words(browser.post("/1/redo", {"entry": "#3", "token": token_in(preview)}))
+    assert state_of(browser) == before
+
+
+def test_several_entries_are_taken_back_as_one(browser):
+    preview = browser.get("/1/undo?entry=%232&entry=%233&entry=%234")
+    done = browser.post("/1/undo", {"entry": ["#2", "#3", "#4"], "token": token_in(preview)})
+    assert "Done: took back #2, #3, #4." in words(done)
+    assert state_of(browser)["config"] == {"timeout": 30}
+
+
+def test_what_is_kept_is_said_with_whom_it_is_because_of_before_and_after(browser):
+    preview = browser.get("/1/undo?entry=%232")
+    assert "nothing visible would change: #4 rewrote this value later" in words(preview)
+    assert 'kept: config["timeout"], which #4 rewrote later' in words(preview)
+    done = browser.post("/1/undo", {"entry": "#2", "token": token_in(preview)})
+    assert 'kept: config["timeout"], which #4 rewrote later' in words(done)
+
+
+def test_a_stale_token_changes_nothing_and_shows_what_would_happen_now(browser, three):
+    preview = browser.get("/1/undo?entry=%233")
+    three.apply(candidate(routing("main", "large-1")), note="meanwhile")
+    head = three.ledger.head
+    answer = browser.post("/1/undo", {"entry": "#3", "token": token_in(preview)})
+    assert answer.status_code == 409
+    assert "Stale: things have changed since" in words(answer)
+    assert three.ledger.head == head
+    done = browser.post("/1/undo", {"entry": "#3", "token": token_in(answer)})
+    assert done.status_code == 200
+
+
+@pytest.mark.parametrize("fields", [{}, {"entry": "#3"}, {"token": "x"}, {"entry": "#3", "token": ""}])
+def test_without_a_token_nothing_is_confirmed(browser, three, fields):
+    head = three.ledger.head
+    assert browser.post("/1/undo", fields).status_code == 400
+    assert three.ledger.head == head
+
+
+def test_what_blocks_is_said_and_goes_along_only_if_asked():
+    edit = {"op_type": "edit_prompt", "target": "rules", "value": {"old": "a", "new": "b"}}
+    with harness_with(("note", "", prompt("rules", "a\n")), ("edit", "", edit)) as harness:
+        browser = Browser(harness)
+        blocked = browser.get("/1/undo?entry=%232")
+        assert "Blocked: nothing was changed. Not possible alone, because of: #3 edit" in words(blocked)
+        assert "With these taken along" in words(blocked)
+        token = token_in(blocked)
+        refused = browser.post("/1/undo", {"entry": "#2", "token": token})
+        assert refused.status_code == 409
+        assert "rules" in state_of(browser)["prompts"]
+        done = browser.post("/1/undo", {"entry": "#2", "token": token, "cascade": "1"})
+        assert "Done: took back #2, #3." in words(done)
+        assert "rules" not in state_of(browser)["prompts"]
+
+
+def test_a_page_that_only_shows_previews_but_offers_nothing_to_press(three):
+    browser = Browser(three, read_only=True)
+    preview = browser.get("/1/undo?entry=%233")
+    assert '- routing["main"]' in words(preview)
+    assert "<button" not in preview.text
+    answer = browser.post("/1/undo", {"entry": "#3", "token": three.plan_undo("#3").token})
+    assert answer.status_code == 403
+    assert "routing" in state_of(browser)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    root = tmp_path / "agent"
+    init_workspace(root, start=State.read({"config": {"timeout": 30}, "prompts": {"system": "one\ntwo\nthree\n"}}))
+    with open_workspace(root, hold=False) as harness:
+        harness.apply(candidate(prompt("system", "one\n2\nthree\n"), config("timeout", 60)), note="tuned")
+        harness.apply(candidate(file("notes.txt", "hello\n")), note="a file")
+        yield root, harness
+
+
+def test_a_preview_shows_what_changes_in_each_file(workspace):
+    _, harness = workspace
+    told = words(Browser(harness).get("/1/undo?entry=%232"))
+    assert "In each file" in told
+    assert "config.toml" in told
+    assert "-2 +two" in told
+
+
+def drifted(root):
+    config_file = root / "config.toml"
+    config_file.write_text(config_file.read_text().replace("60", "61"))
+    (notes,) = root.rglob("notes.txt")
+    notes.write_text("by hand\n")
+    return config_file, notes
+
+
+def test_drift_is_shown_by_file_and_stops_an_undo_with_the_way_out(workspace):
+    root, harness = workspace
+    browser = Browser(harness)
+    assert "everything is as the journal says" in words(browser.get("/1/drift"))
+    drifted(root)
+    told = words(browser.get("/1/drift"))
+    assert 'config.toml - config["timeout"] = 60 + config["timeout"] = 61' in told
+    assert "notes.txt" in told
+    assert "changed behind Takeback's back" in words(browser.get("/1/"))
+    refused = browser.get("/1/undo?entry=%232")
+    assert "Refused" in words(refused)
+    assert 'href="/1/drift"' in refused.text
+
+
+def test_one_file_is_adopted_and_another_put_back(workspace):
+    root, harness = workspace
+    browser = Browser(harness)
+    config_file, notes = drifted(root)
+    name = notes.relative_to(root).as_posix()
+    adopted = browser.post("/1/adopt", {"path": "config.toml"})
+    assert "Done: adopted." in words(adopted)
+    assert harness.state.write()["config"] == {"timeout": 61}
+    assert (notes.read_text(), len(harness.status().drift)) == ("by hand\n", 1)
+    put_back = browser.post("/1/discard", {"path": name})
+    assert f"Done: {name} put back." in words(put_back)
+    assert (notes.read_text(), harness.status().clean) == ("hello\n", True)
+    assert "61" in config_file.read_text()
+
+
+def test_a_discard_is_taken_back_after_a_preview(workspace):
+    root, harness = workspace
+    browser = Browser(harness)
+    _, notes = drifted(root)
+    done = browser.post("/1/discard", {"path": ""})
+    assert notes.read_text() == "hello\n"
+    entry = re.search(r'href="(/1/undo\?entry=\w+)"', done.text)[1]
+    preview = browser.get(entry)
+    assert "by hand" in words(preview)
+    fields = {"entry": entry.partition("=")[2], "token": token_in(preview)}
+    assert browser.post("/1/undo", {**fields, "token": "head:0"}).status_code == 409
+    assert notes.read_text() == "hello\n"
+    assert "Done" in words(browser.post("/1/undo", fields))
+    assert notes.read_text() == "by hand\n"
+
+
+def test_everything_is_adopted_with_a_note_and_nothing_twice(workspace):
+    root, harness = workspace
+    browser = Browser(harness)
+    drifted(root)
+    told = words(browser.post("/1/adopt", {"note": "tuned by hand", "by": "ann"}))
+    assert "tuned by hand" in told
+    assert "by ann" in told
+    assert harness.status().clean
+    assert "nothing to do" in words(browser.post("/1/adopt", {}))
+
+
+def test_a_file_that_cannot_be_read_is_named_and_can_be_put_back(workspace):
+    root, harness = workspace
+    browser = Browser(harness)
+    (root / "config.toml").write_text("= broken")
+    assert re.search(r"It cannot be read: \S*config.toml", words(browser.get("/1/drift")))
+    assert browser.post("/1/adopt", {}).status_code == 409
+    browser.post("/1/discard", {"path": "config.toml"})
+    assert harness.status().clean
+
+
+LINES = [f"{chr(97 + number % 26) * 8} {number}\n" for number in range(30)]
+
+
+@pytest.fixture
+def hunks(tmp_path):
+    """A prompt edited by hand in three places, far apart: a line rewritten, one added, two removed."""
+    root = tmp_path / "agent"
+    init_workspace(root, start=State.read({"config": {"timeout": 30}, "prompts": {"system": "".join(LINES)}}))
+    (place,) = [path for path in root.rglob("*") if path.is_file() and "system" in path.name]
+    with open_workspace(root, hold=False) as harness:
+        place.write_text("".join(["line zero\n", *LINES[1:15], "added\n", *LINES[15:26], *LINES[28:]]))
+        yield place, harness
+
+
+def chosen(page, *numbers):
+    return {"hunks": "1", "token": token_in(page), "choice": [str(number) for number in numbers]}
+
+
+def test_a_hunk_is_adopted_by_itself_and_the_rest_stays_drift(hunks):
+    place, harness = hunks
+    browser = Browser(harness)
+    by_hand = place.read_text()
+    page = browser.get("/1/drift")
+    assert page.text.count("Change ") == 3
+    assert "Done: adopted." in words(browser.post("/1/adopt", chosen(page, 1)))
+    assert harness.state.write()["prompts"]["system"] == "".join([*LINES[:15], "added\n", *LINES[15:]])
+    assert place.read_text() == by_hand
+    rest = browser.get("/1/drift")
+    assert rest.text.count("Change ") == 2
+    assert "added" not in words(rest).replace("+added", "")
+    browser.post("/1/discard", {"path": ""})
+    assert place.read_text() == "".join([*LINES[:15], "added\n", *LINES[15:]])
+    harness.undo()
+    assert place.read_text() == "".join(LINES)
+
+
+def test_changes_that_cannot_be_told_apart_by_hunks_stay_together(hunks):
+    place, harness = hunks
+    place.write_text("".join(["line zero\n", *LINES[1:15], "added\n", *LINES[15:28], *LINES[29:]]))
+    page = Browser(harness).get("/1/drift")
+    assert 'name="choice"' not in page.text
+    assert "+added" in words(page)
+
+
+def test_a_hunk_is_put_back_by_itself_and_that_is_taken_back(hunks):
+    place, harness = hunks
+    browser = Browser(harness)
+    by_hand = place.read_text()
+    done = browser.post("/1/discard", chosen(browser.get("/1/drift"), 0, 2))
+    assert "put back. Taking this back" in words(done)
+    assert place.read_text() == "".join([*LINES[:15], "added\n", *LINES[15:]])
+    assert len(harness.status().drift) == 1
+    harness.undo("HEAD")
+    assert place.read_text() == by_hand
+
+
+def test_hunks_one_after_the_other_are_taken_back_in_any_order(hunks):
+    place, harness = hunks
+    browser = Browser(harness)
+    by_hand, entries = place.read_text(), []
+    for number in (2, 0, 0):
+        browser.post("/1/adopt", chosen(browser.get("/1/drift"), number) if number or len(entries) < 2 else {})
+        entries.append(next(iter(harness.log())).id)
+    assert harness.status().clean
+    assert place.read_text() == by_hand
+    harness.undo(entries[0])
+    assert place.read_text() == "".join(["line zero\n", *LINES[1:15], "added\n", *LINES[15:]])
+    harness.undo(entries[2], entries[1])
+    assert place.read_text() == "".join(LINES)
+
+
+def test_hunks_that_have_changed_since_are_not_touched(hunks):
+    place, harness = hunks
+    browser = Browser(harness)
+    page, head = browser.get("/1/drift"), harness.ledger.head
+    assert browser.post("/1/adopt", chosen(page)).status_code == 409
+    assert browser.post("/1/adopt", chosen(page, 9)).status_code == 409
+    place.write_text("new\n" + place.read_text())
+    for path in ("/1/adopt", "/1/discard"):
+        answer = browser.post(path, chosen(page, 1))
+        assert answer.status_code == 409
+        assert "changed since" in words(answer)
+    assert harness.ledger.head == head
