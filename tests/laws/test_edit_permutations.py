@@ -55,7 +55,7 @@ class Walk:
         op = {"op_type": "edit_prompt", "target": "system", "value": {"old": old, "new": new}}
         done = self.harness.apply(candidate(op))
         assert isinstance(done, Applied), done
-        return f"#{done.entry.seq}"
+        return str(done.entry.id)
 
     def turn(self, at: int) -> None:
         """Undo an edit that is live, redo one that is not, and compare the text."""

@@ -65,18 +65,19 @@ def _told(outcome):
 
 
 def test_whoever_acts_both_harnesses_know_the_same(tmp_path):
-    found, kinds = Findings(), set()
+    found, kinds, turns = Findings(), set(), [0, 0]
     for number in range(HISTORIES):
         rng = random.Random(f"two/{number}")
         world = TwoHarnesses(rng, EVERY if number % 3 else rng.choice(FOCI), tmp_path / f"{number}.db")
         try:
             undo_laws._run(world, found, CHANGES)
             world.agree()
-            assert min(world.turns) > 0
+            turns = [one + two for one, two in zip(turns, world.turns, strict=True)]
         finally:
             world.close()
         kinds |= set(found.kinds)
     assert (found.violations, found.blocked_not_minimal, found.examples) == (0, 0, [])
+    assert min(turns) > 50
     assert found.undos > 50
     assert found.redos > 20
     assert found.restores > 10

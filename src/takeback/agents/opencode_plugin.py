@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+
+from takeback.canonical import compact
 
 _TEXT = """// Takeback's guard and recorder: asks `takeback hook opencode` before and after tools.
 import { spawnSync } from "node:child_process"
@@ -45,4 +46,4 @@ export const Takeback = async ({ directory }) => {
 
 def plugin_text(program: Sequence[str]) -> str:
     """The plugin's source; `program` are the words that start Takeback."""
-    return _TEXT.replace("%s", json.dumps(list(program)))
+    return _TEXT.replace("%s", compact(list(program)))

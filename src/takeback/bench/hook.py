@@ -6,7 +6,6 @@ installed. Beside the wall time, which depends on what else the machine does, st
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 from takeback.adapters.clients.init import init_clients
+from takeback.canonical import compact, pretty
 
 ROUNDS: Final = 20
 SECONDS: Final = 60
@@ -75,7 +75,7 @@ def measure(environment: Mapping[str, str], rounds: int = ROUNDS) -> dict[str, A
 
 def _project(root: Path) -> Path:
     (root / ".claude").mkdir(parents=True)
-    (root / ".claude/settings.json").write_text(json.dumps(_SETTINGS, indent=2), encoding="utf-8")
+    (root / ".claude/settings.json").write_text(pretty(_SETTINGS), encoding="utf-8")
     (root / "CLAUDE.md").write_text(_TEXT, encoding="utf-8")
     (root / "main.py").write_text("a\n", encoding="utf-8")
     init_clients(root, ("claude-code",))
@@ -85,7 +85,7 @@ def _project(root: Path) -> Path:
 def _event(root: Path, name: str, tool: str, path: str, old: str, new: str) -> str:
     given = {"file_path": str(root / path), "old_string": old, "new_string": new}
     about = {"hook_event_name": name, "cwd": str(root), "session_id": "bench", "prompt_id": "bench"}
-    return json.dumps({**about, "tool_name": tool, "tool_input": given})
+    return compact({**about, "tool_name": tool, "tool_input": given})
 
 
 def _run(words: Sequence[str], given: str, root: Path, env: Mapping[str, str]) -> Cost:

@@ -42,8 +42,10 @@ def exact(
     """A change of one file by recorded bytes, where there are any that say what is wanted."""
     stepped = _stepped(ledger, change, off, on)
     wanted = next((known for known in stepped if adapter.means(change.path, known, after)), UNKNOWN)
-    if isinstance(wanted, Unknown) and not isinstance(change.after, DirectoryImage):
+    if isinstance(wanted, Unknown):
         wanted = _earlier(adapter, ledger, change, after)
+        if isinstance(change.after, DirectoryImage) and not isinstance(wanted, DirectoryImage):
+            return change
     if isinstance(wanted, Unknown):
         return change
     if isinstance(wanted, FileImage) and isinstance(change.before, FileImage) and _chmodded(ledger, change):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from takeback.canonical import pretty
 from takeback.errors import TakebackError
 from takeback.harness.codec import candidate_of, evidence_of, stored_candidate
 from takeback.harness.depends import dependents, kept_by, needs
@@ -128,4 +128,4 @@ def _drawn(candidate: Candidate | None, evidence: Any) -> dict[str, str]:
 
 
 def _pretty(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return pretty(value)

@@ -93,11 +93,12 @@ def test_a_wrong_option_ends_in_two_with_what_was_expected():
 
 def test_a_fault_of_the_program_ends_in_two_not_in_no(monkeypatch, capsys):
     from takeback import cli
+    from takeback.cli import program
 
     def explode(**_: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(cli, "app", explode)
+    monkeypatch.setattr(program, "app", explode)
     monkeypatch.setattr(sys, "argv", ["takeback", "verify", "--json"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

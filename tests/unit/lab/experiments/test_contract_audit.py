@@ -69,7 +69,14 @@ def test_an_audit_that_takes_nothing_for_covered_alarms_on_complete_contracts(mo
 
 
 def test_without_the_trace_no_write_of_the_same_value_is_caught(monkeypatch):
-    monkeypatch.setattr(import_module("takeback.verify.trip").Trial, "_uncovered", lambda self, receipt: ())
+    trial = import_module("takeback.verify.trip").Trial
+    begin = trial.__init__
+
+    def without_the_trace(self, candidate):
+        begin(self, candidate)
+        self._omitted = ()
+
+    monkeypatch.setattr(trial, "__init__", without_the_trace)
     audited = rows()
     assert not any(row["caught"] for row in audited if row["trace_only"])
     assert any(row["caught"] for row in audited if not row["trace_only"])
