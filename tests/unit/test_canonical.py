@@ -27,7 +27,7 @@ from takeback.errors import InputError, LimitError
 
 SOURCE = Path(takeback.__file__).parent
 ON_THEIR_OWN = {"journal/content.py", "journal/search.py", "agents/events.py"}
-"""Modules that read JSON text themselves: the journal, for speed and spellings, and the guard, which loads no more."""
+"""Modules that read JSON text themselves: the journal, for its speed, and the guard, which loads no more."""
 MODULES = sorted(
     str(module.relative_to(SOURCE)) for module in SOURCE.rglob("*.py") if module != SOURCE / "canonical.py"
 )
