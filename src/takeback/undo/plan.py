@@ -122,17 +122,18 @@ def _rewritten(history: History, node: Node, entry: int) -> int | None:
 def _way_back(history: History, state: State, node: Node, entry: int) -> SlotChange | None:
     """What taking a live entry back does to a slot that nothing lies above or below, and no later one wrote."""
     versions = node.versions
-    before: Any = None
+    found: list[Any] = []
     after: Any = None
     for at in range(len(versions) - 1, -1, -1):
         number = entry_of(versions, at)
         if number == entry:
-            before = versions[at][2][2] if before is None else before
+            found.append(versions[at][2][2])
         elif number not in history.undone:
             after = versions[at][2][2]
             break
     else:
         after = history.base_content(node.slot)
+    before = found[0]
     if history.index.source is not None and not is_gone(before):
         _demand_same(node.slot, get_slot(state, node.slot), before)
     return way_back(node, before, after)

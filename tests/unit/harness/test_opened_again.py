@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 import pytest
-from tests.support.changes import candidate, config, file
+from tests.support.changes import candidate, config, file, routing
 
 from takeback.adapters import open_memory
 from takeback.harness import Adopted, Applied, Undone
@@ -39,6 +39,14 @@ def test_an_entry_of_another_process_blocks_in_one_that_has_planned_before(place
         outcome = one.undo(made.id)
         assert isinstance(outcome, Blocked)
         assert outcome.entries == (later.number,)
+
+
+def test_a_route_that_one_entry_set_and_then_switched_off_is_taken_back_after_opening_again(place):
+    with closing(open_memory(State.read({"routing": {"main": "a"}}), journal=place)) as harness:
+        made = harness.apply(candidate(routing("main", "b"), routing("main", None))).entry
+    with closing(open_memory(journal=place)) as harness:
+        assert isinstance(harness.undo(made.id), Undone)
+        assert harness.state["routing", "main"] == "a"
 
 
 def test_a_restore_goes_back_to_what_was_undone_and_redone_then(place):
