@@ -366,9 +366,7 @@ class ClientAdapter(FilesAdapter):
             return str(self._layout.file_home("/".join(path)) or Effect.NEXT_SESSION)
         bound = self._layout.owner(surface, path[0])
         if bound is None:
-            place = self._layout.prompt_path(path[0])
-            declared = None if place is None else self._layout.text_of(place)
-            return str(Effect.NEXT_SESSION if declared is None else declared.effect)
+            return str(self._layout.prompt_effect(path[0]))
         return str(bound.effect(surface, path))
 
     def understood(self, surface: str, key: str, value: Any, state: State) -> Any:

@@ -147,7 +147,7 @@ def claude_code(*, user: bool = False) -> Client:
             Texts(f"{base}rules", ".md", "rules/{}"),
             Texts(f"{base}output-styles", ".md", "output-styles/{}"),
         ),
-        skills=(Skills(f"{base}skills"),),
+        skills=(Skills(f"{base}skills", Effect.LIVE),),
         scripts=(Scripts(f"{base}hooks"),),
         instructions=("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"),
         nested=not user,

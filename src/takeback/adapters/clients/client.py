@@ -77,12 +77,12 @@ class Skills:
     """Folders with a SKILL.md each, which is a prompt; whatever else is in them is a plain file."""
 
     folder: str
-    effect: Effect = Effect.LIVE
+    effect: Effect = Effect.NEXT_SESSION
 
 
 @dataclass(frozen=True, slots=True)
 class Scripts:
-    """A folder of plain files; with `event`, each is also a listener, because the client loads it by itself."""
+    """A folder of plain files, read when they are run; with `event`, the client loads each as a listener."""
 
     folder: str
     endings: tuple[str, ...] = ()

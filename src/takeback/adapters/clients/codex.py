@@ -103,7 +103,7 @@ def codex(*, user: bool = False) -> Client:
         ("config.toml", "AGENTS.md") if user else (".codex", "AGENTS.override.md"),
         tuple(documents),
         skills=(Skills(f"{base}skills"), *(() if user else (Skills(".agents/skills"),))),
-        scripts=(Scripts(f"{base}hooks"), Scripts(f"{base}rules", (".rules",))),
+        scripts=(Scripts(f"{base}hooks"), Scripts(f"{base}rules", (".rules",), effect=Effect.NEXT_SESSION)),
         instructions=("AGENTS.md", "AGENTS.override.md"),
         nested=not user,
         user_folder=".codex",

@@ -113,6 +113,14 @@ class Layout:
                     return effect
         return None
 
+    def prompt_effect(self, key: str) -> Effect:
+        """When a change of a prompt in a file of its own is noticed."""
+        path = self.prompt_path(key)
+        declared = None if path is None else self.text_of(path)
+        if declared is not None:
+            return declared.effect
+        return (None if path is None else self.file_home(path)) or Effect.NEXT_SESSION
+
     def text_of(self, path: str) -> Texts | None:
         """How a prompt's file is declared, also one that is not there yet."""
         for member in self.members:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from takeback.adapters.clients.checks import every, typed, with_front_matter
-from takeback.adapters.clients.client import Client, Documents, Rule, Scripts, Skills, Texts
+from takeback.adapters.clients.client import Client, Documents, Effect, Rule, Scripts, Skills, Texts
 from takeback.adapters.formats.json_text import JsoncDocument
 
 _RULES: Final = (
@@ -115,8 +115,8 @@ def opencode(*, user: bool = False) -> Client:
         texts=tuple(texts),
         skills=(Skills(f"{base}skills"), Skills(f"{base}skill")),
         scripts=(
-            Scripts(f"{base}plugins", endings, event="plugins"),
-            Scripts(f"{base}plugin", endings, event="plugin"),
+            Scripts(f"{base}plugins", endings, "plugins", Effect.NEXT_SESSION),
+            Scripts(f"{base}plugin", endings, "plugin", Effect.NEXT_SESSION),
         ),
         instructions=("AGENTS.md",),
         nested=not user,

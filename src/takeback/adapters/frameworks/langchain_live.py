@@ -168,9 +168,8 @@ class Live(AgentMiddleware):
         with under(parts.rules):
             for middleware in _in_order(parts, hook):
                 if not _overrides(middleware, hook):
-                    raise NotImplementedError(
-                        f"{middleware.name} has only an async {hook}: run the agent with ainvoke"
-                    )
+                    reason = f"{middleware.name} has only an async {hook}: run the agent with ainvoke"
+                    raise NotImplementedError(reason)  # as LangChain itself says it of such a middleware
                 if updates.add(getattr(middleware, hook)(updates.seen, runtime)):
                     break
         return updates.out or None
