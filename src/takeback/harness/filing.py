@@ -100,8 +100,8 @@ def _folders(path: str) -> Iterator[str]:
 def layout_of(ledger: Ledger, entries: Iterable[int]) -> tuple[str, ...]:
     """The files that some entries changed in nothing that the state says."""
     found: dict[str, None] = {}
-    for number in entries:
-        paths: Any = ledger.store.get(number).payload.get(LAYOUT, ())
+    for record in ledger.store.many(tuple(entries)):
+        paths: Any = record.payload.get(LAYOUT, ())
         found |= dict.fromkeys(paths)
     return tuple(found)
 

@@ -7,7 +7,7 @@ known here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -98,12 +98,19 @@ def images_of(store: Store, record: Record) -> tuple[KeptImage, ...] | None:
     return None if not found or None in found else tuple(image for image in found if image is not None)
 
 
-def _images(store: Store, record: Record) -> Iterator[KeptImage | None]:
-    """Every image of a record, None for one that was forgotten."""
+def image_in(store: Store, record: Record, path: str) -> KeptImage | None:
+    """What a record says of one file; None if it says nothing, or that was forgotten."""
+    return next(_images(store, record, path), None)
+
+
+def _images(store: Store, record: Record, only: str | None = None) -> Iterator[KeptImage | None]:
+    """Every image of a record or those of one file, None for one that was forgotten."""
     rows: Any = record.payload.get(IMAGES, ())
-    held = store.contents(ref for name in (BEFORE, AFTER) for ref in record.refs(name) if ref)
     with trusting(f"record {record.seq}", seq=record.seq):
-        for (path, old, new), before, after in zip(rows, record.refs(BEFORE), record.refs(AFTER), strict=True):
+        every = zip(rows, record.refs(BEFORE), record.refs(AFTER), strict=True)
+        chosen = [row for row in every if only is None or row[0][0] == only]
+        held = store.contents(ref for _, before, after in chosen for ref in (before, after) if ref)
+        for (path, old, new), before, after in chosen:
             known = [ref is None or (ref != FORGOTTEN and held[ref] is not None) for ref in (before, after)]
             if not all(known):
                 yield None
@@ -132,19 +139,14 @@ def images_at(store: Store, path: str) -> Iterator[tuple[Record, KeptImage]]:
     """What records say of one file, newest first."""
     for number in dict.fromkeys(reversed(store.touching(file_key(path)))):
         record = store.get(number)
-        for image in _images(store, record):
-            if image is not None and image.path == path:
-                yield record, image
+        image = image_in(store, record, path)
+        if image is not None:
+            yield record, image
 
 
 def file_key(path: str) -> str:
     """The index key of a file."""
     return slot_key((FILE_KEY, path))
-
-
-def paths_of(images: Iterable[FileChange | KeptImage]) -> tuple[str, ...]:
-    """The files some images are of."""
-    return tuple(image.path for image in images)
 
 
 def _form(image: Image | Unknown | None) -> Any:

@@ -21,6 +21,8 @@ from takeback.harness.images import (
     Image,
     KeptImage,
     Unknown,
+    file_key,
+    image_in,
     images_at,
     images_of,
     same_file,
@@ -94,11 +96,12 @@ def _stepped(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterabl
     A file that is what an entry left becomes what it was before; otherwise the entry's change is merged out of it.
     """
     steps: list[tuple[Known, Known]] = []
-    for number in sorted(off, reverse=True):
-        image = _image_in(ledger, number, change)
+    touching = set(ledger.store.touching(file_key(change.path)))
+    for record in ledger.store.many(sorted(touching.intersection(off), reverse=True)):
+        image = image_in(ledger.store, record, change.path)
         steps += [] if image is None else [(image.after, image.before)]
-    for number in sorted(on):
-        image = _image_in(ledger, number, change)
+    for record in ledger.store.many(sorted(touching.intersection(on))):
+        image = image_in(ledger.store, record, change.path)
         steps += [] if image is None else [(image.before, image.after)]
     here: list[Image | None] = [change.before]
     for one, two in steps:
@@ -126,11 +129,6 @@ def _step(here: Image | None, one: Image | None, two: Image | None) -> Iterator[
 def _mode(here: FileImage, one: FileImage, two: FileImage) -> int:
     """The permission bits after a step: those of the other image, unless the step did not change them."""
     return here.mode if one.mode == two.mode else two.mode
-
-
-def _image_in(ledger: Ledger, number: int, change: FileChange) -> KeptImage | None:
-    images = images_of(ledger.store, ledger.store.get(number)) or ()
-    return next((image for image in images if image.path == change.path), None)
 
 
 def _earlier(adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State) -> Known:

@@ -144,7 +144,8 @@ def restore_request(ledger: Ledger, name: str) -> Request:
         if record.kind in CHANGES:
             changes_after.add(record.entry)
         elif not was_aborted(ledger, record):
-            undone = (undone | set(_numbers(record, "on"))) - set(_numbers(record, "off"))
+            undone.update(_numbers(record, "on"))
+            undone.difference_update(_numbers(record, "off"))
     now = ledger.history.undone
     at = target.entry
     off = (changes_after - now) | {entry for entry in undone - now if entry <= at}

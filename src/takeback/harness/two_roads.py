@@ -13,7 +13,7 @@ from typing import Any
 
 from takeback.errors import HarnessError, OperationFailed
 from takeback.harness.codec import stored_candidate, writes_of
-from takeback.harness.ledger import Ledger, was_admitted
+from takeback.harness.ledger import TOGGLES, Ledger, was_admitted
 from takeback.journal import Record, Store
 from takeback.journal.packing import is_gone
 from takeback.language import Candidate
@@ -22,7 +22,7 @@ from takeback.state import ABSENT, SURFACES, State, diff
 from takeback.state.pmap import EMPTY
 from takeback.state.slots import Slot, get_slot, put_slots
 from takeback.undo import Plan, Version, Write
-from takeback.undo.history import View
+from takeback.undo.history import END, LAST, History, View
 
 
 class Roads(StrEnum):
@@ -50,6 +50,7 @@ def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:
     if plan.on or not plan.off:
         return Roads.ALONE
     reached = state
+    view = View(ledger.history.undone, plan.off)
     for number in sorted(plan.off, reverse=True):
         record = ledger.store.get(number)
         candidate = admitted_candidate(ledger.store, record)
@@ -57,10 +58,7 @@ def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:
         if candidate is None or any(is_gone(write.before) for write in writes):
             return Roads.ALONE
         region = {write.slot for write in writes} | set(_named(candidate))
-        if any(
-            version.entry > number and version.entry not in plan.off and version.entry not in ledger.history.undone
-            for version in _versions(ledger, region)
-        ):
+        if any(_written_after(ledger.history, slot, view, number) for slot in region):
             return Roads.OVERLAID
         before = _before(ledger, reached, writes, plan)
         try:
@@ -71,6 +69,13 @@ def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:
         return Roads.AGREE
     where = next((str(change.address) for change in diff(reached, plan.state)), "the order of a chain")
     return _explained(ledger, plan, f"its recovery and the journal's history differ at {where}")
+
+
+def _written_after(history: History, slot: Slot, view: View, entry: int) -> bool:
+    """Whether a later live entry has written at, above or below a slot."""
+    if any(history.next(slot[:depth], view, entry) is not None for depth in range(1, len(slot) + 1)):
+        return True
+    return next(history.live_below(slot, view, (entry, LAST), END), None) is not None
 
 
 def _before(ledger: Ledger, state: State, writes: Sequence[Write], plan: Plan) -> State:
@@ -90,13 +95,14 @@ def _before(ledger: Ledger, state: State, writes: Sequence[Write], plan: Plan) -
 
 def _explained(ledger: Ledger, plan: Plan, what: str) -> Roads:
     """Raise, unless an earlier entry that matters here was taken back or brought back since."""
+    toggled = _toggled(ledger, ledger.store.get(min(plan.off)).seq + 1)
     for number in sorted(plan.off, reverse=True):
         record = ledger.store.get(number)
         candidate = admitted_candidate(ledger.store, record)
         named = set(_named(candidate)) if candidate is not None else set()
         region = {write.slot for write in writes_of(ledger.store, record)} | named
         earlier = {version.entry for version in _versions(ledger, region) if version.entry < number}
-        if earlier and any(earlier & _toggled(later) for later in ledger.store.records(record.seq + 1)):
+        if any(toggled.get(entry, 0) > record.seq for entry in earlier):
             return Roads.OVERLAID
     names = ", ".join(f"{ledger.store.get(number).id[:12]} (#{number})" for number in plan.off)
     raise HarnessError(
@@ -105,10 +111,15 @@ def _explained(ledger: Ledger, plan: Plan, what: str) -> Roads:
     )
 
 
-def _toggled(record: Record) -> set[int]:
-    off: Any = record.payload.get("off", ())
-    on: Any = record.payload.get("on", ())
-    return {*off, *on} if record.kind in {"undo", "redo", "restore"} else set()
+def _toggled(ledger: Ledger, start: int) -> dict[int, int]:
+    """Entries that were taken back or brought back from a record on, with the last record that did."""
+    found: dict[int, int] = {}
+    for record in ledger.store.records(start):
+        if record.kind in TOGGLES:
+            off: Any = record.payload.get("off", ())
+            on: Any = record.payload.get("on", ())
+            found.update(dict.fromkeys((*off, *on), record.seq))
+    return found
 
 
 def _named(candidate: Candidate) -> Iterator[Slot]:

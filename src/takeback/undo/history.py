@@ -8,7 +8,7 @@ lies in the whole that some write put there, its ground, and cannot be without i
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -18,9 +18,14 @@ from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.inside import reserve
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot
-from takeback.undo.index import OWN, START, SUPPOSED, Index, Version, When, Write, claim_of, claimed, entry_of
+from takeback.undo.index import SUPPOSED, Index, claim_of, claimed
+from takeback.undo.versions import OWN, START, Version, Versions, When, Write, entry_of, place_after
 
+LAST: Final = 2**62
+"""After every write of an entry."""
 END: Final[When] = (2**62, 0)
+BELOW: Final = "\0below"
+"""After a slot, stands for everything beneath it."""
 
 
 class ContentGone(TakebackError):  # noqa: N818 - says what is gone; a plan turns it into a result
@@ -33,20 +38,35 @@ class ContentGone(TakebackError):  # noqa: N818 - says what is gone; a plan turn
 
 
 class View:
-    """Which entries count as live."""
+    """Which entries count as live. An entry may cease to be live in a view, but none becomes live in it."""
 
-    __slots__ = ("off", "on", "undone")
+    __slots__ = ("_ahead", "off", "on", "undone")
 
     def __init__(self, undone: set[int], off: Iterable[int] = (), on: Iterable[int] = ()) -> None:
         self.undone = undone
         self.off = set(off)
         self.on = set(on)
+        self._ahead: dict[Slot, dict[int, int]] = {}
 
     def live(self, entry: int) -> bool:
         """Whether the entry's writes count."""
         if entry in self.off:
             return False
         return entry in self.on or entry not in self.undone
+
+    def first_live(self, slot: Slot, versions: Versions, at: int) -> int:
+        """The place of a slot's first live version from one place on; how many there are if none is.
+
+        What was passed over is not looked at again, so that taking many entries back is linear in their number.
+        """
+        ahead = self._ahead.setdefault(slot, {})
+        passed: list[int] = []
+        while at < len(versions) and (at in ahead or not self.live(entry_of(versions, at))):
+            passed.append(at)
+            at = ahead.get(at, at + 1)
+        if len(passed) > 1:
+            ahead.update(dict.fromkeys(passed, at))
+        return at
 
 
 def _when(version: Version) -> When:
@@ -106,10 +126,8 @@ class History:
     def next(self, slot: Slot, view: View, entry: int) -> Version | None:
         """The first live write to exactly this slot by a later entry."""
         versions = self.index.at(slot)
-        for at in range(bisect_left(versions, (entry + 1, 0), key=_when), len(versions)):
-            if view.live(entry_of(versions, at)):
-                return versions[at]
-        return None
+        at = view.first_live(slot, versions, place_after(versions, entry)) if len(versions) else 0
+        return versions[at] if at < len(versions) else None
 
     def cover(self, slot: Slot, view: View, until: When = END) -> Version | None:
         """The last live write before a time to a nested slot or to anything above it."""
@@ -180,7 +198,7 @@ class History:
             return self.part(slot, view, until)
         content, when = self.node(slot, view, until)
         holder = PMap({} if content is ABSENT else {"": content})
-        for version in self._below(slot, view, when, until):
+        for version in self.live_below(slot, view, when, until):
             after, path = version.write.after, ("", *version.write.slot[len(slot) :])
             if is_part(path[-1]) and isinstance(tree.get(holder, path[:-1]), Forgotten):
                 raise ContentGone(slot, version.entry)
@@ -206,13 +224,16 @@ class History:
             return type(content) is PMap
         return any(
             version.write.after is not ABSENT and not is_part(version.write.slot[-1])
-            for version in self._below(slot, view, when, until)
+            for version in self.live_below(slot, view, when, until)
         )
 
-    def _below(self, slot: Slot, view: View, after: When, until: When) -> Iterator[Version]:
-        for version in self.index.below(slot):
-            if after < _when(version) < until and view.live(version.entry):
-                yield version
+    def live_below(self, slot: Slot, view: View, after: When, until: When) -> Iterator[Version]:
+        """Live writes beneath a slot between two times, oldest first."""
+        versions = self.index.below(slot)
+        at = bisect_right(versions, after, key=_when)
+        while (at := view.first_live((*slot, BELOW), versions, at)) < len(versions) and _when(versions[at]) < until:
+            yield versions[at]
+            at += 1
 
     def objection(self, version: Version, view: View) -> str | None:
         """Why a write could not have happened in this view; None if it could."""
@@ -285,4 +306,4 @@ def _covers(outer: Slot, inner: Slot) -> bool:
     return inner[: len(outer)] == outer
 
 
-__all__ = ["END", "START", "SUPPOSED", "ContentGone", "History", "View", "When", "grounded_on"]
+__all__ = ["END", "LAST", "START", "SUPPOSED", "ContentGone", "History", "View", "When", "grounded_on"]

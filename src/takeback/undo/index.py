@@ -8,10 +8,9 @@ time; once a node is `loaded` its versions are complete, once it is `below` so a
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, Protocol, overload
+from typing import Any, Protocol
 
 from takeback.journal.packing import Forgotten, is_gone
 from takeback.state import ABSENT, SURFACES
@@ -19,98 +18,10 @@ from takeback.state.parts import is_part
 from takeback.state.slots import Slot
 from takeback.state.surface import Surface
 from takeback.undo.outcome import SlotChange
-
-When = tuple[int, int]
-"""A time in a history: an entry, and the position of a write in it."""
-START: Final[When] = (-1, 0)
-"""Before the first entry."""
-OWN: Final = -2
-"""In `Write.on`, stands for the entry itself."""
-
+from takeback.undo.versions import LazyVersions, Version, Versions, Write, entry_of
 
 SUPPOSED = 2**61
 """The number of an entry that is only supposed."""
-
-
-class Write(NamedTuple):
-    """What an entry wrote in one slot. `strict` writes fail where a container stands.
-
-    `on` is set for a part: the write that put the whole there in which it lies, without which it could not be.
-    """
-
-    slot: Slot
-    before: Any
-    after: Any
-    strict: bool = False
-    on: When | None = None
-
-
-class Version(NamedTuple):
-    """One write in the history of a slot, ordered by entry and position in it."""
-
-    entry: int
-    position: int
-    write: Write
-
-
-class LazyVersions:
-    """Versions of one slot, oldest first, each read when it is looked at: a long history costs what a plan looks at.
-
-    `numbers` are the entries that wrote the slot, one for each write: an entry may write it more than once.
-    """
-
-    def __init__(
-        self, slot: Slot, numbers: Iterable[int], writes: Callable[[int], tuple[Write, ...]], stop: int | None = None
-    ) -> None:
-        self._slot = slot
-        self._numbers = list(numbers)
-        self._writes = writes
-        self._added: list[Version] = []
-        self._stored = len(self._numbers) if stop is None else stop
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @overload
-    def __getitem__(self, at: int) -> Version: ...
-    @overload
-    def __getitem__(self, at: slice) -> LazyVersions: ...
-    def __getitem__(self, at: int | slice) -> Version | LazyVersions:
-        if isinstance(at, slice):
-            part = LazyVersions(self._slot, self._numbers[at], self._writes)
-            part._added, part._stored = self._added, min(self._stored, len(part))
-            return part
-        at += len(self._numbers) if at < 0 else 0
-        if at >= self._stored:
-            return self._added[at - self._stored]
-        number = self._numbers[at]
-        own = (Version(number, place, write) for place, write in enumerate(self._writes(number)))
-        mine = [version for version in own if version.write.slot == self._slot]
-        return mine[at - bisect_left(self._numbers, number)]
-
-    def __iter__(self) -> Iterator[Version]:
-        return (self[at] for at in range(len(self)))
-
-    def __reversed__(self) -> Iterator[Version]:
-        return (self[at] for at in range(len(self) - 1, -1, -1))
-
-    def append(self, version: Version) -> None:
-        """Add the newest version."""
-        self._numbers.append(version.entry)
-        self._added.append(version)
-
-    def pop(self) -> Version:
-        """Take the newest version off again; only one that was added here."""
-        self._numbers.pop()
-        return self._added.pop()
-
-
-Versions = list[Version] | LazyVersions
-
-
-def entry_of(versions: Versions, at: int) -> int:
-    """The entry of one version, without reading what it wrote."""
-    return versions._numbers[at] if isinstance(versions, LazyVersions) else versions[at][0]  # noqa: SLF001
 
 
 class Source(Protocol):
@@ -142,6 +53,7 @@ class Node:
         "contained",
         "deep",
         "loaded",
+        "ordered",
         "part",
         "path",
         "slot",
@@ -163,6 +75,15 @@ class Node:
         self.above = above
         self.loaded = False
         self.below = False
+        self.ordered: list[Version] | None = None
+        """Versions of every slot beneath it in order of time, once they were asked for."""
+
+    def changed(self) -> None:
+        """Note that versions were added or taken off."""
+        above = self.above
+        while above is not None:
+            above.ordered = None
+            above = above.above
 
 
 _NONE: Any = None
@@ -189,6 +110,7 @@ class Index:
             version = Version(entry, position, write)
             if self.source is None or node.loaded or node.below:
                 node.versions.append(version)
+                node.changed()
             claim = claim_of(write)
             key = (write.slot[0], claim or "")
             if claim is not None and (self.source is None or key in self._claims):
@@ -202,6 +124,7 @@ class Index:
         for version in versions:
             touched.append(self.at(version.write.slot))
             touched[-1].append(version)
+            self._node(version.write.slot).changed()
             claim = claim_of(version.write)
             if claim is not None:
                 self.claiming(version.write.slot[0], claim)
@@ -215,6 +138,8 @@ class Index:
             for held in (*touched, *(self._node(write.slot).versions for write in writes)):
                 while len(held) and entry_of(held, -1) == SUPPOSED:
                     held.pop()
+            for write in writes:
+                self._node(write.slot).changed()
 
     def writes(self, entry: int) -> tuple[Write, ...]:
         """The writes of one entry."""
@@ -250,6 +175,7 @@ class Index:
         for version in kept:
             node.versions.append(version)
         node.loaded = True
+        node.changed()
 
     def at(self, slot: Slot) -> Versions:
         """Versions of one slot, oldest first."""
@@ -262,7 +188,9 @@ class Index:
             self._load_below(self.source, slot, node)
         if not node.children:
             return []
-        return sorted(_descend(node), key=lambda version: version[:2])
+        if node.ordered is None:
+            node.ordered = sorted(_descend(node), key=lambda version: version[:2])
+        return node.ordered
 
     def alone(self, node: Node) -> bool:
         """Whether nothing above or below a slot was ever written."""
@@ -324,7 +252,9 @@ class Index:
                 found.loaded = True
         for child in _nodes(node):
             child.loaded = child.below = True
-        node.below = True
+            child.ordered = None
+        node.below, node.ordered = True, None
+        node.changed()
 
 
 def _written(nodes: list[Node], writes: tuple[Write, ...]) -> tuple[Written, ...]:

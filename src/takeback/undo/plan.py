@@ -19,9 +19,10 @@ from takeback.state.pmap import EMPTY
 from takeback.state.quick import named
 from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title
 from takeback.undo.history import END, ContentGone, History, View, grounded_on
-from takeback.undo.index import Node, Version, entry_of, way_back
+from takeback.undo.index import Node, way_back
 from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
 from takeback.undo.settle import Entries, helpers, settle
+from takeback.undo.versions import Version, entry_of
 
 
 def plan_undo(history: History, state: State, entries: Collection[int]) -> Outcome:

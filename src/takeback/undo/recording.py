@@ -15,7 +15,7 @@ from takeback.runtime.interpreter import Write as Traced
 from takeback.state import SURFACES, State
 from takeback.state.parts import is_part
 from takeback.state.slots import differing_slots, get_slot, slots_written
-from takeback.undo.index import Write
+from takeback.undo.versions import Write
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain, combinations, islice
-from typing import Final
+from typing import Any, Final
 
-from takeback.state import ABSENT, SURFACES
+from takeback.state import ABSENT, SURFACES, PMap
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
-from takeback.undo.history import END, History, View, When, grounded_on
-from takeback.undo.index import Version, Write, claim_of, claimed
+from takeback.undo.history import END, LAST, History, View, When, grounded_on
+from takeback.undo.index import claim_of, claimed
+from takeback.undo.versions import Version, Write
 
 MAX_HELP: Final = 6
 MAX_TRIES: Final = 600
@@ -85,9 +86,7 @@ def _affected(history: History, entry: int, write: Write, view: View) -> Iterato
             if version is not None:
                 mask = min(mask, version[:2])
                 yield version
-        for version in history.index.below(slot):
-            if entry < version.entry and version[:2] < mask and view.live(version.entry):
-                yield version
+        yield from history.live_below(slot, view, (entry, LAST), mask)
     elif surface.exclusive:
         claim = claimed(slot[0], history.held(slot, view, (entry + 1, 0)))
         if claim is not None:
@@ -225,22 +224,36 @@ def _footing(history: History, writes: tuple[Write, ...]) -> set[int]:
     """Entries whose writes are in force where new writes look before they happen, and what those stand on in turn."""
     view = View(history.undone)
     found: set[int] = set()
+    seen: set[int] = set()
     waiting = [(write, END) for write in writes]
     while waiting:
         write, until = waiting.pop()
         for version in _grounds(history, write, view, until):
-            if version.entry not in found:
+            if version.entry not in found and not _leaf_over_leaf(history, write, version, view):
                 found.add(version.entry)
+            if version.entry not in seen:
+                seen.add(version.entry)
                 near = history.index.writes(version.entry)
                 waiting += [(other, (version.entry, at)) for at, other in enumerate(near)]
     return found
 
 
+def _leaf_over_leaf(history: History, write: Write, version: Version, view: View) -> bool:
+    """Whether a write lies where a leaf stood before and after another: whether there is one is all it looks at."""
+    if not SURFACES[write.slot[0]].nested or version.write.slot != write.slot or not _is_leaf(version.write.after):
+        return False
+    return _is_leaf(history.node(write.slot, view, version[:2])[0])
+
+
+def _is_leaf(content: Any) -> bool:
+    return content is not ABSENT and type(content) is not PMap
+
+
 def _grounds(history: History, write: Write, view: View, until: When) -> Iterator[Version]:
-    """The writes in force at a time where a write looks."""
+    """The writes in force at a time where a write looks: above it, and at its own slot if a container may not be."""
     slot, surface = write.slot, SURFACES[write.slot[0]]
     if surface.nested:
-        for depth in range(2, len(slot) + (0 if is_part(slot[-1]) else 1)):
+        for depth in range(2, len(slot) + (1 if write.strict else 0)):
             top = history.cover(slot[:depth], view, until)
             if top is not None:
                 yield top
