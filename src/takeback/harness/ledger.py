@@ -47,7 +47,7 @@ class Fate(StrEnum):
 
 
 class Ledger:
-    """The journal of one harness, followed. With `whole`, from its first record on, for checking."""
+    """The journal of one harness, followed. With `whole`, from its first record on, for checking: only for its state."""
 
     def __init__(self, store: Store, *, whole: bool = False) -> None:
         self.store = store
@@ -68,6 +68,7 @@ class Ledger:
         self._values = self._followed = 0
         self._inside_hidden = False
         self._first: State | None = None
+        self._indexed = not whole
         self._known: Known = {}
         self._hidden: dict[Slot, Any] = {}
         self.packer = Packer(self._known, self._hidden)
@@ -194,7 +195,7 @@ class Ledger:
             self._changes += 1
             self._aborted += 1
             self.history.undone.add(entry.entry)
-            self.history.add(entry.entry, tuple(writes))
+            self._index(entry, writes)
 
     def _fold(self, entry: Record, writes: Sequence[Write]) -> None:
         """Let a committed entry take effect."""
@@ -202,11 +203,15 @@ class Ledger:
         self._followed += max(1, len(writes))
         if entry.kind in CHANGES:
             self._changes += 1
-            self.history.add(entry.entry, tuple(writes))
+            self._index(entry, writes)
             if was_admitted(entry):
                 self.admitted.add(entry.entry)
         else:
             self.history.toggle(_numbers(entry, "off"), _numbers(entry, "on"))
+
+    def _index(self, entry: Record, writes: Sequence[Write]) -> None:
+        if self._indexed:
+            self.history.add(entry.entry, tuple(writes))
 
     def _put(self, writes: Sequence[Write]) -> None:
         """Put what was written into the state; what is gone of it, or lies in what is gone, into the holes."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from sys import intern
 from typing import Any
 
 from takeback.errors import JournalCorruptError
@@ -104,9 +105,10 @@ class Examination:
 
     def _gather(self, record: Record) -> None:
         for name in record.contents:
+            place = (record.seq, intern(name))
             for ref in record.refs(name):
                 if ref:
-                    self.refs.setdefault(ref, (record.seq, name))
+                    self.refs.setdefault(intern(ref), place)
         if record.kind == "forget":
             listed = record.payload.get("contents")
             if not isinstance(listed, list):
@@ -148,7 +150,7 @@ class Examination:
 
     def content_faults(self, stored: Mapping[Ref, Ref | None], trees: Mapping[Ref, Iterable[Ref]]) -> Iterator[Fault]:
         """What is wrong with the contents: `stored` has the id each one's bytes give, None for deleted ones."""
-        places = dict(self.refs)
+        places = self.refs
         for ref, parts in trees.items():
             seq, name = places.get(ref, (None, ""))
             for part in parts:

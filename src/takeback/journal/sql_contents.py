@@ -8,6 +8,7 @@ and lookup are in the key file's keeping.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from sys import intern
 from typing import Any, Final, NamedTuple
 
 from takeback.errors import JournalCorruptError, JournalError
@@ -200,9 +201,10 @@ class ContentTable(Shelf):
                 ids[row.id] = None
                 continue
             try:
-                ids[row.id] = self._computed(row, trees)
+                computed = self._computed(row, trees)
             except JournalCorruptError:
-                ids[row.id] = "unreadable"
+                computed = "unreadable"
+            ids[row.id] = row.id if computed == row.id else computed  # one text, not two
         return ids, trees
 
     def _computed(self, row: _Row, trees: dict[Ref, list[Ref]]) -> Ref:
@@ -217,7 +219,7 @@ class ContentTable(Shelf):
                 return content_id(b"", self._pieces(row), tree=tree)
             data, computed = self._data(row, key)
         if computed == row.id:
-            trees[row.id] = Stored(data, True).opened()[0]
+            trees[row.id] = list(map(intern, Stored(data, True).opened()[0]))
         return computed
 
 
