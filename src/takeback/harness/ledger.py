@@ -47,7 +47,7 @@ class Fate(StrEnum):
 
 
 class Ledger:
-    """The journal of one harness, followed. With `whole`, from its first record on, for checking: only for its state."""
+    """The journal of one harness, followed. With `whole`, its state from the first record on, for checking."""
 
     def __init__(self, store: Store, *, whole: bool = False) -> None:
         self.store = store

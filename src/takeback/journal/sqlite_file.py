@@ -133,7 +133,19 @@ class FileLock:
         self._fd: int | None = None
 
     def acquire(self, deadline: float, timeout: float) -> None:
-        """Wait for the lock until a moment."""
+        """Wait for the lock until a moment; on the file that is there when it is given."""
+        while True:
+            self._fd = self._locked(deadline, timeout)
+            if self.held():
+                return
+            self.release()
+            if time.monotonic() >= deadline:
+                raise self._busy(timeout)
+
+    def _busy(self, timeout: float) -> JournalBusyError:
+        return JournalBusyError(f"another process held the journal {self._journal} for over {timeout:g} s; try again")
+
+    def _locked(self, deadline: float, timeout: float) -> int:
         try:
             fd = os.open(self._path, _LOCK_FLAGS, 0o600)
         except OSError as error:
@@ -145,13 +157,10 @@ class FileLock:
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     os.close(fd)
-                    raise JournalBusyError(
-                        f"another process held the journal {self._journal} for over {timeout:g} s; try again"
-                    ) from None
+                    raise self._busy(timeout) from None
                 time.sleep(POLL)
             else:
-                self._fd = fd
-                return
+                return fd
 
     def release(self) -> None:
         """Let the lock go."""

@@ -2,7 +2,8 @@
 
 Faults are real where the machine lets them be: a small disk of the run's own is mounted, and directories are made
 immutable, when the run is root's; otherwise permissions are taken away, or the system call is made to fail. A lost
-connection ends the PostgreSQL backend that holds the journal's lock while files are being written.
+connection ends the PostgreSQL backend that holds the journal's lock while files are being written; with SQLite, the
+file that is locked is taken away.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from takeback.journal.sqlite_file import beside
+
 ROOT_USER: Final = 0
 DISK: Final = "16m"
 FILLER: Final = "filler"
@@ -25,7 +28,7 @@ FULL: Final = "full disk"
 UNWRITABLE: Final = "unwritable directory"
 CUT: Final = "lost connection"
 STALE: Final = "stale writer"
-"""A process that lost its connection, stood still while another went on, and wakes up in the middle of its change."""
+"""A process that lost its lock, stood still while another went on, and wakes up in the middle of its change."""
 ROLLING_BACK: Final = "rollback."
 
 
@@ -48,7 +51,7 @@ class Faults:
         self._root = root
         self._disk = disk
         self._journal = journal
-        self.kinds = (FULL, UNWRITABLE, CUT, STALE) if "://" in journal else (FULL, UNWRITABLE)
+        self.kinds = (FULL, UNWRITABLE, CUT, STALE)
 
     def begin(self, kind: str | None) -> None:
         """Let a fault set in, before a child works."""
@@ -85,7 +88,10 @@ class Faults:
 
 
 def _cut(store: Any, url: str) -> None:
-    """End the connection that a store works on, from another one."""
+    """Make a store lose its lock: end its connection from another one, or remove the file that it locked."""
+    if "://" not in url:
+        beside(Path(url), ".lock").unlink(missing_ok=True)
+        return
     import psycopg  # noqa: PLC0415 - only with the extra, and only here
 
     pid = store._connection.info.backend_pid  # noqa: SLF001 - nobody else may want to do this

@@ -1,0 +1,26 @@
+"""The lock beside a SQLite journal is held on the file that others would lock."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+
+from takeback.journal import sqlite_file
+from takeback.journal.sqlite_file import FileLock
+
+
+def test_a_lock_file_that_was_taken_away_while_it_was_being_locked_is_not_taken_for_the_lock(tmp_path, monkeypatch):
+    path = tmp_path / "journal.db.lock"
+    taken_away = iter([True])
+    flock = fcntl.flock
+
+    def losing(fd: int, how: int) -> None:
+        if next(taken_away, False):
+            path.unlink()
+        flock(fd, how)
+
+    monkeypatch.setattr(sqlite_file.fcntl, "flock", losing)
+    lock = FileLock(path, "journal.db")
+    lock.acquire(time.monotonic() + 5, 5)
+    assert lock.held()
+    lock.release()
