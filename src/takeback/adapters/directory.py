@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from takeback.adapters.reading import all_of
 from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.images import DirectoryImage, FileImage, Image
 from takeback.journal.failpoint import failpoint
@@ -151,10 +152,10 @@ class Directory:
 
     def _read(self, fd: int, path: str) -> FileImage:
         at = time.time_ns()
-        with open(fd, "rb", closefd=False) as file:
-            content = file.read()
-        status = os.fstat(fd)
         seen = self._seen.get(path)
+        with open(fd, "rb", closefd=False) as file:
+            content = all_of(file, b"" if seen is None else seen.image.content)
+        status = os.fstat(fd)
         mode = stat.S_IMODE(status.st_mode)
         if seen is not None and seen.image.mode == mode and seen.image.content == content:
             image = seen.image
@@ -163,6 +164,12 @@ class Directory:
         if len(content) == status.st_size:
             self._seen[path] = Seen(signature(status), at, image)
         return image
+
+    def share(self, path: str, content: bytes) -> None:
+        """Hold a file's bytes, where they were read, as the equal ones that someone else holds."""
+        seen = self._seen.get(path)
+        if seen is not None and seen.image.content is not content:
+            self._seen[path] = seen._replace(image=FileImage(content, seen.image.mode))
 
     def walk(
         self, path: str, *, wanted: Callable[[str], bool] = lambda _: True, deep: bool = True

@@ -107,12 +107,28 @@ def new_salt() -> bytes:
     return os.urandom(SALT)
 
 
+class ContentDigest:
+    """A content's id, computed while its bytes pass by: over its salt, its form and its bytes."""
+
+    def __init__(self, salt: bytes, *, tree: bool) -> None:
+        self._digest = hashlib.sha256(b"takeback-content-2" + (b"t" if tree else b"l") + salt)
+
+    def passing(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The chunks as they are, each taken into the digest."""
+        for chunk in chunks:
+            self._digest.update(chunk)
+            yield chunk
+
+    def of(self, chunks: Iterable[bytes | memoryview]) -> Ref:
+        """The id after these chunks."""
+        for chunk in chunks:
+            self._digest.update(chunk)
+        return urlsafe_b64encode(self._digest.digest()[:_ID_BYTES]).decode()
+
+
 def content_id(salt: bytes, chunks: Iterable[bytes | memoryview], *, tree: bool) -> Ref:
-    """The id of a content: a digest over its salt, its form and its bytes."""
-    digest = hashlib.sha256(b"takeback-content-2" + (b"t" if tree else b"l") + salt)
-    for chunk in chunks:
-        digest.update(chunk)
-    return urlsafe_b64encode(digest.digest()[:_ID_BYTES]).decode()
+    """The id of a content."""
+    return ContentDigest(salt, tree=tree).of(chunks)
 
 
 def pieces_of(data: bytes) -> Iterator[bytes]:

@@ -12,7 +12,17 @@ from sys import intern
 from typing import Any, Final, NamedTuple
 
 from takeback.errors import JournalCorruptError, JournalError
-from takeback.journal.content import PLAIN, Ref, Stored, content_id, joined, new_salt, pieces_of, unpacked
+from takeback.journal.content import (
+    PLAIN,
+    ContentDigest,
+    Ref,
+    Stored,
+    content_id,
+    joined,
+    new_salt,
+    pieces_of,
+    unpacked,
+)
 from takeback.journal.sealing import Key, KeyFile, new_key, sealed, unsealed
 from takeback.journal.shelf import BATCH, Shelf, Wanted
 from takeback.journal.touched import Tables
@@ -143,8 +153,9 @@ class ContentTable(Shelf):
             return data, content_id(row.salt or b"", (data,), tree=tree)
         if key is None:
             raise JournalError(f"the key of content {row.id[:12]} is not in {self._keys.path}")
-        boxes = list(pieces)
-        return joined(unsealed(key, boxes, tree=tree)), content_id(b"", boxes, tree=tree)
+        digest = ContentDigest(b"", tree=tree)
+        data = joined(unsealed(key, digest.passing(pieces), tree=tree))
+        return data, digest.of(())
 
     def _pieces(self, row: _Row) -> Iterator[bytes]:
         if row.body is not None:

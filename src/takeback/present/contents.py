@@ -1,6 +1,7 @@
 """The content of one slot as text: lines of a text or file, pretty lines of a value, one line about bytes.
 
-Lines still carry their endings, so that a missing last one shows.
+Lines still carry their endings, so that a missing last one shows. A file too long to be read on a screen is one line
+about its bytes too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ DEFAULT_MODE: Final = "0644"
 WIDTH: Final = 76
 """A value whose JSON is no longer than this stays on one line."""
 SHORT_DIGEST: Final = 16
+LONGEST: Final = 4 << 20
+"""Bytes of a file that is still shown line by line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +53,16 @@ def items_sheet(content: list[Any]) -> Sheet:
 
 
 def text_sheet(content: bytes, mode: str = "") -> Sheet:
-    """The sheet of a file: its lines, or one line about bytes that are no text."""
-    try:
-        return _text_sheet(content.decode(), mode)
-    except UnicodeDecodeError:
-        digest = hashlib.sha256(content).hexdigest()[:SHORT_DIGEST]
-        told = f"({len(content):,} bytes, not text, sha256 {digest})"
-        return Sheet((f"{told}\n",), inline=told, mode=mode)
+    """The sheet of a file: its lines, or one line about bytes that are no text, or too many."""
+    what = "too long to show"
+    if len(content) <= LONGEST:
+        try:
+            return _text_sheet(content.decode(), mode)
+        except UnicodeDecodeError:
+            what = "not text"
+    digest = hashlib.sha256(content).hexdigest()[:SHORT_DIGEST]
+    told = f"({len(content):,} bytes, {what}, sha256 {digest})"
+    return Sheet((f"{told}\n",), inline=told, mode=mode)
 
 
 def _text_sheet(text: str, mode: str = "") -> Sheet:

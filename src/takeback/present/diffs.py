@@ -1,6 +1,6 @@
 """Changes as unified diffs: hunks with line numbers and three lines of context, and how much came and went.
 
-Pure: from two sheets of lines to values that a terminal or a page can draw. Nothing is cut off. Two lines that would
+Pure: from two sheets of lines to values that a terminal or a page can draw. No line is cut off. Two lines that would
 look the same on a screen, but are not, are written with escapes.
 """
 

@@ -97,6 +97,11 @@ def test_bytes_are_told_by_size_and_digest():
     assert line.startswith('+ files["d/x"] = (3 bytes, not text, sha256 ')
 
 
+def test_a_file_too_long_for_a_screen_is_one_line_about_its_bytes():
+    (line,) = shown(ABSENT, file_slot("a line\n" * 700_000), ("files", "d", "x"))
+    assert line.startswith('+ files["d/x"] = (4,900,000 bytes, too long to show, sha256 ')
+
+
 def test_a_directory_is_told_file_by_file():
     state = State.read({"files": {"d/x": {"content": "1\n"}, "d/e/y": {"content": "2\n"}}})
     found = list(differences([SlotChange(("files", "d"), ABSENT, get_slot(state, ("files", "d")))]))

@@ -201,6 +201,8 @@ class TreeStorage(FolderStorage):
         elif found.image is not None:
             old = tree.get(known, path)
             new = File(found.image.content, found.image.mode & PERMISSIONS)
+            if old == new and not old.edited:
+                directory.share(found.path, old.content)
             _put(root, path, old if old == new else new)
         else:
             part.strange.append(f"{found.path}: {found.reason}")
