@@ -16,6 +16,7 @@ from takeback.adapters.opening import demand_workspace, open_workspace
 from takeback.errors import TakebackError
 from takeback.harness.doctor import Finding, examine_harness
 from takeback.journal import examine
+from takeback.journal.url import demand_place
 
 
 def examine_workspace(
@@ -44,6 +45,7 @@ def _findings(root: Path, journal: str | None, keys: str | PathLike[str] | None,
     yield Finding("manifest", good=True, detail=f"{kind} {manifest.workspace.id[:12]}")
     where = journal or manifest.workspace.journal
     try:
+        demand_place(where)
         report = examine(where if "://" in where else root / where, keys=keys or root / KEYS)
     except TakebackError as fault:
         yield Finding("chain", good=False, detail=fault.message)

@@ -12,6 +12,7 @@ from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import Resources
 from takeback.harness.harness import Harness, Verifier
 from takeback.journal import open_journal
+from takeback.journal.url import demand_place
 from takeback.state.installed import install_surfaces
 from takeback.verify import verify
 
@@ -58,6 +59,7 @@ def open_workspace(
     where = journal or manifest.workspace.journal
     try:
         directory.demand_plain(PRIVATE)
+        demand_place(where)
         if journal is None and "://" not in where:
             directory.demand_plain(where)
         place = where if "://" in where else root / where

@@ -27,7 +27,7 @@ from takeback.journal.sql import SqlStore
 from takeback.journal.sql_contents import ContentTable
 from takeback.journal.store import MISSING_HINT, Options, missing, now
 from takeback.journal.touched import TouchIndex
-from takeback.journal.url import ENCODE_HINT, read_url
+from takeback.journal.url import ENCODE_HINT, demand_place, read_url
 
 T = TypeVar("T")
 
@@ -110,7 +110,7 @@ class PostgresStore(SqlStore):
 
     def _why_not(self, text: str) -> str:
         """A reason that repeats nothing of the URL."""
-        if self._place.clear and len(self._place.secrets) <= len({self._place.connect, self.location}):
+        if self._place.clear and self._place.bare:
             return text.strip()
         found = [reason for reason in REASONS if reason in text]
         return "; ".join(found) or "the URL is malformed, or the server cannot be reached"
@@ -184,10 +184,9 @@ class PostgresStore(SqlStore):
             raise problem
 
     def _said(self, error: Exception) -> str:
-        text = str(error).strip() or type(error).__name__
-        for secret in self._place.secrets:
-            text = text.replace(secret, "…")
-        return text
+        text = str(error).strip()
+        hidden = not text or any(secret in text for secret in self._place.secrets)
+        return type(error).__name__ if hidden else text
 
     def _alive(self, attempt: Callable[[], T]) -> T:
         """Try again on a new connection where the old one was lost and nothing was under way on it."""
@@ -324,19 +323,25 @@ class PostgresStore(SqlStore):
 @contextmanager
 def scratch_journal(url: str) -> Iterator[str]:
     """A URL of a journal of its own in the same database, dropped at the end: for benchmarks and torture."""
+    demand_place(url)
     bare, name = read_url(url).connect, f"scratch_{secrets.token_hex(6)}"
     try:
         yield f"{bare}#{name}"
     finally:
-        with psycopg.connect(bare, autocommit=True) as connection:
-            schema = sql.Identifier(f"takeback_{name}")
-            try:
-                about = sql.SQL("SELECT value FROM {}.about WHERE name = 'journal'").format(schema)
-                for (journal,) in connection.execute(about).fetchall():
-                    default_keys(journal).unlink(missing_ok=True)
-            except errors.UndefinedTable:
-                pass
-            connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(schema))
+        with suppress(psycopg.Error, OSError, UnicodeError):  # what cannot be reached was not written to either
+            _drop(bare, f"takeback_{name}")
+
+
+def _drop(url: str, name: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        schema = sql.Identifier(name)
+        try:
+            about = sql.SQL("SELECT value FROM {}.about WHERE name = 'journal'").format(schema)
+            for (journal,) in connection.execute(about).fetchall():
+                default_keys(journal).unlink(missing_ok=True)
+        except errors.UndefinedTable:
+            pass
+        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(schema))
 
 
 def _milliseconds(seconds: float) -> str:

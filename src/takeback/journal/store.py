@@ -23,6 +23,7 @@ from takeback.journal.chain import ChainReport
 from takeback.journal.content import Ref, Stored
 from takeback.journal.encoding import trusting
 from takeback.journal.record import Draft, Record
+from takeback.journal.url import demand_place
 
 MIN_PREFIX = 4
 """Shortest beginning of an id that is taken for a name."""
@@ -153,6 +154,7 @@ def open_journal(
     A PostgreSQL URL may end in `#name` to keep several journals in one database.
     """
     place = fspath(where)
+    demand_place(place)
     options = Options(timeout, create, seal, None if keys is None else Path(keys), readonly)
     scheme, there, _ = place.partition("://")
     name = "memory" if place == ":memory:" else scheme if there else "sqlite"

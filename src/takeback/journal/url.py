@@ -1,7 +1,8 @@
-"""A PostgreSQL journal's URL: what of it may be shown, what may be written down, what is a secret.
+"""A journal's path or URL: what of it may be shown, what may be written down, what is a secret.
 
 Only what is understood without doubt is ever repeated. A URL that can be read in two ways, because a password
 holds a `/`, `@`, `#` or `?` that is not percent-encoded, is not shown at all, nor what the driver says about it.
+What looks like a connection string but is no URL is not taken for a path.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ _URL = re.compile(
     r"(?P<scheme>postgres(?:ql)?)://(?:(?P<user>[^:/@?#]*)(?::(?P<password>[^/@?#]*))?@)?"
     r"(?P<hosts>[A-Za-z0-9._,%:\[\]-]*)(?:/(?P<database>[^/@?#]*))?(?:\?(?P<query>[^@#]*))?(?:#(?P<name>.*))?",
     re.DOTALL,
+)
+_NO_PATH = re.compile(
+    r"\s*(?:postgres(?:ql)?:|(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|sslpassword)\s*=)",
+    re.IGNORECASE,
 )
 _HOST = re.compile(r"(?:[A-Za-z0-9._%-]+|\[[0-9A-Fa-f:.%]+\])?(?::\d{1,5})?")
 _KEPT: Final = frozenset(
@@ -55,6 +60,8 @@ _KEPT: Final = frozenset(
 )
 """Parameters that hold no secret; any other is taken for one."""
 _FIELD = re.compile(r"[A-Za-z0-9_./:~,%+ -]*")
+_HARMLESS = re.compile(r"[A-Za-z0-9_./~,%+ -]*(?::\d{1,5})?[A-Za-z0-9_./~,%+ -]*(?:#[a-z0-9_]*)?")
+"""What follows the scheme in a URL of another kind of store that has no room for a password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,8 @@ class Place:
     """Every spelling of a secret that a message might repeat, longest first."""
     clear: bool
     """Whether it can be read in one way only."""
+    bare: bool = False
+    """Whether it holds no secret, so that a driver may repeat it."""
 
 
 def read_url(url: str) -> Place:
@@ -84,17 +93,17 @@ def read_url(url: str) -> Place:
     found = _URL.fullmatch(url)
     items = [] if found is None or not found["query"] else found["query"].split("&")
     kept = [item for item in items if _holds_no_secret(item)]
-    if found is None or found["name"] not in {None, name} or not _plain(found):
+    cut = bool(name) and bool(items) and items[-1] not in kept  # the name may be the rest of a secret
+    if found is None or found["name"] not in {None, name} or cut or not _plain(found):
         return Place(connect, _SHOWN, name, tuple(_spellings([url, connect])), clear=False)
     empty = ":" if found["password"] == "" else ""
     user = "" if found["user"] is None else f"{found['user']}{empty}@"
     query = f"?{'&'.join(kept)}" if kept else ""
     database = "" if found["database"] is None else f"/{found['database']}"
     shown = f"{found['scheme']}://{user}{found['hosts']}{database}{query}{f'#{name}' if name else ''}"
-    hidden = [item.partition("=")[2] for item in items if item not in kept]
-    return Place(
-        connect, shown, name, tuple(_spellings([found["password"] or "", *hidden, url, connect])), clear=True
-    )
+    hidden = [text for item in items if item not in kept for text in (item, item.partition("=")[2])]
+    secrets = tuple(_spellings([found["password"] or "", *hidden, url, connect]))
+    return Place(connect, shown, name, secrets, clear=True, bare=not found["password"] and not hidden)
 
 
 def _plain(found: re.Match[str]) -> bool:
@@ -114,15 +123,32 @@ def _spellings(texts: list[str]) -> list[str]:
     return sorted(every, key=len, reverse=True)
 
 
+def demand_place(where: str) -> None:
+    """Refuse a connection string that is neither a path nor a URL, without repeating it."""
+    if "://" not in where and _NO_PATH.match(where):
+        raise JournalError(
+            "the journal is named by a connection string (not shown: it may hold a password), not a path or a URL",
+            hint="write it as postgresql://user@host:port/database",
+        )
+
+
 def without_password(where: str) -> str:
     """A journal's path or URL without the secrets in it; one that is not clear is an error."""
-    if "://" not in where:
+    demand_place(where)
+    scheme, url, rest = where.partition("://")
+    if not url or scheme == "sqlite":
         return where
-    if not where.startswith(("postgresql://", "postgres://")):
-        return where
-    place = read_url(where)
-    if not place.clear:
+    place = read_url(where) if scheme in {"postgresql", "postgres"} else None
+    if not (place.clear if place is not None else _HARMLESS.fullmatch(rest)):
         raise JournalError(
             "the journal's URL can be read in two ways (not shown: it may hold a password)", hint=ENCODE_HINT
         )
-    return place.shown
+    return where if place is None else place.shown
+
+
+def shown(where: str) -> str:
+    """A journal's path or URL as it may be shown, whatever it is."""
+    try:
+        return without_password(where)
+    except JournalError:
+        return "(not shown: it may hold a password)"

@@ -29,7 +29,7 @@ from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import Unsayable
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
-from takeback.journal.url import without_password
+from takeback.journal.url import shown, without_password
 from takeback.state import State
 from takeback.state.installed import install_surfaces
 from takeback.undo.merge import bring_forward
@@ -119,8 +119,8 @@ def _demand_agreement(root: Path, journal: str | None, start: State | None) -> N
     if journal is not None and journal != manifest.workspace.journal:
         raise InputError(
             str(root),
-            found=f"a workspace whose journal is {manifest.workspace.journal}",
-            expected=f"one whose journal is {journal}, or none yet",
+            found=f"a workspace whose journal is {shown(manifest.workspace.journal)}",
+            expected=f"one whose journal is {shown(journal)}, or none yet",
         )
 
 
