@@ -47,7 +47,7 @@ def change_draft(
     grounds = {str(at): list(write.on) for at, write in enumerate(writes) if write.on is not None}
     payload["touches"] = [*touches, *dict.fromkeys(claims)]
     payload |= {**({"strict": strict} if strict else {}), **({"on": grounds} if grounds else {})}
-    return Draft(kind, payload, {**contents, **_contents(writes, packer)})
+    return Draft(kind, payload, {**contents, **_contents(writes, packer, anew=kind == "apply")})
 
 
 def toggle_draft(
@@ -171,9 +171,13 @@ def claim_key(surface: str, claim: str) -> str:
     return slot_key((CLAIM + surface, claim))
 
 
-def _contents(writes: Sequence[Write | SlotChange], packer: Packer | None) -> dict[str, list[Content | None]]:
+def _contents(
+    writes: Sequence[Write | SlotChange], packer: Packer | None, *, anew: bool = False
+) -> dict[str, list[Content | None]]:
+    """What was in each slot before and after; with `anew`, what was forgotten and is written again is kept again."""
     pack = Packer() if packer is None else packer
+    after = pack.written if anew else pack.slot
     return {
         "before": [pack.slot(write.slot, write.before) for write in writes],
-        "after": [pack.slot(write.slot, write.after) for write in writes],
+        "after": [after(write.slot, write.after) for write in writes],
     }

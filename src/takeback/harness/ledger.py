@@ -47,9 +47,9 @@ class Fate(StrEnum):
 
 
 class Ledger:
-    """The journal of one harness, followed. With `whole`, its state from the first record on, for checking."""
+    """The journal of one harness, followed. With `until`, its state from the first record to that, for checking."""
 
-    def __init__(self, store: Store, *, whole: bool = False) -> None:
+    def __init__(self, store: Store, *, until: int | None = None) -> None:
         self.store = store
         self.state = State()
         """What the journal says the harness should be; without what is in `holes`."""
@@ -68,12 +68,12 @@ class Ledger:
         self._values = self._followed = 0
         self._inside_hidden = False
         self._first: State | None = None
-        self._indexed = not whole
+        self._until = until
         self._known: Known = {}
         self._hidden: dict[Slot, Any] = {}
         self.packer = Packer(self._known, self._hidden)
         self.history = self._history(set())
-        if not whole:
+        if until is None:
             self._start_at_checkpoint()
         self.refresh()
 
@@ -154,7 +154,9 @@ class Ledger:
 
     def refresh(self) -> None:
         """Take in what was appended since."""
-        following = self.store.records(self.last + 1)
+        following: Iterator[Record] = self.store.records(self.last + 1)
+        if self._until is not None:
+            following = islice(following, max(self._until - self.last, 0))
         first = next(following, None)
         if first is None:
             return
@@ -210,7 +212,7 @@ class Ledger:
             self.history.toggle(_numbers(entry, "off"), _numbers(entry, "on"))
 
     def _index(self, entry: Record, writes: Sequence[Write]) -> None:
-        if self._indexed:
+        if self._until is None:
             self.history.add(entry.entry, tuple(writes))
 
     def _put(self, writes: Sequence[Write]) -> None:
@@ -347,8 +349,8 @@ class Ledger:
         return record
 
     def replayed(self) -> State:
-        """The state that all records add up to, from the first on, for checking; forgotten values as they are now."""
-        again = Ledger(self.store, whole=True)
+        """The state that all records up to the last one known here add up to; forgotten values as they are now."""
+        again = Ledger(self.store, until=self.last)
         again.fill(self.state)
         return again.state
 

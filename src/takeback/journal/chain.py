@@ -148,12 +148,17 @@ class Examination:
         """What was found in the rows."""
         return ChainReport(self._count, self._intact, self._head, tuple(self._faults))
 
-    def content_faults(self, stored: Mapping[Ref, Ref | None], trees: Mapping[Ref, Iterable[Ref]]) -> Iterator[Fault]:
-        """What is wrong with the contents: `stored` has the id each one's bytes give, None for deleted ones."""
+    def content_faults(
+        self, stored: Mapping[Ref, Ref | None], trees: Mapping[Ref, Iterable[Ref] | None]
+    ) -> Iterator[Fault]:
+        """What is wrong with the contents: `stored` has the id each one's bytes give, None for deleted ones.
+
+        `trees` has the parts of each tree, None where it cannot be opened: someone may be forgetting it just now.
+        """
         places = self.refs
         for ref, parts in trees.items():
             seq, name = places.get(ref, (None, ""))
-            for part in parts:
+            for part in parts or ():
                 if part and seq is not None:
                     places.setdefault(part, (seq, name))
         for ref, (seq, name) in places.items():
@@ -165,7 +170,8 @@ class Examination:
                 yield Fault(seq, f"{what} does not match its digest")
             elif ref in self.forgotten:
                 yield Fault(seq, f"{what} was forgotten, but is there")
-        for ref in stored.keys() - places.keys() if self.sound else ():
+        known = self.sound and None not in trees.values()
+        for ref in stored.keys() - places.keys() if known else ():
             if ref not in self.forgotten:
                 yield Fault(None, f"content {ref[:12]} belongs to no record")
 

@@ -97,6 +97,14 @@ class Packer:
         node = self._node(SURFACES[slot[0]], slot, content, parts)
         return parts[0] if node == 0 else Tree(node, parts, slot_key(slot))
 
+    def written(self, slot: Slot, content: Any) -> Content | None:
+        """The content that a change puts into a slot: stored also where it equals what was forgotten there."""
+        hidden, self._hidden = self._hidden, {}
+        try:
+            return self.slot(slot, content)
+        finally:
+            self._hidden = hidden
+
     def state(self, state: State, others: Mapping[str, tuple[Any, list[Ref]]] | None = None) -> Tree:
         """A whole state. `others` are surfaces that are not installed, as they were read."""
         parts: list[Content] = []

@@ -46,6 +46,8 @@ SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_p
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 AND classid::bigint = ? AND objid::bigint = ?
 """
+SOON: Final = 0.01
+"""Seconds to wait for a lock that need not be had."""
 REASONS: Final = (
     "Connection refused",
     "timeout expired",
@@ -311,7 +313,8 @@ class PostgresStore(SqlStore):
         last, about = self.latest("forget"), read_about(self, self.location)
         if last is not None and last.seq > about.erased:
             listed: Any = last.payload.get("contents")
-            self._erased(listed if isinstance(listed, list) else [], (), last.seq)
+            with suppress(JournalBusyError), self.lock(SOON):  # whoever holds the lock may be about to do it
+                self._erased(listed if isinstance(listed, list) else [], (), last.seq)
 
     def close(self) -> None:
         """Close the connection and the key file."""

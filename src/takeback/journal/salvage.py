@@ -6,7 +6,6 @@ read from it one by one until the first that is gone. What that yields is the tr
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from takeback.errors import JournalCorruptError
 from takeback.journal.chain import ChainReport, Fault, check_rows
+from takeback.journal.raw_file import copy_file
 from takeback.journal.record import COLUMNS, Row, read_row
 from takeback.journal.sqlite_file import beside, uri
 from takeback.journal.store import open_journal
@@ -50,7 +50,7 @@ def salvaged(path: Path) -> Iterator[Row]:
         try:
             for ending in ("", "-wal"):
                 if beside(path, ending).exists():
-                    shutil.copyfile(beside(path, ending), beside(copy, ending))
+                    copy_file(beside(path, ending), beside(copy, ending))
             _pad(copy)
             mode = "mode=rw" if beside(copy, "-wal").exists() else "mode=ro&immutable=1"
             with closing(sqlite3.connect(uri(copy, mode), uri=True)) as connection:

@@ -203,10 +203,10 @@ class ContentTable(Shelf):
             if found is not None:
                 yield row.id, found
 
-    def computed(self) -> tuple[dict[Ref, Ref | None], dict[Ref, list[Ref]]]:
-        """For checking: the id each content's bytes give (None: deleted), and the parts of trees."""
+    def computed(self) -> tuple[dict[Ref, Ref | None], dict[Ref, list[Ref] | None]]:
+        """For checking: the id each content's bytes give (None: deleted), and the parts of trees (None: no key)."""
         ids: dict[Ref, Ref | None] = {}
-        trees: dict[Ref, list[Ref]] = {}
+        trees: dict[Ref, list[Ref] | None] = {}
         for row in self.every():
             if row.forgotten is not None:
                 ids[row.id] = None
@@ -218,7 +218,7 @@ class ContentTable(Shelf):
             ids[row.id] = row.id if computed == row.id else computed  # one text, not two
         return ids, trees
 
-    def _computed(self, row: _Row, trees: dict[Ref, list[Ref]]) -> Ref:
+    def _computed(self, row: _Row, trees: dict[Ref, list[Ref] | None]) -> Ref:
         tree = bool(row.tree)
         if self._keys is None:
             if not tree:
@@ -227,6 +227,7 @@ class ContentTable(Shelf):
         else:
             key = self._keys.get((row.id,)).get(row.id)
             if key is None or not tree:
+                trees |= {row.id: None} if tree else {}
                 return content_id(b"", self._pieces(row), tree=tree)
             data, computed = self._data(row, key)
         if computed == row.id:

@@ -6,7 +6,6 @@ transactions. What is forgotten is overwritten in the file and in its write-ahea
 
 from __future__ import annotations
 
-import mmap
 import sqlite3
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import Any, Final
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, NotHeldError
 from takeback.journal.content import Ref
 from takeback.journal.layout import set_old_tables_aside, write_anew
+from takeback.journal.raw_file import connecting, disconnected, holds_any
 from takeback.journal.schema import CURRENT, About, Dialect, create_tables, layout_version, note_erased, read_about
 from takeback.journal.sealing import KeyFile, key_file
 from takeback.journal.sql import SqlStore
@@ -76,8 +76,15 @@ class SqliteStore(SqlStore):
             if fresh:
                 self._make()
             demand_journal(path)
-            self._connection = self._connect()
         self._opened_file = self._file()
+        connecting(self._opened_file)
+        try:
+            with self._faults():
+                self._connection = self._connect()
+        except BaseException:
+            disconnected(self._opened_file)
+            raise
+        self._closed = False
         try:
             self._open()
         except BaseException:
@@ -265,7 +272,7 @@ class SqliteStore(SqlStore):
         """A process that was killed while it forgot may have left copies behind: write everything anew."""
         last = self.latest("forget")
         if last is not None and last.seq > about.erased:
-            with self.lock(self._options.timeout):
+            with suppress(JournalBusyError), self.lock(0):  # whoever holds the lock may be about to do it
                 listed: Any = last.payload.get("contents")
                 if self._keys is not None and isinstance(listed, list):
                     self._keys.drop(listed)
@@ -295,13 +302,16 @@ class SqliteStore(SqlStore):
             return True
         if not traces or not has_bytes(self._path):
             return False
-        with self._path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-            return any(whole.find(trace) >= 0 for trace in traces)
+        return holds_any(self._path, traces)
 
     def close(self) -> None:
         """Close the files."""
-        with self._mutex, suppress(*DRIVER_FAULTS):
-            self._connection.close()
+        with self._mutex:
+            with suppress(*DRIVER_FAULTS):
+                self._connection.close()
+            if not self._closed:
+                self._closed = True
+                disconnected(self._opened_file)
         if self._keys is not None:
             self._keys.close()
         if self._copy is not None:

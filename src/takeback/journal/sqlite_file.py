@@ -19,8 +19,11 @@ from typing import Final
 from urllib.parse import quote
 
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError
+from takeback.journal.raw_file import copy_file
 
 POLL: Final = 0.01
+LOOKS: Final = 5
+"""How often a file that looks damaged, or like no journal, is looked at."""
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 OURS: Final = frozenset({"records", "schema_version"})
 
@@ -59,6 +62,18 @@ def demand_journal(path: Path) -> None:
     """Refuse what is not a journal, without writing a byte."""
     if not has_bytes(path) and not has_bytes(beside(path, "-wal")):
         raise JournalCorruptError(f"the journal {path} is empty: it was truncated; restore it from a copy")
+    for left in range(LOOKS - 1, -1, -1):  # looking takes no lock: a page may be on its way from the log to the file
+        try:
+            if _tables_of(path) >= OURS:
+                return
+        except sqlite3.DatabaseError:
+            if not left:
+                raise
+        time.sleep(POLL)
+    raise JournalError(f"{path} is a SQLite database, but not a Takeback journal")
+
+
+def _tables_of(path: Path) -> set[str]:
     logged = has_bytes(beside(path, "-wal"))
     try:
         tables = _tables(uri(path, "mode=ro&immutable=1"))
@@ -66,10 +81,7 @@ def demand_journal(path: Path) -> None:
         if not logged:
             raise
         tables = set()  # what is missing from the file, or half written to it, is in the log
-    if not tables >= OURS and logged:
-        tables = _tables(uri(path, "mode=ro"))
-    if not tables >= OURS:
-        raise JournalError(f"{path} is a SQLite database, but not a Takeback journal")
+    return _tables(uri(path, "mode=ro")) if not tables >= OURS and logged else tables
 
 
 def _tables(name: str) -> set[str]:
@@ -97,7 +109,7 @@ class ReadingCopy:
             self._directory = tempfile.mkdtemp(prefix="takeback-reading-")
             copy = Path(self._directory) / "journal.db"
             for ending in ("", "-wal"):
-                shutil.copyfile(beside(path, ending), beside(copy, ending))
+                copy_file(beside(path, ending), beside(copy, ending))
             self.uri = uri(copy, "mode=rw")
 
     def close(self) -> None:

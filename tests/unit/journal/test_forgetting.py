@@ -21,6 +21,7 @@ from takeback.harness.codec import candidate_of, evidence_of, writes_of
 from takeback.harness.log import change_json, changes_of
 from takeback.harness.requests import named_entry
 from takeback.journal import Draft, leaf, open_journal, resolve
+from takeback.journal.packing import is_gone
 from takeback.undo import Gone
 
 SECRET = "hunter2-XYZZY-☃"
@@ -218,6 +219,29 @@ def test_what_was_forgotten_is_not_captured_again_by_a_later_change(agent):
     with closing(open_workspace(agent, hold=False)) as harness:
         assert harness.state.write()["config"]["password"] == "new"
         assert harness.status().clean
+
+
+@pytest.mark.parametrize("opened_again", [False, True])
+def test_a_forgotten_value_that_is_written_again_is_captured_again(agent, opened_again):
+    with closing(open_workspace(agent, hold=False)) as harness:
+        harness.forget(apply(harness, config("password", SECRET), prompt("p", "one\ntwo\n")))
+        if not opened_again:
+            again = apply(harness, config("password", SECRET), prompt("p", "one\ntwo\n"))
+            over = apply(harness, config("password", "new"), prompt("p", "three\n"))
+    with closing(open_workspace(agent, hold=False)) as harness:
+        if opened_again:
+            again = apply(harness, config("password", SECRET), prompt("p", "one\ntwo\n"))
+            over = apply(harness, config("password", "new"), prompt("p", "three\n"))
+        assert isinstance(harness.undo(over), Undone)
+        written = harness.state.write()
+        assert (written["config"]["password"], written["prompts"]["p"]) == (SECRET, "one\ntwo\n")
+        assert all(
+            not is_gone(write.after) for write in writes_of(harness.journal, named_entry(harness.ledger, again))
+        )
+    with closing(open_workspace(agent, hold=False)) as harness:
+        assert harness.state.write() == written
+        assert harness.status().clean
+        assert harness.ledger.replayed() == harness.state
 
 
 def test_a_checkpoint_holds_no_copy_of_a_forgotten_value_that_is_in_place(agent):
