@@ -77,7 +77,6 @@ class PostgresStore(SqlStore):
         self._schema = f"takeback_{self._place.name}" if self._place.name else "takeback"
         self._key = int.from_bytes(hashlib.sha256(self._schema.encode()).digest()[:8], "big", signed=True)
         self._mutex = threading.RLock()
-        self._depth = 0
         self._keys: KeyFile | None = None
         self._connection = self._connected()
         try:
@@ -232,25 +231,8 @@ class PostgresStore(SqlStore):
         with self._nested("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
             yield
 
-    @contextmanager
-    def _nested(self, begin: str) -> Iterator[None]:
-        with self._mutex:
-            if self._depth == 0:
-                self.run(begin)
-            self._depth += 1
-            try:
-                yield
-            except BaseException:
-                self._depth -= 1
-                if self._depth == 0 and not self._connection.closed:
-                    with suppress(JournalError):
-                        self.run("ROLLBACK")
-                raise
-            try:
-                if self._depth == 1:
-                    self._commit()
-            finally:
-                self._depth -= 1
+    def _has_begun(self) -> bool:
+        return not self._connection.closed
 
     def _commit(self) -> None:
         try:

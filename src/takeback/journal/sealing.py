@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, MissingExtraError, MissingKeysError
+from takeback.errors import JournalCorruptError, JournalError, MissingExtraError, MissingKeysError
 from takeback.journal.content import Ref
+from takeback.journal.sqlite_errors import DRIVER_FAULTS, translated
 
 _VERSION: Final = b"\x01"
 _NONCE: Final = 12
@@ -129,13 +130,8 @@ class KeyFile:
     def _faults(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
-            text = str(error)
-            if "locked" in text or "busy" in text:
-                raise JournalBusyError(f"the key file {self.path} is locked by another program; try again") from error
-            if "malformed" in text or "not a database" in text or "no such table" in text:
-                raise JournalCorruptError(f"the key file {self.path} is damaged ({text})") from error
-            raise JournalError(f"the key file {self.path} could not be used: {text}") from error
+        except DRIVER_FAULTS as error:
+            raise translated(error, f"the key file {self.path}") from error
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

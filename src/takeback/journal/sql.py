@@ -6,9 +6,10 @@ see one moment) and turns its driver's errors into ours. Statements are written 
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final
 
 from takeback.errors import JournalCorruptError, JournalError, NotHeldError, StaleHeadError, UnknownEntryError
@@ -54,6 +55,10 @@ class SqlStore(ABC):
     _held: tuple[int, str, str] | None = None
     """Head of the journal as it must be while this process holds the lock: place, digest, digest of the index."""
     _locks: int = 0
+    _mutex: threading.RLock
+    """Keeps other threads out; re-entrant."""
+    _depth: int = 0
+    """How many transactions and snapshots have been entered."""
 
     @abstractmethod
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
@@ -70,6 +75,33 @@ class SqlStore(ABC):
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
         """Reads inside the block see one moment."""
+
+    @abstractmethod
+    def _commit(self) -> None:
+        """End the transaction, durably."""
+
+    @abstractmethod
+    def _has_begun(self) -> bool:
+        """Whether there may be a transaction to give up."""
+
+    @contextmanager
+    def _nested(self, begin: str) -> Iterator[None]:
+        """A transaction; those entered inside it belong to it."""
+        with self._mutex:
+            if self._depth == 0:
+                self.run(begin)
+            self._depth += 1
+            try:
+                yield
+                if self._depth == 1:
+                    self._commit()
+            except BaseException:
+                if self._depth == 1 and self._has_begun():
+                    with suppress(JournalError):
+                        self.run("ROLLBACK")
+                raise
+            finally:
+                self._depth -= 1
 
     @abstractmethod
     def _erased(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:

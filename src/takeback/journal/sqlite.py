@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, NotHeldError
+from takeback.errors import JournalBusyError, JournalError, NotHeldError
 from takeback.journal.content import Ref
 from takeback.journal.layout import set_old_tables_aside, write_anew
 from takeback.journal.raw_file import connecting, disconnected, holds_any
@@ -22,6 +22,7 @@ from takeback.journal.schema import CURRENT, About, Dialect, create_tables, layo
 from takeback.journal.sealing import KeyFile, key_file
 from takeback.journal.sql import SqlStore
 from takeback.journal.sql_contents import ContentTable
+from takeback.journal.sqlite_errors import DRIVER_FAULTS, translated
 from takeback.journal.sqlite_file import (
     FileLock,
     ReadingCopy,
@@ -44,9 +45,6 @@ ERASE_SECONDS: Final = 10.0
 """How long forgetting waits for other processes to finish reading."""
 MANY_TRACES: Final = 64
 
-DRIVER_FAULTS: Final = (sqlite3.Error, OverflowError, UnicodeError)
-"""What the driver raises: its own errors, and others where a damaged file makes its messages unreadable."""
-
 GUARDS = tuple(
     f"CREATE TRIGGER IF NOT EXISTS records_no_{verb.lower()} BEFORE {verb} ON records "
     "BEGIN SELECT RAISE(ABORT, 'journal records are never changed'); END"
@@ -62,7 +60,6 @@ class SqliteStore(SqlStore):
         self.location = str(path)
         self._options = options
         self._mutex = threading.RLock()
-        self._depth = 0
         self._ready = False
         self._keys: KeyFile | None = None
         self._copy: ReadingCopy | None = None
@@ -170,7 +167,7 @@ class SqliteStore(SqlStore):
         try:
             yield
         except DRIVER_FAULTS as error:
-            raise _translate(error, self.location) from error
+            raise translated(error, f"the journal {self.location}") from error
 
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement, and return its rows."""
@@ -178,7 +175,7 @@ class SqliteStore(SqlStore):
             try:
                 return self._connection.execute(sql, parameters).fetchall()
             except DRIVER_FAULTS as error:
-                raise _translate(error, self.location) from error
+                raise translated(error, f"the journal {self.location}") from error
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each row."""
@@ -186,7 +183,7 @@ class SqliteStore(SqlStore):
             try:
                 self._connection.executemany(sql, rows)
             except DRIVER_FAULTS as error:
-                raise _translate(error, self.location) from error
+                raise translated(error, f"the journal {self.location}") from error
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -200,28 +197,11 @@ class SqliteStore(SqlStore):
         with self._nested("BEGIN"):
             yield
 
-    @contextmanager
-    def _nested(self, begin: str) -> Iterator[None]:
-        with self._mutex:
-            if self._depth == 0:
-                self.run(begin)
-            self._depth += 1
-            try:
-                yield
-            except BaseException:
-                self._depth -= 1
-                if self._depth == 0 and self._connection.in_transaction:
-                    with suppress(JournalError):
-                        self.run("ROLLBACK")
-                raise
-            self._depth -= 1
-            if self._depth == 0:
-                try:
-                    self.run("COMMIT")
-                except JournalError:
-                    with suppress(JournalError):
-                        self.run("ROLLBACK")
-                    raise
+    def _commit(self) -> None:
+        self.run("COMMIT")
+
+    def _has_begun(self) -> bool:
+        return self._connection.in_transaction
 
     @contextmanager
     def lock(self, timeout: float = 30.0) -> Iterator[None]:
@@ -316,22 +296,3 @@ class SqliteStore(SqlStore):
             self._keys.close()
         if self._copy is not None:
             self._copy.close()
-
-
-def _translate(error: Exception, location: str) -> JournalError:
-    if isinstance(error, UnicodeError | OverflowError):
-        return JournalCorruptError(f"the journal {location} is damaged (what is in it cannot be read)")
-    text = str(error)
-    if "locked" in text or "busy" in text:
-        return JournalBusyError(
-            f"the journal {location} is locked by another program; nothing was written, try again"
-        )
-    if any(word in text for word in ("malformed", "not a database", "encoding", "no such", "decode", "too large")):
-        return JournalCorruptError(f"the journal {location} is damaged ({text})")
-    if "full" in text:
-        return JournalError(f"no space left to write the journal {location}; nothing was written")
-    if "readonly" in text or "unable to open" in text:
-        return JournalError(
-            f"cannot write the journal {location} ({text}): check permissions of it and its directory"
-        )
-    return JournalError(f"the journal {location} could not be used: {text}")
