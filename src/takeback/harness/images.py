@@ -139,9 +139,9 @@ def images_at(store: Store, path: str) -> Iterator[tuple[Record, KeptImage]]:
     """What records say of one file, newest first."""
     for number in dict.fromkeys(reversed(store.touching(file_key(path)))):
         record = store.get(number)
-        image = image_in(store, record, path)
-        if image is not None:
-            yield record, image
+        for image in reversed(tuple(_images(store, record, path))):
+            if image is not None:
+                yield record, image
 
 
 def file_key(path: str) -> str:

@@ -48,12 +48,17 @@ def exact(
         wanted = _earlier(adapter, ledger, change, after)
         if isinstance(change.after, DirectoryImage) and not isinstance(wanted, DirectoryImage):
             return change
-    if isinstance(wanted, Unknown):
+    if isinstance(wanted, Unknown) or _clears_the_way(change, wanted):
         return change
     if isinstance(wanted, FileImage) and isinstance(change.before, FileImage) and _chmodded(ledger, change):
         kept = replace(wanted, mode=change.before.mode)
         wanted = kept if adapter.means(change.path, kept, after) else wanted
     return FileChange(change.path, change.before, wanted)
+
+
+def _clears_the_way(change: FileChange, wanted: Image | None) -> bool:
+    """Whether a change removes a file for a directory, or a directory for a file, which is put there by another."""
+    return change.after is None and None not in (change.before, wanted) and type(change.before) is not type(wanted)
 
 
 def last_known(adapter: FileAdapter, ledger: Ledger, path: str, state: State) -> Known:

@@ -627,3 +627,25 @@ def test_a_state_to_begin_with_never_replaces_files_that_are_there(tmp_path):
         init_workspace(root, start=State.read({"config": {"theirs": 2}}))
     assert (root / "config.toml").read_text() == "# mine\nmine = 1\n"
     assert [path.name for path in root.iterdir()] == ["config.toml"]
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_restoring_puts_a_directory_where_a_file_is_and_back(root, forgotten):
+    with open_workspace(root) as harness:
+        one = harness.apply(candidate(file("there/a", "one"))).entry
+        if forgotten:
+            harness.forget(one)
+        two = harness.apply(candidate(file("there/a", "two"))).entry
+        before = contents(root)
+        harness.undo(one, two)
+        over = harness.apply(candidate(file("there", "a file"))).entry
+        as_a_file = contents(root)
+        for _ in range(2):
+            assert isinstance(harness.restore(two), Undone)
+            assert contents(root) == before
+            assert harness.status().clean
+            assert isinstance(harness.undo(harness.ledger.store.latest("restore").id), Undone)
+            assert contents(root) == as_a_file
+            assert harness.status().clean
+        assert isinstance(harness.undo(over), Undone)
+        assert not (root / "files" / "there").exists()
