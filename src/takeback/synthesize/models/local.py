@@ -29,7 +29,7 @@ class LocalSettings:
     slots: int = 1
     context: int = 4096
     timeout_s: float = 3600.0
-    """A runaway reply of 2048 tokens takes over 15 minutes on a busy machine; it must end as truncated, not as a fault."""
+    """A runaway reply of 2048 tokens can take over 15 minutes; it ends as truncated, not as a fault."""
     port: int = 0
     api_key: Secret = field(default_factory=lambda: Secret(token_urlsafe(24)))
 
