@@ -128,7 +128,7 @@ class OnRay:
                     yield key, ray.get(ref)
                 except ray.exceptions.RayTaskError as fault:
                     raise fault.cause from None
-                except (ray.exceptions.WorkerCrashedError, ray.exceptions.ObjectLostError) as fault:
+                except ray.exceptions.RayError as fault:
                     raise WorkerLost(f"a Ray worker died {TRIES} times ({type(fault).__name__})", where=key) from None
 
 

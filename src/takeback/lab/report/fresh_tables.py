@@ -37,7 +37,7 @@ def read_fresh(raw: Mapping[str, Any]) -> Fresh:
 
 def titled(what: str, data: Fresh) -> str:
     """A title with the number of tasks and who was asked."""
-    return wording.titled(what, len(data.suites[0].tasks), "fresh tasks", data)
+    return wording.titled(what, wording.ran(len(data.suites[0].tasks), data), "fresh tasks", data)
 
 
 def noted(data: Fresh, *more: str) -> str:
