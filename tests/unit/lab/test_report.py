@@ -184,7 +184,7 @@ def test_every_registered_experiment_has_tables_and_its_plots_say_on_what(tmp_pa
             assert shown, name
             assert all(table.title and table.rows is not None for table in shown)
             for _, figure in experiment.plots(raw):
-                title = figure.axes[0].get_title(loc="left")
+                title = figure.get_suptitle() or figure.axes[0].get_title(loc="left")
                 assert any(character.isdigit() for character in title), (name, title)
 
 
