@@ -132,12 +132,14 @@ def test_the_precision_plot_has_both_rates_of_each_suite_apart_from_one_another(
 def test_the_storage_plot_has_a_row_for_each_method_and_says_what_its_bytes_are(data):
     raw = lab_samples.snapshots()
     raw["methods"][-1]["name"] = "takeback undo"
+    raw["methods"][0] |= {"name": "program of a model", "different": [10, 12]}
     figure = figures_of("snapshots", raw)["storage-latency"]
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert len(names) == len(set(names)) == len(raw["methods"]) + 3
     for axes, field in zip(figure.axes, ("bytes", "latency_us"), strict=True):
         drawn = {names[int(line.get_ydata()[0])]: line.get_xdata()[0] for line, *_ in axes.containers}
-        assert all(drawn[method["name"]] == method[field]["median"] for method in raw["methods"])
+        assert drawn["program of a model, n = 12"] == raw["methods"][0][field]["median"]
+        assert all(drawn[method["name"]] == method[field]["median"] for method in raw["methods"][1:])
     said = words_of(figure)
     assert "what undo needs" in said
     assert "a whole journal entry on disk, 1200 B" in said
