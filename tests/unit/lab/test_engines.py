@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from tests.support.fault_server import Act, FaultServer
 
+from takeback.cli.lab.wrapper import Running, conduct
 from takeback.errors import InputError, ServiceFault, WorkerLost
-from takeback.lab.engines import Engine, Here, OnRay, Processes, Threads, engine_named
+from takeback.lab.engines import Here, OnRay, Processes, Threads, UnitEngine, engine_named
 from takeback.lab.registry import experiment_named
 from takeback.lab.runner import run_experiment
 
@@ -53,12 +54,12 @@ def ray() -> OnRay:
 
 
 @pytest.mark.parametrize("engine", [Here(), Threads(3), Processes(2)], ids=["here", "threads", "processes"])
-def test_every_engine_gives_each_unit_its_result(engine: Engine) -> None:
+def test_every_engine_gives_each_unit_its_result(engine: UnitEngine) -> None:
     assert dict(engine.each(square, UNITS)) == {key: n * n for key, n in UNITS.items()}
 
 
 @pytest.mark.parametrize("engine", [Here(), Threads(3), Processes(2)], ids=["here", "threads", "processes"])
-def test_a_fault_of_the_work_ends_the_run_as_that_fault(engine: Engine) -> None:
+def test_a_fault_of_the_work_ends_the_run_as_that_fault(engine: UnitEngine) -> None:
     with pytest.raises(ServiceFault, match="the endpoint is down"):
         dict(engine.each(fails, UNITS))
 
@@ -120,6 +121,20 @@ def test_a_ray_that_is_slow_to_start_is_started_again_and_given_up_with_a_word()
     assert (slow.left, slow.stopped) == (0, 2)
     with pytest.raises(WorkerLost, match="timed out during startup"):
         OnRay(1)._start(SlowToStart(3))
+
+
+def test_ray_neither_reports_home_nor_holds_its_workers_back_unless_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {"RAY_worker_niceness": "5"})
+    with pytest.raises(WorkerLost):
+        conduct_on_ray(monkeypatch)
+    assert os.environ == {"RAY_worker_niceness": "5", "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+def conduct_on_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin a run on a Ray that never starts."""
+    never = SimpleNamespace(is_initialized=lambda: False, init=SlowToStart(9).init, shutdown=lambda: None)
+    monkeypatch.setattr("takeback.lab.engines._ray", lambda: never)
+    conduct(experiment_named("soundness"), {"cases": 1}, Running(engine="ray", as_json=True))
 
 
 @pytest.mark.parametrize("name", ["WorkerCrashedError", "ObjectLostError", "OutOfMemoryError", "NodeDiedError"])

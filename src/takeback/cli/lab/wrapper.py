@@ -26,7 +26,7 @@ from takeback.cli.lab.printing import show_lines
 from takeback.cli.output import emit, err, finish, out
 from takeback.cli.synthesizers import SYNTHESIZERS, opened, plain_replay
 from takeback.errors import InputError, RecordingError
-from takeback.lab.engines import ENGINES, Engine, engine_named
+from takeback.lab.engines import ENGINES, UnitEngine, engine_named
 from takeback.lab.experiment import Asked, Experiment, Option
 from takeback.lab.experiments.recorded import FIRST, is_shipped, recorded_folder
 from takeback.lab.rounds import Rounds, Unanswered
@@ -44,6 +44,8 @@ KINDS: Final[Mapping[str, Any]] = {
 }
 REPLAY_FIRST: Final = f"replay:{FIRST}"
 """The recordings under the first prompts, which ship too."""
+RAY_DEFAULTS: Final = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+"""Without these Ray would report home, and its workers would get only what nobody else on the machine wants."""
 RUNNING: Final = (
     Option("engine", "text", f"Where units run: {' or '.join(ENGINES)} (extra scale); local if left out."),
     Option("workers", "number", "How many units run at once; 1 if left out.", least=1),
@@ -145,7 +147,7 @@ def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[R
     text = f"replay:{shipped}" if text == REPLAY_FIRST else text
     spec = parse_spec(text)
     replayed = _replayed(spec, shipped)
-    plan = experiment.plan(given, experiment.thaw(replayed) if replayed is not None else None)
+    plan = experiment.plan(given, experiment.thaw_run(replayed) if replayed is not None else None)
     folder = running.record or replayed
     kept = None if folder is None or is_shipped(folder) else folder
     with _asked(text, spec, shipped, running) as (asked, engine), bar(experiment.name) as tick:
@@ -164,8 +166,9 @@ def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[R
     return ran, experiment.summary(plan, ran.data)
 
 
-def _engine(running: Running) -> Engine:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report home otherwise
+def _engine(running: Running) -> UnitEngine:
+    for name, value in RAY_DEFAULTS.items():
+        os.environ.setdefault(name, value)
     return engine_named(running.engine, running.workers, address=os.environ.get("RAY_ADDRESS"))
 
 
@@ -174,7 +177,7 @@ def _recording(folder: Path) -> dict[str, bytes]:
 
 
 @contextmanager
-def _asked(text: str, spec: Spec, shipped: Path, running: Running) -> Iterator[tuple[Asked, Engine]]:
+def _asked(text: str, spec: Spec, shipped: Path, running: Running) -> Iterator[tuple[Asked, UnitEngine]]:
     """Who is asked and how.
 
     A model is asked on threads here, or round by round with the requests answered on a cluster; where nobody has to

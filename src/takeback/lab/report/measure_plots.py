@@ -18,7 +18,7 @@ from takeback.lab.experiment import FEW
 from takeback.lab.report import published
 from takeback.lab.report.counting import cells_of, in_part, rescue, sensitivity
 from takeback.lab.report.factorial_tables import CELL_NAMES
-from takeback.lab.report.inputs import Factorial, Fresh, Snapshots, Spread
+from takeback.lab.report.inputs import FactorialData, FreshData, MeasureSpread, SnapshotsData
 from takeback.lab.report.plots import COLOURS, GREY, STYLE, single_axes
 from takeback.lab.report.snapshot_tables import PUBLISHED
 from takeback.lab.report.table import Share
@@ -34,7 +34,7 @@ OURS = "ours, 95% interval"
 
 
 def rescue_by_budget(
-    data: Factorial, title: str, printed: Mapping[str, Mapping[str, Mapping[int, Share]]], population: str
+    data: FactorialData, title: str, printed: Mapping[str, Mapping[str, Mapping[int, Share]]], population: str
 ) -> Figure:
     """Share of the cases admitted within each budget, cell beside cell, one panel per stratum.
 
@@ -58,7 +58,7 @@ def rescue_by_budget(
     return figure
 
 
-def _rescue_panel(axes: Axes, data: Factorial, stratum: str, printed: Mapping[str, Mapping[int, Share]]) -> None:
+def _rescue_panel(axes: Axes, data: FactorialData, stratum: str, printed: Mapping[str, Mapping[int, Share]]) -> None:
     cells, budgets = cells_of(data), range(1, data.budget + 1)
     slots = len(cells) * (2 if printed else 1)
     for index, (cell, colour) in enumerate(zip(cells, COLOURS, strict=False)):
@@ -94,7 +94,7 @@ def repaired_by_mode(
     return figure
 
 
-def precision_coverage(data: Fresh, title: str, population: str) -> Figure:
+def precision_coverage(data: FreshData, title: str, population: str) -> Figure:
     """False positives and the conservatism gap of each suite with intervals, side by side; the paper's hollow."""
     with mpl.rc_context(STYLE):
         figure, axes = single_axes(9, 5.4, title)
@@ -123,7 +123,7 @@ def precision_coverage(data: Fresh, title: str, population: str) -> Figure:
     return figure
 
 
-def storage_and_latency(data: Snapshots, title: str) -> Figure:
+def storage_and_latency(data: SnapshotsData, title: str) -> Figure:
     """Bytes kept and undo latency of each method, both logarithmic: medians with quartiles; the paper's below."""
     with mpl.rc_context(STYLE):
         shown = _trials_named(data)
@@ -151,7 +151,7 @@ def storage_and_latency(data: Snapshots, title: str) -> Figure:
     return figure
 
 
-def _trials_named(data: Snapshots) -> dict[str, str]:
+def _trials_named(data: SnapshotsData) -> dict[str, str]:
     """Each method's name, with its number of trials where it took fewer than others."""
     trials = {method.name: method.different[1] if method.different else 0 for method in data.methods}
     most = max(trials.values())
@@ -190,15 +190,15 @@ def _share(
         axes.errorbar([place], [value], yerr=reach, color=colour, **look)
 
 
-def _spread(axes: Axes, row: int, found: Spread, *, ours: bool) -> None:
+def _spread(axes: Axes, row: int, found: MeasureSpread, *, ours: bool) -> None:
     reach = ([max(0.0, found.median - found.lower)], [max(0.0, found.upper - found.median)])
     look = MARK if ours else HOLLOW
     axes.errorbar([found.median], [row], xerr=reach, color=COLOURS[0] if ours else GREY, **look)
 
 
-def _flat(value: float) -> Spread:
+def _flat(value: float) -> MeasureSpread:
     """A published value, which has no spread."""
-    return Spread(mean=value, median=value, lower=value, upper=value)
+    return MeasureSpread(mean=value, median=value, lower=value, upper=value)
 
 
 def _place(at: float, slot: int, slots: int) -> float:
