@@ -50,8 +50,8 @@ def lines_of(rows: list[Row], addresses: tuple[str, ...]) -> list[Line]:
             elif address in taken:
                 cells.append(f"then #{taken[address]}")
             else:
-                cells.append("last")
-            if cells[-1] in {"last", f"then #{taken.get(address)}"}:
+                cells.append("in force")
+            if cells[-1] in {"in force", f"then #{taken.get(address)}"}:
                 taken[address] = row.entry.seq
         found.append(Line(row, tuple(cells)))
     return found

@@ -12,6 +12,7 @@ from itertools import islice, takewhile
 from typing import Final
 
 from takeback.harness import Harness
+from takeback.harness.ledger import TOGGLES
 from takeback.harness.log import EntryView, log, view
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.present.entries import Named, summary
@@ -34,6 +35,16 @@ class Row:
     def undoable(self) -> bool:
         """Whether it can be chosen, among others, to be taken back."""
         return self.entry.status == "live" or self.entry.kind in {"undo", "redo", "restore"}
+
+    @property
+    def action(self) -> str:
+        """What can be done about it alone: `undo`, `redo`, or nothing."""
+        return action(self.entry)
+
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """Addresses it touched that the line does not name."""
+        return tuple(address for address in self.entry.addresses if address not in self.what)
 
 
 class Rows:
@@ -107,6 +118,14 @@ class Rows:
 
     def _row(self, entry: EntryView) -> Row:
         return Row(replace(entry, mutation=()), line_of(entry, self._named))
+
+
+def action(entry: EntryView) -> str:
+    """What can be done about an entry: `undo`, `redo`, or nothing."""
+    if entry.status == "undone":
+        return "redo"
+    done = entry.kind in {*TOGGLES, "discard"} and entry.status == "done"
+    return "undo" if entry.status == "live" or done else ""
 
 
 def line_of(entry: EntryView, named: Named) -> str:
