@@ -73,6 +73,8 @@ def beginning(request: Request) -> Response:
     shelf: Shelf = request.app.state.shelf
     if shelf.single:
         return RedirectResponse("/1/", 303)
+    if shelf.empty and request.app.state.lab is not None:
+        return RedirectResponse("/lab", 303)
     own, fleets = shelf.standings()
     return page(request, "shelf.html", own=own, fleets=fleets)
 

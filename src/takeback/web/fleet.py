@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from takeback.errors import TakebackError
+from takeback.errors import JournalCorruptError, TakebackError
 from takeback.journal.url import BARE
 from takeback.web.rendering import page
 from takeback.web.rows import PAGE, Row, line_of
@@ -66,16 +66,16 @@ class Watched:
         return Standing(name, link=link, here=False, problems=problems, **told(tally))
 
     def followed(self, schema: str) -> Tally:
-        """A journal as far as it goes now; one that no longer follows what was read is an error."""
+        """A journal as far as it goes now; one that no longer holds what was read of it is an error."""
         with self._lock:
             self.fleet.demand_layout(schema)
             tally = self._tallies.setdefault(schema, Tally())
-            try:
-                if self.fleet.head(schema) != (tally.last, tally.head):
-                    tally.follow(self.fleet.records(schema, tally.last))
-            except TakebackError:
-                del self._tallies[schema]
-                raise
+            seq, digest = self.fleet.head(schema)
+            if seq < tally.last or (seq == tally.last and tally.last and digest != tally.head):
+                ends = f"it ends at record {seq}, but went to record {tally.last} ({tally.head[:12]}) before"
+                raise JournalCorruptError(f"{ends}: it was cut short, or is an old copy", seq=seq)
+            if seq > tally.last:
+                tally.follow(self.fleet.records(schema, tally.last))
             return tally
 
     def rows(self, schema: str, before: int | None) -> tuple[list[Row], int | None]:

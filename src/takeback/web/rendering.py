@@ -61,7 +61,7 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     """A whole page; what every page needs is added."""
     app = request.app.state
     common = {
-        "several": not app.shelf.single,
+        "several": not (app.shelf.single or app.shelf.empty),
         "read_only": app.read_only,
         "form_token": app.session.form_token,
         "who": app.session.who,

@@ -104,6 +104,11 @@ class Shelf:
         """Whether there is one harness, and nothing else."""
         return len(self.all) == 1 and not self.fleets and not self.shut
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing but what else the server shows."""
+        return not (self.all or self.fleets or self.shut)
+
     def get(self, number: int) -> Shown | None:
         """The harness with a number."""
         return self.all[number - 1] if 1 <= number <= len(self.all) else None

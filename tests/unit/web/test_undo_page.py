@@ -39,7 +39,7 @@ def test_a_forced_entry_shows_the_state_that_breaks_it_before_after_and_recovere
     drawn = told.partition("smallest state that breaks it")[2].partition("Marked:")[0]
     before, _, rest = drawn.partition(" after ")
     after, _, recovered = rest.partition("after recovery")
-    assert before.split()[:2] == ["before", "{"]
+    assert before.split() == ["before", "{}"]
     assert '+ "timeout": 5' in after
     assert '+ "timeout": 5' in recovered
 
