@@ -64,9 +64,9 @@ def web(
     """
     with web_extra():
         from takeback.web.server import PageServer  # noqa: PLC0415 - the command line starts without the page
-        from takeback.web.shelf import Shelf  # noqa: PLC0415
+        from takeback.web.shelf import HarnessShelf  # noqa: PLC0415
     reports = None if lab is None else _lab(lab)
-    shelf = Shelf.of(places or ([] if lab is not None and not _workspace_here() else [Path()]))
+    shelf = HarnessShelf.of(places or ([] if lab is not None and not _workspace_here() else [Path()]))
     try:
         server = PageServer(shelf, port=port, read_only=read_only, lab=reports, who=by)
         if as_json:

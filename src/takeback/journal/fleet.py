@@ -29,7 +29,7 @@ ORDER BY nspname
 """
 
 
-class Fleet:
+class JournalFleet:
     """Every journal in one database; safe for threads, one at a time."""
 
     def __init__(self, url: str) -> None:

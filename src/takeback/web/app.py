@@ -25,7 +25,7 @@ from takeback.web.live import events
 from takeback.web.matrix import matrix
 from takeback.web.rendering import page
 from takeback.web.session import Session
-from takeback.web.shelf import Shelf
+from takeback.web.shelf import HarnessShelf
 from takeback.web.timeline import timeline
 from takeback.web.undo import preview_redo, preview_undo, redo, undo
 
@@ -50,7 +50,7 @@ ROUTES: Final = (
 
 
 def make_app(
-    shelf: Shelf,
+    shelf: HarnessShelf,
     session: Session,
     hosts: Collection[str],
     *,
@@ -70,7 +70,7 @@ def make_app(
 
 def beginning(request: Request) -> Response:
     """The list of harnesses; where there is one only, its timeline."""
-    shelf: Shelf = request.app.state.shelf
+    shelf: HarnessShelf = request.app.state.shelf
     if shelf.single:
         return RedirectResponse("/1/", 303)
     if shelf.empty and request.app.state.lab is not None:

@@ -17,7 +17,7 @@ from takeback.harness.depends import dependents, kept_by, needs
 from takeback.harness.images import images_of
 from takeback.harness.ledger import CHANGES, TOGGLES
 from takeback.harness.log import EntryView, changes_of, state_before, view
-from takeback.harness.requests import named_entry
+from takeback.harness.toggle_requests import named_entry
 from takeback.journal import Record
 from takeback.language import Candidate
 from takeback.present.changes import differences
@@ -31,7 +31,7 @@ from takeback.web.rendering import page
 from takeback.web.rows import action, line_of
 from takeback.web.shelf import Shown
 
-Drawn = list[tuple[str, str]]
+MarkedLines = list[tuple[str, str]]
 """Lines, each with what it is beside another text: `context`, `added` or `removed`."""
 
 
@@ -107,13 +107,13 @@ def _takers(shown: Shown, seen: EntryView) -> list[int]:
     return []
 
 
-def _drawn(candidate: Candidate | None, evidence: Any) -> dict[str, Drawn]:
+def _drawn(candidate: Candidate | None, evidence: Any) -> dict[str, MarkedLines]:
     """The smallest state that breaks a candidate: before, after the change, after its recovery."""
     example = (evidence or {}).get("counterexample")
     if candidate is None or example is None:
         return {}
     start = pretty(example["state"])
-    told: dict[str, Drawn] = {"before": _marked(start, start)}
+    told: dict[str, MarkedLines] = {"before": _marked(start, start)}
     try:
         before = State.read(example["state"])
         witness = capture(candidate.witness, before)
@@ -126,9 +126,9 @@ def _drawn(candidate: Candidate | None, evidence: Any) -> dict[str, Drawn]:
     return told
 
 
-def _marked(before: str, after: str) -> Drawn:
+def _marked(before: str, after: str) -> MarkedLines:
     """The lines of a text, marked where they are not those of another; what is missing from it is told."""
-    found: Drawn = []
+    found: MarkedLines = []
     one, two = before.splitlines(), after.splitlines()
     for word, low, high, first, end in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
         if word != "equal":

@@ -17,16 +17,16 @@ from starlette.responses import Response
 from takeback.errors import JournalCorruptError, TakebackError
 from takeback.journal.url import BARE
 from takeback.web.rendering import page
-from takeback.web.rows import PAGE, Row, line_of
+from takeback.web.rows import PAGE, EntryRow, line_of
 from takeback.web.standing import PENDING, Standing, told
-from takeback.web.tally import Tally
+from takeback.web.tally import JournalTally
 
 if TYPE_CHECKING:
-    from takeback.journal.fleet import Fleet
+    from takeback.journal.fleet import JournalFleet
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class FleetRows:
     """The rows of one fleet."""
 
     location: str
@@ -35,24 +35,24 @@ class Listed:
     """Why there are none, if the database could not be asked."""
 
 
-class Watched:
+class WatchedFleet:
     """A fleet with what was read of each journal so far."""
 
-    def __init__(self, number: int, fleet: Fleet) -> None:
+    def __init__(self, number: int, fleet: JournalFleet) -> None:
         self.number = number
         self.fleet = fleet
-        self._tallies: dict[str, Tally] = {}
+        self._tallies: dict[str, JournalTally] = {}
         self._lock = RLock()
 
-    def listed(self, known: list[Standing]) -> Listed:
+    def listed(self, known: list[Standing]) -> FleetRows:
         """A row for each journal there is now; for one whose directory was given, that directory's row."""
         here = {one.identity: one for one in known if one.identity}
         try:
             with self._lock:
                 rows = tuple(self._row(schema, here) for schema in self.fleet.schemas())
         except TakebackError as fault:
-            return Listed(self.fleet.location, (), fault.message)
-        return Listed(self.fleet.location, rows)
+            return FleetRows(self.fleet.location, (), fault.message)
+        return FleetRows(self.fleet.location, rows)
 
     def _row(self, schema: str, here: dict[str, Standing]) -> Standing:
         name, link = name_of(schema), f"/fleet/{self.number}/{schema}"
@@ -65,11 +65,11 @@ class Watched:
         problems = (PENDING,) if tally.pending is not None else ()
         return Standing(name, link=link, here=False, problems=problems, **told(tally))
 
-    def followed(self, schema: str) -> Tally:
+    def followed(self, schema: str) -> JournalTally:
         """A journal as far as it goes now; one that no longer holds what was read of it is an error."""
         with self._lock:
             self.fleet.demand_layout(schema)
-            tally = self._tallies.setdefault(schema, Tally())
+            tally = self._tallies.setdefault(schema, JournalTally())
             seq, digest = self.fleet.head(schema)
             if seq < tally.last or (seq == tally.last and tally.last and digest != tally.head):
                 ends = f"it ends at record {seq}, but went to record {tally.last} ({tally.head[:12]}) before"
@@ -78,13 +78,13 @@ class Watched:
                 tally.follow(self.fleet.records(schema, tally.last))
             return tally
 
-    def rows(self, schema: str, before: int | None) -> tuple[list[Row], int | None]:
+    def rows(self, schema: str, before: int | None) -> tuple[list[EntryRow], int | None]:
         """Entries of a journal, newest first, and the number to go on from; None at the end."""
         with self._lock:
             tally = self.followed(schema)
             found = [tally.view(record) for record in self.fleet.entries(schema, before, PAGE + 1)]
         more = found[PAGE - 1].seq if len(found) > PAGE else None
-        return [Row(entry, line_of(entry, lambda _: "")) for entry in found[:PAGE]], more
+        return [EntryRow(entry, line_of(entry, lambda _: "")) for entry in found[:PAGE]], more
 
 
 def name_of(schema: str) -> str:
@@ -104,8 +104,8 @@ def journal(request: Request) -> Response:
     return page(request, "journal.html", here=request.url.path, **values)
 
 
-def _watched(request: Request) -> Watched:
-    fleets: tuple[Watched, ...] = request.app.state.shelf.fleets
+def _watched(request: Request) -> WatchedFleet:
+    fleets: tuple[WatchedFleet, ...] = request.app.state.shelf.fleets
     number = request.path_params["number"]
     if not 1 <= number <= len(fleets):
         raise HTTPException(404)

@@ -17,19 +17,19 @@ from starlette.responses import Response
 
 from takeback.errors import InputError, TakebackError
 from takeback.lab.registry import experiment_named
-from takeback.lab.report.table import Cell, Figure, Share, Span, Table
+from takeback.lab.report.table import Cell, Figure, Interval, Share, Table
 from takeback.lab.results import find_runs, read_results
 from takeback.web.rendering import page
 
 if TYPE_CHECKING:
-    from takeback.web.plots import Drawing
+    from takeback.web.plots import PlotDrawing
 
 DOWN: Final = "down"
 MODELS: Final = ("model", "population")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunListed:
     """One run, for the list: what was measured, by whom, under which lock; or why it is not shown."""
 
     name: str
@@ -41,11 +41,11 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class TableShown:
     """A table as shown, with its drawing, and which column it is sorted by."""
 
     table: Table
-    drawn: Drawing | None
+    drawn: PlotDrawing | None
     sorted_by: int | None = None
     down: bool = False
 
@@ -58,20 +58,20 @@ class Lab:
             raise InputError("--lab", found=str(folder), expected="a folder of results")
         self._folder = folder
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[RunListed]:
         """Every run, in order of its name."""
         return [self._listed(path) for path in find_runs(self._folder)]
 
-    def _listed(self, path: Path) -> Run:
+    def _listed(self, path: Path) -> RunListed:
         name = self._name(path)
         try:
             result = read_results(path)
         except TakebackError as fault:
-            return Run(name, problem=str(fault))
+            return RunListed(name, problem=str(fault))
         who = next((str(result.data[field]) for field in MODELS if result.data.get(field)), "")
-        return Run(name, result.experiment, who, result.lock, result.digest)
+        return RunListed(name, result.experiment, who, result.lock, result.digest)
 
-    def run(self, name: str) -> tuple[Run, tuple[Table, ...]]:
+    def run(self, name: str) -> tuple[RunListed, tuple[Table, ...]]:
         """One run with its tables."""
         path = next((path for path in find_runs(self._folder) if self._name(path) == name), None)
         if path is None:
@@ -134,17 +134,17 @@ def _told(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def sheet(table: Table, drawn: Drawing | None, wanted: str) -> Sheet:
+def sheet(table: Table, drawn: PlotDrawing | None, wanted: str) -> TableShown:
     """A table sorted as asked: `slug:column`, with `:down` for the largest first; empty cells last either way."""
     slug, _, rest = wanted.partition(":")
     column, _, order = rest.partition(":")
     if slug != table.slug or not column.isdecimal() or int(column) >= len(table.columns):
-        return Sheet(table, drawn)
+        return TableShown(table, drawn)
     at, down = int(column), order == DOWN
     full = [row for row in table.rows if row[at] is not None]
     rows = sorted(full, key=lambda row: _key(row[at]), reverse=down)
     rows += [row for row in table.rows if row[at] is None]
-    return Sheet(replace(table, rows=tuple(rows), rules=frozenset()), drawn, at, down)
+    return TableShown(replace(table, rows=tuple(rows), rules=frozenset()), drawn, at, down)
 
 
 def _key(cell: Cell) -> tuple[int, float, Sequence[str]]:
@@ -154,7 +154,7 @@ def _key(cell: Cell) -> tuple[int, float, Sequence[str]]:
             return 0, k / n if n else -1.0, ()
         case Figure(value):
             return 0, value, ()
-        case Span(low, high):
+        case Interval(low, high):
             return 0, low, (f"{high:+020.6f}",)
     text = str(cell)
     try:

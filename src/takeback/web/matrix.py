@@ -11,7 +11,7 @@ from starlette.responses import Response
 from takeback.harness.depends import dependents
 from takeback.web.asking import asked
 from takeback.web.rendering import page
-from takeback.web.rows import Row
+from takeback.web.rows import EntryRow
 from takeback.web.shelf import Shown
 
 SIZE: Final = 40
@@ -19,10 +19,10 @@ SIZE: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MatrixLine:
     """One entry: what it is to each address, empty where it did not write there."""
 
-    row: Row
+    row: EntryRow
     cells: tuple[str, ...]
     along: tuple[int, ...] = ()
     """Later entries that it could not be taken back without."""
@@ -39,14 +39,14 @@ def matrix(request: Request, shown: Shown) -> Response:
     return page(request, "matrix.html", shown=shown, addresses=addresses, lines=lines, more=more)
 
 
-def _along(shown: Shown, row: Row) -> tuple[int, ...]:
+def _along(shown: Shown, row: EntryRow) -> tuple[int, ...]:
     return tuple(number for number, _ in dependents(shown.harness.ledger, row.entry.seq))
 
 
-def lines_of(rows: list[Row], addresses: tuple[str, ...]) -> list[Line]:
+def lines_of(rows: list[EntryRow], addresses: tuple[str, ...]) -> list[MatrixLine]:
     """What each entry is to each address: newest first, so that the first live one there is in force."""
     taken: dict[str, int] = {}
-    found: list[Line] = []
+    found: list[MatrixLine] = []
     for row in rows:
         cells: list[str] = []
         for address in addresses:
@@ -60,5 +60,5 @@ def lines_of(rows: list[Row], addresses: tuple[str, ...]) -> list[Line]:
                 cells.append("in force")
             if cells[-1] in {"in force", f"then #{taken.get(address)}"}:
                 taken[address] = row.entry.seq
-        found.append(Line(row, tuple(cells)))
+        found.append(MatrixLine(row, tuple(cells)))
     return found

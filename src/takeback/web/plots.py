@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from takeback.lab.report.charts import Chart, Mark
+from takeback.lab.report.charts import ShareChart, ShareMark
 
 WIDTH: Final = 760
 RIGHT: Final = 24
@@ -25,10 +25,10 @@ TICKS: Final = (0, 20, 40, 60, 80, 100)
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnMark:
     """A mark with its place."""
 
-    mark: Mark
+    mark: ShareMark
     x: float
     low: float
     high: float
@@ -36,7 +36,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class RowLabel:
     """The name of a row, whole, and as much of it as there is room for."""
 
     text: str
@@ -45,7 +45,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class PlotDrawing:
     """Everything there is to draw."""
 
     width: int
@@ -54,36 +54,36 @@ class Drawing:
     right: float
     bottom: float
     ticks: tuple[tuple[int, float], ...]
-    labels: tuple[Label, ...]
+    labels: tuple[RowLabel, ...]
     bands: tuple[tuple[float, float], ...]
     """Top and height of every second row, to be shaded."""
-    marks: tuple[Drawn, ...]
+    marks: tuple[DrawnMark, ...]
     series: tuple[str, ...]
     published: bool
 
 
-def drawing(chart: Chart) -> Drawing:
+def drawing(chart: ShareChart) -> PlotDrawing:
     """A chart with places: rows from the top, in each the marks of its series one below the other."""
     left = min(WIDEST, max(60.0, LETTER * max(len(row) for row in chart.rows)) + 14)
     right = WIDTH - RIGHT
     of_row = {row: [mark for mark in chart.marks if mark.row == row] for row in range(len(chart.rows))}
     at = float(TOP)
-    labels: list[Label] = []
+    labels: list[RowLabel] = []
     bands: list[tuple[float, float]] = []
-    marks: list[Drawn] = []
+    marks: list[DrawnMark] = []
     for row, name in enumerate(chart.rows):
         own = sorted(of_row[row], key=lambda mark: (mark.series, mark.published))
         height = GAP + STEP * max(1, len(own))
         bands += [(at, height)] if row % 2 else []
-        labels.append(Label(name, _fitted(name, left), round(at + height / 2 + 4, 1)))
+        labels.append(RowLabel(name, _fitted(name, left), round(at + height / 2 + 4, 1)))
         for number, mark in enumerate(own):
             across = [round(left + (right - left) * value / 100, 1) for value in (mark.value, mark.low, mark.high)]
-            marks.append(Drawn(mark, *across, round(at + GAP / 2 + STEP * (number + 0.5), 1)))
+            marks.append(DrawnMark(mark, *across, round(at + GAP / 2 + STEP * (number + 0.5), 1)))
         at += height
     ticks = tuple((tick, round(left + (right - left) * tick / 100, 1)) for tick in TICKS)
     theirs = any(mark.published for mark in chart.marks)
     places = (tuple(labels), tuple(bands), tuple(marks))
-    return Drawing(WIDTH, at + FOOT, left, right, at, ticks, *places, chart.series, theirs)
+    return PlotDrawing(WIDTH, at + FOOT, left, right, at, ticks, *places, chart.series, theirs)
 
 
 def _fitted(name: str, room: float) -> str:

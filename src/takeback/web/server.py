@@ -12,7 +12,7 @@ from takeback.web.app import make_app
 from takeback.web.guard import LINK
 from takeback.web.lab import Lab
 from takeback.web.session import Session
-from takeback.web.shelf import Shelf
+from takeback.web.shelf import HarnessShelf
 
 LOOPBACK: Final = "127.0.0.1"
 GRACE: Final = 1
@@ -23,7 +23,7 @@ class PageServer:
     """Harnesses served on a port of this machine."""
 
     def __init__(
-        self, shelf: Shelf, *, port: int = 0, read_only: bool = False, lab: Lab | None = None, who: str = ""
+        self, shelf: HarnessShelf, *, port: int = 0, read_only: bool = False, lab: Lab | None = None, who: str = ""
     ) -> None:
         self._socket = _listening(port)
         self.port: int = self._socket.getsockname()[1]

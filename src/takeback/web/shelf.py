@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Final, Self
 
 from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
-from takeback.adapters.opening import demand_workspace
+from takeback.adapters.open_by_manifest import demand_workspace
 from takeback.errors import InputError, MissingExtraError, TakebackError
 from takeback.harness import Harness, Refused
-from takeback.web.fleet import Listed, Watched
-from takeback.web.rows import Rows
+from takeback.web.fleet import FleetRows, WatchedFleet
+from takeback.web.rows import EntryRows
 from takeback.web.standing import Standing, standing
-from takeback.web.tally import Tally
+from takeback.web.tally import JournalTally
 
 if TYPE_CHECKING:
-    from takeback.journal.fleet import Fleet
+    from takeback.journal.fleet import JournalFleet
 
 TOLD: Final = 100
 """So many outcomes are remembered, to be told on the page of the entry they made."""
@@ -35,10 +35,10 @@ class Shown:
     number: int
     name: str
     harness: Harness
-    rows: Rows
+    rows: EntryRows
     where: str = ""
     """Its directory; empty for a harness without one."""
-    tally: Tally = field(default_factory=Tally)
+    tally: JournalTally = field(default_factory=JournalTally)
     lock: RLock = field(default_factory=RLock)
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What was said when an entry was made here, by its id."""
@@ -55,21 +55,21 @@ class Shown:
             return len(found.drift) + len(found.broken) if isinstance(found, Refused) else 0
 
 
-class Shelf:
+class HarnessShelf:
     """Harnesses by number, from 1; fleets of journals by number, from 1; and what could not be opened."""
 
     def __init__(
         self,
         harnesses: Iterable[tuple[str, Harness]],
-        fleets: Iterable[Fleet] = (),
+        fleets: Iterable[JournalFleet] = (),
         shut: Iterable[Standing] = (),
         places: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.all = tuple(
-            Shown(number, name, harness, Rows(harness), places.get(name, ""))
+            Shown(number, name, harness, EntryRows(harness), places.get(name, ""))
             for number, (name, harness) in enumerate(harnesses, 1)
         )
-        self.fleets = tuple(Watched(number, fleet) for number, fleet in enumerate(fleets, 1))
+        self.fleets = tuple(WatchedFleet(number, fleet) for number, fleet in enumerate(fleets, 1))
         self.shut = tuple(shut)
 
     @classmethod
@@ -113,7 +113,7 @@ class Shelf:
         """The harness with a number."""
         return self.all[number - 1] if 1 <= number <= len(self.all) else None
 
-    def standings(self) -> tuple[list[Standing], list[Listed]]:
+    def standings(self) -> tuple[list[Standing], list[FleetRows]]:
         """How everything stands: directories, several at a time, and each fleet."""
         with ThreadPoolExecutor(max_workers=4) as pool:
             own = [*pool.map(standing, self.all), *self.shut]
@@ -137,15 +137,15 @@ def _names(roots: Iterable[Path]) -> dict[Path, str]:
     return {root: root.name if last[root.name] == 1 else str(root) for root in found}
 
 
-def _fleet(url: str) -> Fleet:
+def _fleet(url: str) -> JournalFleet:
     if not url.startswith(("postgresql://", "postgres://")):
         raise InputError("DIR", found=f"{url.partition('://')[0]}://…", expected="a directory, or postgresql://…")
     try:
-        from takeback.journal.fleet import Fleet  # noqa: PLC0415 - needs the extra
+        from takeback.journal.fleet import JournalFleet  # noqa: PLC0415 - needs the extra
     except ImportError as missing:
         raise MissingExtraError(
             "a fleet needs the 'postgres' extra", hint="pip install 'takeback[postgres]'"
         ) from missing
-    fleet = Fleet(url)
+    fleet = JournalFleet(url)
     fleet.schemas()
     return fleet

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 from takeback.errors import TakebackError
 from takeback.harness.log import EntryView
 from takeback.web.rows import line_of
-from takeback.web.tally import Tally
+from takeback.web.tally import JournalTally
 
 if TYPE_CHECKING:
     from takeback.web.shelf import Shown
@@ -22,7 +22,7 @@ PENDING: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Last:
+class LastChange:
     """The last entry, in a line."""
 
     what: str
@@ -46,19 +46,19 @@ class Standing:
     drift: int | None = None
     """How many things were changed behind Takeback's back; None if that is not known."""
     unadmitted: int | None = None
-    last: Last | None = None
+    last: LastChange | None = None
     problems: tuple[str, ...] = ()
     """What needs attention; empty if all is well."""
 
 
-class Told(TypedDict):
+class JournalColumns(TypedDict):
     """The columns that come from a journal alone."""
 
     identity: str
     head: str
     entries: int
     unadmitted: int
-    last: Last | None
+    last: LastChange | None
 
 
 def standing(shown: Shown) -> Standing:
@@ -77,11 +77,11 @@ def standing(shown: Shown) -> Standing:
         problems = (PENDING, *problems)
     columns = told(shown.tally)
     if newest:
-        columns["last"] = Last(newest[0].what, newest[0].entry.at, newest[0].entry.by)
+        columns["last"] = LastChange(newest[0].what, newest[0].entry.at, newest[0].entry.by)
     return Standing(shown.name, where, link, drift=drift, problems=problems, **columns)
 
 
-def told(tally: Tally) -> Told:
+def told(tally: JournalTally) -> JournalColumns:
     """What a journal says of itself, as columns."""
     return {
         "identity": tally.identity,
@@ -92,6 +92,6 @@ def told(tally: Tally) -> Told:
     }
 
 
-def last_of(entry: EntryView) -> Last:
+def last_of(entry: EntryView) -> LastChange:
     """The last entry, in a line."""
-    return Last(line_of(entry, lambda _: ""), entry.at, entry.by)
+    return LastChange(line_of(entry, lambda _: ""), entry.at, entry.by)

@@ -14,7 +14,7 @@ from takeback.harness.log import EntryView, view_of
 from takeback.journal import ENTRY_KINDS, ROOT, Record
 
 
-class Tally:
+class JournalTally:
     """How one journal stands, as far as it was followed."""
 
     def __init__(self) -> None:

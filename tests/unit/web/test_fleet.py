@@ -11,11 +11,11 @@ from tests.unit.web.conftest import BASE, HOST, words
 from takeback.adapters import open_workspace
 from takeback.adapters.workspace.init import init_workspace
 from takeback.errors import InputError, JournalError
-from takeback.journal.fleet import Fleet
+from takeback.journal.fleet import JournalFleet
 from takeback.state import State
 from takeback.web.app import make_app
 from takeback.web.session import Session
-from takeback.web.shelf import Shelf
+from takeback.web.shelf import HarnessShelf
 
 START = {"config": {"timeout": 30}}
 
@@ -43,7 +43,7 @@ class Page:
     """A page of a shelf, asked by the session's own browser."""
 
     def __init__(self, *places):
-        self.shelf = Shelf.of(places)
+        self.shelf = HarnessShelf.of(places)
         session = Session()
         self.client = TestClient(make_app(self.shelf, session, [HOST]), base_url=BASE, raise_server_exceptions=False)
         self.client.get(f"/open?link={session.link}")
@@ -110,7 +110,7 @@ def test_a_directory_that_is_given_too_is_one_row_with_its_drift(fleet, opened):
 
 
 def test_the_entries_of_a_journal_are_shown_from_its_records_alone(fleet, opened):
-    url, roots = fleet
+    url, _ = fleet
     page = opened(url)
     answer = page.get("/fleet/1/takeback_billing")
     told = words(answer)
@@ -179,7 +179,7 @@ def test_no_password_is_shown_or_told(fleet, opened, monkeypatch):
         assert "postgresql://postgres@" in words(answer)
     for broken in ("s3cret-of-the-database", "s3cret%2Dof"):
         with pytest.raises(JournalError) as told:
-            Fleet(f"postgresql://ann:{broken}@127.0.0.1:1/db").schemas()
+            JournalFleet(f"postgresql://ann:{broken}@127.0.0.1:1/db").schemas()
         assert broken not in str(told.value)
         assert told.value.__context__ is None
 
@@ -192,7 +192,7 @@ def test_a_server_that_went_away_is_said_and_one_that_came_back_is_asked_again(f
         connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
     assert "billing directory not given good" in words(page.get("/"))
     page.shelf.fleets[0].fleet._connection.close()
-    page.shelf.fleets[0].fleet._place = Fleet("postgresql://127.0.0.1:1/db")._place
+    page.shelf.fleets[0].fleet._place = JournalFleet("postgresql://127.0.0.1:1/db")._place
     told = words(page.get("/"))
     assert "could not be reached: Connection refused" in told
 

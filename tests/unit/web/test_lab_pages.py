@@ -13,14 +13,14 @@ from tests.unit.web.conftest import BASE, HOST, words
 from takeback.errors import InputError
 from takeback.lab.registry import experiment_named
 from takeback.lab.report.charts import chart_of
-from takeback.lab.report.table import Figure, Share, Span, Table
+from takeback.lab.report.table import Figure, Interval, Share, Table
 from takeback.lab.results import find_runs, read_results
 from takeback.lab.statistics import wilson
 from takeback.web.app import make_app
 from takeback.web.lab import Lab, sheet
 from takeback.web.plots import drawing
 from takeback.web.session import Session
-from takeback.web.shelf import Shelf
+from takeback.web.shelf import HarnessShelf
 
 RESULTS = Path(__file__).parents[3] / "results" / "first"
 TABLE = Table(
@@ -28,8 +28,8 @@ TABLE = Table(
     "Shares: 4 things, a model",
     ("What", "B = 1", "B = 2", "published, B = 2", "cost", "span"),
     (
-        ("b", Share(1, 4), Share(2, 4), Share(9, 10), Figure(3.5), Span(-1, 2)),
-        ("a", Share(3, 4), None, None, None, Span(-3, 1)),
+        ("b", Share(1, 4), Share(2, 4), Share(9, 10), Figure(3.5), Interval(-1, 2)),
+        ("a", Share(3, 4), None, None, None, Interval(-3, 1)),
         ("c", Share(0, 0), Share(4, 4), None, Figure(-1.0), None),
     ),
     rules=frozenset({2}),
@@ -38,7 +38,7 @@ TABLE = Table(
 
 def asked(folder):
     session = Session()
-    app = make_app(Shelf([]), session, [HOST], lab=None if folder is None else Lab(folder))
+    app = make_app(HarnessShelf([]), session, [HOST], lab=None if folder is None else Lab(folder))
     client = TestClient(app, base_url=BASE)
     client.get(f"/open?link={session.link}")
     return client

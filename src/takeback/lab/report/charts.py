@@ -18,7 +18,7 @@ LEAST: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ShareMark:
     """One share: where it stands and what there is to say about it. All in percent."""
 
     row: int
@@ -31,15 +31,15 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class ShareChart:
     """Rows down, percent across; each series has a colour."""
 
     rows: tuple[str, ...]
     series: tuple[str, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[ShareMark, ...]
 
 
-def chart_of(table: Table) -> Chart | None:
+def chart_of(table: Table) -> ShareChart | None:
     """The chart of a table; None where it holds too few shares for one."""
     shares = [at for at in range(1, len(table.columns)) if any(isinstance(row[at], Share) for row in table.rows)]
     names = {at: _series(table.columns, at) for at in shares}
@@ -52,7 +52,7 @@ def chart_of(table: Table) -> Chart | None:
     ]
     if len(marks) < LEAST:
         return None
-    return Chart(tuple(str(row[0]) for row in table.rows), series, tuple(marks))
+    return ShareChart(tuple(str(row[0]) for row in table.rows), series, tuple(marks))
 
 
 def _series(columns: tuple[str, ...], at: int) -> str:
@@ -64,11 +64,11 @@ def _series(columns: tuple[str, ...], at: int) -> str:
     return named if named in columns else before
 
 
-def _mark(number: int, row: str, series: int, name: str, share: Share, column: str) -> Mark:
+def _mark(number: int, row: str, series: int, name: str, share: Share, column: str) -> ShareMark:
     bound = wilson(share.k, share.n)
     value, low, high = 100 * share.k / share.n, 100 * bound.lower, 100 * bound.upper
     theirs = column.startswith(PUBLISHED)
     said = f"{row}, {name}: {'published' if theirs else 'ours'} {share.k} of {share.n}, {value:.1f}%"
-    return Mark(
+    return ShareMark(
         number, series, value, low, high, theirs, f"{said}, 95% interval {low:.1f} to {high:.1f}%, n = {share.n}"
     )
