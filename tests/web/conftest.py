@@ -97,7 +97,7 @@ def sixty_made(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def many_made(tmp_path_factory):
-    """Ten thousand entries: the journal is filled without writing files each time; these are put in place at the end."""
+    """Ten thousand entries: the journal is filled without writing files each time; they are put in place last."""
     root = tmp_path_factory.mktemp("many") / "parcel-tracker"
     begun(root)
     identity = manifest_of(root).workspace.id

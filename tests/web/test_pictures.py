@@ -1,4 +1,4 @@
-"""The pictures in the documentation, taken on the way: same clock, same ids, so that only a changed page changes them."""
+"""The pictures in the documentation: same clock, same ids in every run, so that only a changed page changes them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import random
 import re
 import shlex
+import tempfile
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -93,7 +94,7 @@ def fleet(fixed, postgres_url, tmp_path):
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("DROP DATABASE IF EXISTS fleet WITH (FORCE)")
         connection.execute("CREATE DATABASE fleet")
-    sockets, place = postgres_url.partition("host=")[2], Path("/tmp/takeback-fleet")
+    sockets, place = postgres_url.partition("host=")[2], Path(tempfile.gettempdir()) / "takeback-fleet"
     place.unlink(missing_ok=True)
     place.symlink_to(sockets)
     url = f"postgresql://postgres@/fleet?host={place}"
@@ -166,7 +167,7 @@ def test_the_third_of_six_changes_is_taken_back_as_the_tour_says(fixed, tab, tmp
         page.get_by_text("Done: took back #4").wait_for()
         picture(page, "tour-3-done")
         assert settings.read_text() == before.replace(', "Bash(rm:*)"', "")
-        page.get_by_role("link", name="Timeline").click()
+        page.get_by_role("link", name="Timeline", exact=True).click()
         picture(page, "tour-4-after")
         assert page.locator("li.entry.is-undone").count() == 1
         assert page.locator("li.entry.is-live").count() == 5

@@ -85,7 +85,7 @@ class JournalFleet:
     def _from(self, schema: str, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
         return self._run(sql.SQL(statement).format(sql.Identifier(schema)), parameters)
 
-    def _run(self, statement: sql.Composable, parameters: Sequence[Any] = ()) -> list[Any]:
+    def _run(self, statement: sql.SQL | sql.Composed, parameters: Sequence[Any] = ()) -> list[Any]:
         with self._lock:
             try:
                 return self._tried(statement, parameters)
@@ -95,16 +95,18 @@ class JournalFleet:
             self._connection = None
             return self._tried(statement, parameters)
 
-    def _tried(self, statement: sql.Composable, parameters: Sequence[Any]) -> list[Any]:
+    def _tried(self, statement: sql.SQL | sql.Composed, parameters: Sequence[Any]) -> list[Any]:
         if self._connection is None:
             self._connection = self._connected()
         problem: JournalError | None = None
         try:
-            return self._connection.execute(statement, tuple(parameters) or None).fetchall()
+            found: list[Any] = self._connection.execute(statement, tuple(parameters) or None).fetchall()
         except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn):
             problem = JournalCorruptError("it lacks a table or a column that a journal has")
         except (psycopg.Error, OSError, UnicodeError) as error:
             problem = JournalError(f"{self.location} could not be read: {self._said(str(error))}")
+        else:
+            return found
         raise problem
 
     def _connected(self) -> psycopg.Connection[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -100,13 +100,13 @@ def journal(request: Request) -> Response:
         raise HTTPException(404)
     given = request.query_params.get("before", "")
     found, more = watched.rows(schema, int(given) if given.isdecimal() else None)
-    values = {"name": name_of(schema), "location": watched.fleet.location, "found": found, "more": more}
-    return page(request, "journal.html", here=request.url.path, **values)
+    values: dict[str, Any] = {"name": name_of(schema), "location": watched.fleet.location, "found": found}
+    return page(request, "journal.html", here=request.url.path, more=more, **values)
 
 
 def _watched(request: Request) -> WatchedFleet:
     fleets: tuple[WatchedFleet, ...] = request.app.state.shelf.fleets
-    number = request.path_params["number"]
+    number: int = request.path_params["number"]
     if not 1 <= number <= len(fleets):
         raise HTTPException(404)
     return fleets[number - 1]

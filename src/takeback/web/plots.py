@@ -77,8 +77,8 @@ def drawing(chart: ShareChart) -> PlotDrawing:
         bands += [(at, height)] if row % 2 else []
         labels.append(RowLabel(name, _fitted(name, left), round(at + height / 2 + 4, 1)))
         for number, mark in enumerate(own):
-            across = [round(left + (right - left) * value / 100, 1) for value in (mark.value, mark.low, mark.high)]
-            marks.append(DrawnMark(mark, *across, round(at + GAP / 2 + STEP * (number + 0.5), 1)))
+            x, low, high = (round(left + (right - left) * one / 100, 1) for one in (mark.value, mark.low, mark.high))
+            marks.append(DrawnMark(mark, x, low, high, round(at + GAP / 2 + STEP * (number + 0.5), 1)))
         at += height
     ticks = tuple((tick, round(left + (right - left) * tick / 100, 1)) for tick in TICKS)
     theirs = any(mark.published for mark in chart.marks)
