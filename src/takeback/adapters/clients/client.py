@@ -78,6 +78,8 @@ class Skills:
 
     folder: str
     effect: Effect = Effect.NEXT_SESSION
+    name: str = "skills/{}"
+    """The prompt's, in which {} is the skill's; folders have different ones."""
 
 
 @dataclass(frozen=True, slots=True)
