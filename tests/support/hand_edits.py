@@ -125,7 +125,6 @@ def _opencode(rnd: random.Random) -> dict[str, Any]:
         "permission": {"bash": {"*": "ask", "ls *": "allow", "rm *": "deny"}, "edit": "ask"},
         "instructions": [rnd.choice(["docs/*.md", "none.md"]), "none.md"],
         "agent": {"plan": {"model": "a/c", "temperature": 0.1}},
-        "hooks": {"PreToolUse": []},
     }
 
 
@@ -373,7 +372,7 @@ class Draw:
 
     def _toml_lines(self, body: Lines) -> tuple[list[tuple[str, str]], int]:
         end, name = len(body.lines), f"n{self.count}"
-        heads = [at for at, (_, text) in enumerate(body.lines) if text.lstrip().startswith("[")]
+        heads = [at for at, (_, text) in enumerate(body.lines) if text.startswith("[")]
         kind = self.rnd.choice(["comment", "group", "server", "key", "top"])
         if kind == "comment":
             return [(name, f"# said {self.count}")], self.rnd.choice([*heads, end])

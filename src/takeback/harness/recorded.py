@@ -55,9 +55,12 @@ def followed(
         return FileChange(change.path, change.before, known)
     stepped, again = _stepped(ledger, change, off, on), _replayed(timeline, live)
     ways = (*again, *stepped) if change.before is None else (*stepped, *again)
+    found = _by_bytes(adapter, ledger, change, after, ways)
     mode = timeline.mode(live)
-    settled = [replace(one, mode=mode) if mode and isinstance(one, FileImage) else one for one in ways]
-    return _by_bytes(adapter, ledger, change, after, (*settled, *ways))
+    if mode is None or not isinstance(found.after, FileImage) or _chmodded(ledger, change):
+        return found
+    settled = replace(found.after, mode=mode)
+    return replace(found, after=settled) if adapter.means(change.path, settled, after) else found
 
 
 def _replayed(timeline: Timeline, live: frozenset[int]) -> Sequence[Image | None]:

@@ -6,7 +6,7 @@ differs. A result that the client would not load is refused before it is written
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from takeback.adapters.clients.client import Effect
@@ -16,6 +16,7 @@ from takeback.adapters.clients.homes import STORED, Home, Homes
 from takeback.adapters.clients.hooks import as_listener
 from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, Layout, Member, find_layout, include, keep
 from takeback.adapters.clients.trust import moved_hooks, rekeyed
+from takeback.adapters.clients.validating import complaints, told, wanted
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.formats.document import Document, alike, look_up, patch, transform_in_order
@@ -162,9 +163,36 @@ class ClientAdapter(FilesAdapter):
                 if found is not None and found.before is None:
                     changes += [one for one in missing_directories(self._directory, path) if one not in changes]
                 changes += [] if found is None else [found]
+            if wanted("always"):
+                self._demand_accepted(changes)
         except CannotSplice as fault:
             return Unsayable(path, str(fault))
         return tuple(changes)
+
+    def _demand_accepted(self, changes: Sequence[FileChange]) -> None:
+        """Ask each client whose documents change, where it is installed."""
+        changed = {one.path: one.after for one in changes if one.path in self._layout.documents}
+        for member in self.members if changed else ():
+            said = self._said_by(member, changed)
+            if said:
+                raise CannotSplice(f"the client would not load it: {said}", where=self._where(next(iter(changed))))
+
+    def _said_by(self, member: Member, changed: Mapping[str, Image | None]) -> str:
+        """What a client says of its documents with some of them changed, and not of those that are there."""
+        there: dict[str, Image | None] = {
+            path: self._images.get(path)
+            for path, bound in self._layout.documents.items()
+            if bound.documents in member.client.documents
+        }
+        if there.keys().isdisjoint(changed):
+            return ""
+        documents, now = (
+            {path: image.content for path, image in found.items() if isinstance(image, FileImage)}
+            for found in (there | {path: changed[path] for path in there.keys() & changed.keys()}, there)
+        )
+        title, found = complaints(member.client.name, documents, user=member.client.user)
+        known = complaints(member.client.name, now, user=member.client.user)[1] if found else ()
+        return told(title, tuple(one for one in found if one not in known))
 
     def _rendered(self, path: str, home: Home, before: State, after: State) -> FileChange | None:
         image = self._images.get(path)
@@ -192,7 +220,13 @@ class ClientAdapter(FilesAdapter):
         data = bound.documents.fresh if image is None else image.content
         document = self._document(bound, data)
         old = bound.joined(self._homes.contents(before, bound), document.value)
-        new = bound.joined(self._homes.contents(after, bound), document.value)
+        wanted_parts = self._homes.contents(after, bound)
+        new = bound.joined(wanted_parts, document.value)
+        taken = bound.hidden(wanted_parts, new)
+        if taken:
+            raise CannotSplice(
+                f"config[{taken!r}] is not config in this client's file", where=self._where(bound.path)
+            )
         rules = bound.documents.rules
         edited = patch(document, old, new)
         for path in ordered_places(new, rules):
@@ -204,10 +238,17 @@ class ClientAdapter(FilesAdapter):
             raise CannotSplice("the edit would not say what it should", where=self._where(bound.path))
         wrong = bound.documents.check(edited.value)
         if wrong is not None and bound.documents.check(document.value) is None:
-            raise CannotSplice(f"the client would not load it: {wrong}", where=self._where(bound.path))
+            raise self._would_not_load(bound, wrong, edited.data)
         if edited.data == data and image is not None:
             return None
         return FileChange(bound.path, image, FileImage(edited.data, 0o644 if image is None else image.mode))
+
+    def _would_not_load(self, bound: Bound, wrong: str, data: bytes) -> CannotSplice:
+        """What a refusal says, with the client's own words where it is installed."""
+        owner = next(member for member in self.members if bound.documents in member.client.documents)
+        said = self._said_by(owner, {bound.path: FileImage(data)}) if wanted("refusal") else ""
+        words = f" ({said})" if said else ""
+        return CannotSplice(f"the client would not load it: {wrong}{words}", where=self._where(bound.path))
 
     def _demand_loadable_text(self, path: str, image: FileImage | None, new: FileImage | None) -> None:
         declared = self._layout.text_of(path)

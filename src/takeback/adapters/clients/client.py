@@ -113,3 +113,5 @@ class Client:
     """Patterns of instruction files that the main document names."""
     user_folder: str = ""
     """Where the user's own files lie, below the home directory."""
+    user: bool = False
+    """Whether this is about the user's own files."""

@@ -109,4 +109,5 @@ def codex(*, user: bool = False) -> Client:
         instructions=("AGENTS.md", "AGENTS.override.md"),
         nested=not user,
         user_folder=".codex",
+        user=user,
     )

@@ -119,4 +119,5 @@ def opencode(*, user: bool = False) -> Client:
         nested=not user,
         includes=_included,
         user_folder=".config/opencode",
+        user=user,
     )

@@ -93,7 +93,7 @@ def test_a_group_that_went_comes_back_with_the_edits_that_are_live(tmp_path: Pat
     with closing(open_workspace(tmp_path)) as harness:
         write(tmp_path, {"matcher": "B", "hooks": [hook("a")]})
         first = harness.adopt()
-        (tmp_path / PATH).write_text('{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "other"}]}]}}')
+        (tmp_path / PATH).write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook("other")]}]}}))
         second = harness.adopt()
         assert isinstance(first, Adopted)
         assert isinstance(second, Adopted)
