@@ -16,6 +16,7 @@ from takeback.state.pmap import PMap
 from takeback.state.values import freeze, thaw
 
 _NOTHING = object()
+_ADDED = -1
 
 
 def is_group(content: Any) -> bool:
@@ -57,42 +58,51 @@ def _patched_fields(here: Mapping[str, Any], before: Mapping[str, Any], after: M
 
 
 def _patched_items(here: Sequence[Any], before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
+    """Items of `here` changed, removed, added and moved as they were between the other two."""
     partner, now = _pairs(before, here), _pairs(before, after)
-    result: list[Any] = list(here)
-    gone: set[int] = set()
-    for at, item in enumerate(before):
-        place, new = partner.get(at), now.get(at)
-        if place is None:
-            continue
-        if new is None:
-            gone.add(place)
-        elif encode(item) != encode(after[new]):
-            result[place] = patched(here[place], item, after[new])
-    came: dict[int, list[Any]] = {}
-    kept = {new: at for at, new in now.items()}
-    anchor = 0
-    for at, item in enumerate(after):
-        if at in kept:
-            anchor = partner.get(kept[at], anchor - 1) + 1
-        else:
-            came.setdefault(anchor, []).append(item)
-    found: list[Any] = []
-    for at in range(len(result) + 1):
-        found += came.get(at, [])
-        found += [result[at]] if at < len(result) and at not in gone else []
-    return found
+    was = {new: at for at, new in now.items()}
+    changed = dict(enumerate(here))
+    for at, new in now.items():
+        if at in partner and encode(before[at]) != encode(after[new]):
+            changed[partner[at]] = patched(here[partner[at]], before[at], after[new])
+    known = set(partner.values())
+    ordered = [partner[was[new]] for new in sorted(was) if was[new] in partner]
+    if list(now.values()) == sorted(now.values()):
+        gone = {place for at, place in partner.items() if at not in now}
+        ordered = [place for place in changed if place not in gone]
+    else:
+        for place in (place for place in changed if place not in known):
+            ordered.insert(ordered.index(place - 1) + 1 if place - 1 in ordered else 0, place)
+    found = [(place, changed[place]) for place in ordered]
+    for new in (new for new in range(len(after)) if new not in was):
+        earlier = (partner[was[at]] for at in range(new - 1, -1, -1) if at in was and was[at] in partner)
+        above = next(earlier, None)
+        places = [place for place, _ in found]
+        at = places.index(above) + 1 if above in places else 0
+        while at < len(found) and found[at][0] == _ADDED:
+            at += 1
+        found.insert(at, (_ADDED, after[new]))
+    return [item for _, item in found]
 
 
 def _pairs(before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]:
-    """Which item became which: equal ones in order, and between them mappings that were changed."""
-    texts = [[encode(item) for item in items] for items in (before, after)]
-    found: dict[int, int] = {}
-    for kind, low, high, first, end in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
-        if kind == "equal":
-            found |= {low + at: first + at for at in range(high - low)}
-        elif kind == "replace":
-            pairs = zip(range(low, high), range(first, end), strict=False)
-            found |= {
-                one: two for one, two in pairs if isinstance(before[one], dict) and isinstance(after[two], dict)
-            }
-    return found
+    """Which item became which: equal ones in order, equal ones that moved, then mappings that were changed."""
+    one, two = ([encode(item) for item in items] for items in (before, after))
+    codes = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    found = {
+        low + at: first + at for kind, low, high, first, _ in codes if kind == "equal" for at in range(high - low)
+    }
+    free = [at for at in range(len(two)) if at not in found.values()]
+    for at in (at for at in range(len(one)) if at not in found):
+        moved = next((place for place in free if two[place] == one[at]), None)
+        if moved is not None:
+            found[at] = moved
+            free.remove(moved)
+    for kind, low, high, first, end in codes:
+        left = [at for at in range(low, high) if at not in found and isinstance(before[at], dict)]
+        came = [at for at in range(first, end) if at in free and isinstance(after[at], dict)]
+        found |= dict(zip(left, came, strict=False)) if kind == "replace" else {}
+    rest = [at for at in range(len(one)) if at not in found and isinstance(before[at], dict)]
+    came = [at for at in free if at not in found.values() and isinstance(after[at], dict)]
+    found |= dict(zip(rest, came, strict=True)) if len(rest) == len(came) == 1 else {}
+    return dict(sorted(found.items()))
