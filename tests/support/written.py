@@ -1,4 +1,4 @@
-"""Files as a person writes them, as trees of pieces: each piece has its own layout, and every edit is one of the tree.
+"""Files as a person writes them, as trees of pieces: each has its own layout, and every edit is one of the tree.
 
 What a file would be without one of its edits is the tree with all the others done to it, so that the bytes that an
 undo should leave are known without any code of the product. `meaning` reads a file with other parsers than ours.

@@ -59,7 +59,7 @@ def _patched_fields(here: Mapping[str, Any], before: Mapping[str, Any], after: M
 
 def _patched_items(here: Sequence[Any], before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
     """Items of `here` changed, removed, added and moved as they were between the other two."""
-    partner, now = _pairs(before, here), _pairs(before, after)
+    partner, now = paired(before, here), paired(before, after)
     was = {new: at for at, new in now.items()}
     changed = dict(enumerate(here))
     for at, new in now.items():
@@ -85,7 +85,7 @@ def _patched_items(here: Sequence[Any], before: Sequence[Any], after: Sequence[A
     return [item for _, item in found]
 
 
-def _pairs(before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]:
+def paired(before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]:
     """Which item became which: equal ones in order, equal ones that moved, then mappings that were changed."""
     one, two = ([encode(item) for item in items] for items in (before, after))
     codes = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()

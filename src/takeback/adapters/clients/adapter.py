@@ -15,7 +15,7 @@ from takeback.adapters.clients.fresh import Fresh
 from takeback.adapters.clients.homes import STORED, Home, Homes
 from takeback.adapters.clients.hooks import as_listener
 from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, Layout, Member, find_layout, include, keep
-from takeback.adapters.clients.trust import moved_hooks, rekeyed
+from takeback.adapters.clients.trust import demand_kept_off, moved_hooks, rekeyed
 from takeback.adapters.clients.validating import complaints, told, wanted
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
@@ -157,6 +157,8 @@ class ClientAdapter(FilesAdapter):
         try:
             self._homes.demand_loaded(after)
             moved = moved_hooks(self._layout, self._directory.root, before, after)
+            if moved and any(member.client.name == "codex" and not member.client.user for member in self.members):
+                demand_kept_off(moved)
             ledgers = {path: one for path, one in self._layout.documents.items() if moved and one.keeps_books}
             for path, home in {**self._homes.differing(before, after), **ledgers}.items():
                 found = self._rendered(path, home, before, after)
