@@ -32,7 +32,7 @@ from takeback.state import State
 
 MOST = 8
 """How many readings of a merge are followed at most."""
-Known = Image | None | Unknown
+KnownImage = Image | None | Unknown
 
 
 def exact(
@@ -79,7 +79,7 @@ def _replayed(timeline: Timeline, live: frozenset[int]) -> Sequence[Image | None
 def _by_bytes(
     adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State, stepped: Sequence[Image | None]
 ) -> FileChange:
-    wanted: Known = next((known for known in stepped if adapter.means(change.path, known, after)), UNKNOWN)
+    wanted: KnownImage = next((known for known in stepped if adapter.means(change.path, known, after)), UNKNOWN)
     if isinstance(wanted, Unknown):
         wanted = _earlier(adapter, ledger, change, after)
         if isinstance(change.after, DirectoryImage) and not isinstance(wanted, DirectoryImage):
@@ -92,7 +92,7 @@ def _by_bytes(
     return FileChange(change.path, change.before, wanted)
 
 
-def last_known(adapter: FileAdapter, ledger: Ledger, path: str, state: State) -> Known:
+def last_known(adapter: FileAdapter, ledger: Ledger, path: str, state: State) -> KnownImage:
     """The image a file should have, as the journal knows it; UNKNOWN if no record tells."""
     for record, image in islice(images_at(ledger.store, path), FARTHEST):
         for known in (image.after, image.before):
@@ -131,7 +131,7 @@ def _stepped(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterabl
 
     A file that is what an entry left becomes what it was before; otherwise the entry's change is merged out of it.
     """
-    steps: list[tuple[Known, Known]] = []
+    steps: list[tuple[KnownImage, KnownImage]] = []
     for number in sorted(off, reverse=True):
         image = _image_in(ledger, number, change)
         steps += [] if image is None else [(image.after, image.before)]
@@ -171,9 +171,9 @@ def _image_in(ledger: Ledger, number: int, change: FileChange) -> KeptImage | No
     return next((image for image in images if image.path == change.path), None)
 
 
-def _earlier(adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State) -> Known:
+def _earlier(adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State) -> KnownImage:
     """Go back from image to image while nobody else has written in between, to one that says what is wanted."""
-    here: Known = change.before
+    here: KnownImage = change.before
     for record, image in islice(images_at(ledger.store, change.path), FARTHEST):
         if isinstance(here, Unknown) or record.kind == "adopt":
             break

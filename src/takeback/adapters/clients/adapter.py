@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from takeback.adapters.clients.client import Effect
-from takeback.adapters.clients.contents import Bound, normal, ordered_places
-from takeback.adapters.clients.fresh import Fresh
+from takeback.adapters.clients.contents import BoundDocument, normal, ordered_places
+from takeback.adapters.clients.fresh import FreshReading
 from takeback.adapters.clients.homes import STORED, Home, Homes
 from takeback.adapters.clients.hooks import as_listener
-from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, Layout, Member, find_layout, include, keep
+from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, ClientLayout, Member, find_layout, include, keep
 from takeback.adapters.clients.trust import demand_kept_off, moved_hooks, rekeyed
-from takeback.adapters.clients.validating import complaints, told, wanted
+from takeback.adapters.clients.validating import complaints, told
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.formats.document import Document, alike, look_up, patch, transform_in_order
@@ -38,11 +38,12 @@ class ClientAdapter(FilesAdapter):
     name = "clients"
     surfaces = STORED
 
-    def __init__(self, directory: Directory, members: Sequence[Member]) -> None:
+    def __init__(self, directory: Directory, members: Sequence[Member], *, ask: str = "") -> None:
         super().__init__(directory)
         self.members = tuple(members)
+        self._ask = ask
         self._images: dict[str, FileImage] = {}
-        self._layout = Layout(self.members)
+        self._layout = ClientLayout(self.members)
         self._homes = Homes(self._layout, directory.root)
         self._documents: dict[str, tuple[bytes, Document]] = {}
 
@@ -55,7 +56,7 @@ class ClientAdapter(FilesAdapter):
         values = self._values(known, broken)
         self._include(values)
         keep(layout, self._directory.root, known.part("prompts"))
-        fresh = Fresh()
+        fresh = FreshReading()
         settings = thaw(known.part("config"))
         for path, value in values.items():
             bound = layout.documents[path]
@@ -94,7 +95,7 @@ class ClientAdapter(FilesAdapter):
                 if self._layout.documents[path].documents in member.client.documents:
                     include(self._layout, self._directory.root, member.client.includes(value), self._peek)
 
-    def _read_prompt(self, path: str, name: str, known: State, fresh: Fresh, broken: list[Broken]) -> None:
+    def _read_prompt(self, path: str, name: str, known: State, fresh: FreshReading, broken: list[Broken]) -> None:
         try:
             image = self._look(path)
             if image is not None:
@@ -105,7 +106,7 @@ class ClientAdapter(FilesAdapter):
             if name in known.part("prompts"):
                 fresh.prompts[name] = thaw(known.part("prompts")[name])
 
-    def _read_file(self, path: str, known: State, fresh: Fresh, broken: list[Broken]) -> None:
+    def _read_file(self, path: str, known: State, fresh: FreshReading, broken: list[Broken]) -> None:
         steps = tuple(path.split("/"))
         try:
             image = self._look(path)
@@ -137,7 +138,7 @@ class ClientAdapter(FilesAdapter):
     def _where(self, path: str) -> str:
         return str(self._directory.root / path)
 
-    def _document(self, bound: Bound, content: bytes) -> Document:
+    def _document(self, bound: BoundDocument, content: bytes) -> Document:
         seen = self._documents.get(bound.path)
         if seen is None or seen[0] != content:
             seen = (content, bound.documents.open(content, self._where(bound.path)))
@@ -165,7 +166,7 @@ class ClientAdapter(FilesAdapter):
                 if found is not None and found.before is None:
                     changes += [one for one in missing_directories(self._directory, path) if one not in changes]
                 changes += [] if found is None else [found]
-            if wanted("always"):
+            if self._ask == "always":
                 self._demand_accepted(changes)
         except CannotSplice as fault:
             return Unsayable(path, str(fault))
@@ -200,7 +201,7 @@ class ClientAdapter(FilesAdapter):
         image = self._images.get(path)
         if path in self._layout.outside:
             raise CannotSplice("a link stands there that leads out of the directory", where=self._where(path))
-        if isinstance(home, Bound):
+        if isinstance(home, BoundDocument):
             return self._rendered_document(home, image, before, after)
         if home is not None and self._layout.place_of(home) is None:
             image = self._peek(path) if image is None else image
@@ -217,7 +218,7 @@ class ClientAdapter(FilesAdapter):
         return None if new == image else FileChange(path, image, new)
 
     def _rendered_document(
-        self, bound: Bound, image: FileImage | None, before: State, after: State
+        self, bound: BoundDocument, image: FileImage | None, before: State, after: State
     ) -> FileChange | None:
         data = bound.documents.fresh if image is None else image.content
         document = self._document(bound, data)
@@ -245,10 +246,10 @@ class ClientAdapter(FilesAdapter):
             return None
         return FileChange(bound.path, image, FileImage(edited.data, 0o644 if image is None else image.mode))
 
-    def _would_not_load(self, bound: Bound, wrong: str, data: bytes) -> CannotSplice:
+    def _would_not_load(self, bound: BoundDocument, wrong: str, data: bytes) -> CannotSplice:
         """What a refusal says, with the client's own words where it is installed."""
         owner = next(member for member in self.members if bound.documents in member.client.documents)
-        said = self._said_by(owner, {bound.path: FileImage(data)}) if wanted("refusal") else ""
+        said = self._said_by(owner, {bound.path: FileImage(data)}) if self._ask != "never" else ""
         words = f" ({said})" if said else ""
         return CannotSplice(f"the client would not load it: {wrong}{words}", where=self._where(bound.path))
 
@@ -287,7 +288,7 @@ class ClientAdapter(FilesAdapter):
             return image is not None and image.content == leaf.content and image.mode == leaf.mode
         return image is None
 
-    def _document_means(self, bound: Bound, image: FileImage | None, state: State) -> bool:
+    def _document_means(self, bound: BoundDocument, image: FileImage | None, state: State) -> bool:
         rules = bound.documents.rules
         value = {} if image is None else bound.documents.open(image.content, self._where(bound.path)).value
         wanted = bound.joined(self._homes.contents(state, bound), value if isinstance(value, dict) else {})

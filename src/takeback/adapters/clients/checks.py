@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from takeback.adapters.clients.client import Check
+from takeback.adapters.clients.client import ValueCheck
 from takeback.errors import InputError
 
 NAMES = {
@@ -25,7 +25,7 @@ NAMES = {
 Types = Mapping[str, tuple[type, ...]]
 
 
-def typed(types: Types) -> Check:
+def typed(types: Types) -> ValueCheck:
     """A check of the types at dotted places."""
 
     def check(value: Any) -> str | None:
@@ -41,7 +41,7 @@ def typed(types: Types) -> Check:
     return check
 
 
-def choices(known: Mapping[str, frozenset[str]]) -> Check:
+def choices(known: Mapping[str, frozenset[str]]) -> ValueCheck:
     """A check that texts at dotted places are known ones."""
 
     def check(value: Any) -> str | None:
@@ -54,7 +54,7 @@ def choices(known: Mapping[str, frozenset[str]]) -> Check:
     return check
 
 
-def texts_in(places: Sequence[str]) -> Check:
+def texts_in(places: Sequence[str]) -> ValueCheck:
     """A check that lists at dotted places hold nothing but texts."""
 
     def check(value: Any) -> str | None:
@@ -68,7 +68,7 @@ def texts_in(places: Sequence[str]) -> Check:
     return check
 
 
-def needed(places: Mapping[str, tuple[str, ...]]) -> Check:
+def needed(places: Mapping[str, tuple[str, ...]]) -> ValueCheck:
     """A check that mappings, where they are there, have some keys."""
 
     def check(value: Any) -> str | None:
@@ -82,7 +82,7 @@ def needed(places: Mapping[str, tuple[str, ...]]) -> Check:
     return check
 
 
-def every(*checks: Check) -> Check:
+def every(*checks: ValueCheck) -> ValueCheck:
     """All of some checks."""
 
     def check(value: Any) -> str | None:
@@ -91,7 +91,7 @@ def every(*checks: Check) -> Check:
     return check
 
 
-def servers(place: str, *ways: str, texts: tuple[str, ...] = ()) -> Check:
+def servers(place: str, *ways: str, texts: tuple[str, ...] = ()) -> ValueCheck:
     """A check that every server is a mapping with exactly one of some keys that say how it is reached."""
 
     def check(value: Any) -> str | None:
@@ -113,7 +113,7 @@ def servers(place: str, *ways: str, texts: tuple[str, ...] = ()) -> Check:
     return check
 
 
-def hooks(kinds: frozenset[str] | None = None) -> Check:
+def hooks(kinds: frozenset[str] | None = None) -> ValueCheck:
     """A check that hooks are lists of groups of hooks."""
 
     def check(value: Any) -> str | None:
@@ -147,7 +147,7 @@ def _group(event: str, group: Any, kinds: frozenset[str] | None) -> str | None:
     return None
 
 
-def with_front_matter(*fields: str) -> Check:
+def with_front_matter(*fields: str) -> ValueCheck:
     """A check that a Markdown text begins with front matter that has some fields."""
 
     def check(text: Any) -> str | None:

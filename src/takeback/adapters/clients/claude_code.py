@@ -16,7 +16,7 @@ from takeback.adapters.clients.checks import (
     with_front_matter,
 )
 from takeback.adapters.clients.claude_types import CHOICES, NEEDED, TEXTS_IN, TYPES
-from takeback.adapters.clients.client import Client, Documents, Effect, Rule, Scripts, Skills, Texts
+from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills, Texts
 from takeback.adapters.formats.json_text import JsonDocument
 
 EVENTS: Final = frozenset(
@@ -58,10 +58,10 @@ EVENTS: Final = frozenset(
 )
 
 _RULES: Final = (
-    Rule(("hooks",), "hooks"),
-    Rule(("model",), "model"),
-    Rule(("fallbackModel",), "model"),
-    Rule(("agent",), "model"),
+    DocumentRule(("hooks",), "hooks"),
+    DocumentRule(("model",), "model"),
+    DocumentRule(("fallbackModel",), "model"),
+    DocumentRule(("agent",), "model"),
 )
 _LIVE: Final = {"hooks": Effect.LIVE, "permissions": Effect.LIVE, "disableAllHooks": Effect.LIVE}
 _APPROVALS: Final = frozenset({("enabledMcpjsonServers",), ("disabledMcpjsonServers",), ("enabledPlugins",)})
@@ -81,7 +81,7 @@ def _misplaced(value: object, *, top: bool = True) -> str | None:
     return None
 
 
-class Settings(JsonDocument):
+class ClaudeSettings(JsonDocument):
     """Strict JSON; an empty file means no settings."""
 
     blank = True
@@ -93,13 +93,13 @@ def claude_code(*, user: bool = False) -> Client:
     check = every(typed(TYPES), choices(CHOICES), texts_in(TEXTS_IN), needed(NEEDED), _misplaced, hooks())
 
     def settings(path: str, scope: str = "", *, own: frozenset[tuple[str, ...]] = _APPROVALS) -> Documents:
-        return Documents(base + path, Settings, _RULES, scope, check=check, effects=_LIVE, own=own)
+        return Documents(base + path, ClaudeSettings, _RULES, scope, check=check, effects=_LIVE, own=own)
 
     local = frozenset({*_APPROVALS, ("permissions", "allow")})
     documents = [settings("settings.json"), settings("settings.local.json", "local", own=local)]
     if not user:
-        demand = every(typed({"mcpServers": (dict,)}), _server_shapes)
-        rules = (Rule(("mcpServers",), "servers", "mcp:", scope=""),)
+        demand = every(typed({"mcpServers": (dict,)}), _server_entries)
+        rules = (DocumentRule(("mcpServers",), "servers", "mcp:", scope=""),)
         documents.append(
             Documents(
                 ".mcp.json",
@@ -132,7 +132,7 @@ def claude_code(*, user: bool = False) -> Client:
     )
 
 
-def _server_shapes(value: object) -> str | None:
+def _server_entries(value: object) -> str | None:
     found = value.get("mcpServers", {}) if isinstance(value, dict) else {}
     for name, server in found.items() if isinstance(found, dict) else ():
         if not isinstance(server, dict):

@@ -8,8 +8,8 @@ from typing import Any
 
 from takeback.adapters.clients.brought import brings_in
 from takeback.adapters.clients.client import Scripts
-from takeback.adapters.clients.contents import Bound, Contents
-from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, Layout
+from takeback.adapters.clients.contents import BoundDocument, Contents
+from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, ClientLayout
 from takeback.adapters.clients.leaves import files_below, names_below
 from takeback.adapters.clients.names import prefix
 from takeback.errors import CannotSplice
@@ -18,14 +18,14 @@ from takeback.state.parts import is_part
 from takeback.state.values import thaw
 
 STORED = frozenset({"config", "routing", "tools", "listeners", "prompts", "files"})
-Home = Bound | str | None
+Home = BoundDocument | str | None
 """A document, the name of a prompt in a file of its own, or None for a plain file."""
 
 
 class Homes:
     """Finds files for things, in one layout."""
 
-    def __init__(self, layout: Layout, root: Path) -> None:
+    def __init__(self, layout: ClientLayout, root: Path) -> None:
         self.layout = layout
         self._root = root
 
@@ -108,7 +108,7 @@ class Homes:
                     where=self.where(""),
                 )
 
-    def contents(self, state: State, bound: Bound) -> Contents:
+    def contents(self, state: State, bound: BoundDocument) -> Contents:
         """What the surfaces have of one document."""
         found = Contents()
         for surface in SURFACES_OF_DOCUMENTS:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from takeback.adapters.clients.layout import Layout
+from takeback.adapters.clients.layout import ClientLayout
 from takeback.adapters.formats.document import Document
 from takeback.errors import CannotSplice, InputError
 from takeback.state import State
@@ -26,7 +26,7 @@ Moves = Mapping[str, str | None]
 """Under which key a hook's trust belongs now, by the one it had; None for a hook that is no longer there."""
 
 
-def moved_hooks(layout: Layout, root: Path, before: State, after: State) -> dict[str, str | None]:
+def moved_hooks(layout: ClientLayout, root: Path, before: State, after: State) -> dict[str, str | None]:
     """Hooks that are elsewhere, or nowhere, by how the client counts them."""
     one, two = before.part("listeners"), after.part("listeners")
     found: dict[str, str | None] = {}
@@ -61,7 +61,7 @@ def _hooks(link: Any) -> list[Any]:
 
 def demand_kept_off(moved: Moves) -> None:
     """Refuse to move another hook to where the user's own file has one switched off."""
-    place = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "config.toml"
+    place = Path.home() / ".codex" / "config.toml"
     try:
         state = tomllib.loads(place.read_text(encoding="utf-8-sig")).get("hooks", {}).get("state", {})
     except (OSError, ValueError, AttributeError):

@@ -1,8 +1,8 @@
 """What a real client says of its own documents, where it is installed: its validator, run on a scratch copy.
 
 The copy lies in a temporary directory with a home of its own, so that nothing of the user's is read or written; the
-commands were seen to start no hooks and no servers. By default it is asked only for its words when a change is
-refused anyway; with TAKEBACK_ASK_CLIENT=always before every change, with `never` not at all.
+commands were seen to start no hooks and no servers. It is asked for its words when a change is refused anyway; before
+every change where the manifest has `ask_client = "always"`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-SWITCH: Final = "TAKEBACK_ASK_CLIENT"
 SECONDS: Final = 20
 MOST: Final = 3
 """How many of a client's complaints are quoted."""
@@ -42,12 +41,6 @@ class Validator:
     """A file below the home, and its text, by which the client trusts a project."""
 
 
-def wanted(when: str) -> bool:
-    """Whether the client is asked now: about a `refusal`, or `always`."""
-    chosen = os.environ.get(SWITCH, "refusal")
-    return chosen == "always" or (when == "refusal" and chosen != "never")
-
-
 def complaints(client: str, documents: Mapping[str, bytes], *, user: bool = False) -> tuple[str, tuple[str, ...]]:
     """The client's title and what it says of some documents; nothing where it is not installed or cannot be run."""
     validator = VALIDATORS.get(client)
@@ -63,7 +56,7 @@ def complaints(client: str, documents: Mapping[str, bytes], *, user: bool = Fals
         if validator.trusting is not None and not user:
             path, text = validator.trusting(str(project))
             _write(home, {path: text.encode()})
-        code, text = _printed([program, *validator.words], project, _environment(validator, scratch))
+        code, text = _printed([program, *validator.words], project, _environment(validator, program, scratch))
     found = [_COLOUR.sub("", line).replace(f"{scratch}/project/", "") for line in validator.said(code, text)]
     return validator.title, tuple(dict.fromkeys(line.replace(str(scratch), "~") for line in found))
 
@@ -81,9 +74,11 @@ def _write(below: Path, documents: Mapping[str, bytes]) -> None:
         place.write_bytes(data)
 
 
-def _environment(validator: Validator, scratch: Path) -> dict[str, str]:
+def _environment(validator: Validator, program: str, scratch: Path) -> dict[str, str]:
+    """Nothing of the user's but where programs are: the client's own, and what runs it."""
+    found = [os.path.dirname(one) for one in (program, shutil.which("node")) if one is not None]
     own = {"HOME": str(scratch / "home"), "TMPDIR": str(scratch / "tmp"), "LANG": "C.UTF-8", "NO_COLOR": "1"}
-    return {"PATH": os.environ.get("PATH", os.defpath), **own, **validator.environment}
+    return {"PATH": os.pathsep.join((*found, os.defpath)), **own, **validator.environment}
 
 
 def _printed(command: list[str], place: Path, environment: Mapping[str, str]) -> tuple[int, str]:

@@ -11,7 +11,7 @@ import pytest
 from tests.support.changes import candidate, config
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.harness import Applied, Harness
 from takeback.harness.results import Refused, Undone
 
@@ -145,17 +145,14 @@ def test_trust_moves_along_within_a_group(tmp_path: Path) -> None:
         assert place.read_bytes() == before
 
 
-@pytest.mark.parametrize("home", ["HOME", "CODEX_HOME"])
 def test_a_projects_hook_that_the_user_switched_off_stays_off(
-    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project, user = tmp_path / "project", tmp_path / "user"
     (project / ".codex").mkdir(parents=True)
-    user.mkdir()
-    folder = user if home == "CODEX_HOME" else user / ".codex"
-    folder.mkdir(exist_ok=True)
-    monkeypatch.delenv("CODEX_HOME", raising=False)
-    monkeypatch.setenv(home, str(user))
+    folder = user / ".codex"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(user))
     place = project / ".codex/config.toml"
     place.write_text("".join(GROUP.format(name) for name in "abc"))
     own = f'[hooks.state."{place}:pre_tool_use:1:0"]\nenabled = false\n'

@@ -12,7 +12,7 @@ import pytest
 from tests.support.client_harnesses import files_of
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.harness.results import Adopted, Undone
 
 PATH = ".claude/settings.json"

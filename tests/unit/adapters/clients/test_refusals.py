@@ -14,7 +14,7 @@ from tests.support.client_harnesses import files_of, write_harness
 
 from takeback.adapters.clients import validating
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.harness.results import Applied, Refused
 
 DOCTOR = """#!/bin/sh
@@ -35,7 +35,6 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}/usr/bin{os.pathsep}/bin")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.delenv(validating.SWITCH, raising=False)
     return programs
 
 
@@ -120,13 +119,20 @@ def test_a_refusal_quotes_the_client_that_is_installed(alone: Path, tmp_path: Pa
     assert "DISABLE_AUTOUPDATER=1" in environment
 
 
-@pytest.mark.parametrize("switch", ["refusal", "never", "always"])
+def asking(root: Path, when: str) -> None:
+    """Have the manifest say when the client is asked."""
+    manifest = root / ".takeback" / "manifest.toml"
+    if when:
+        manifest.write_text(manifest.read_text().replace("[workspace]\n", f'[workspace]\nask_client = "{when}"\n'))
+
+
+@pytest.mark.parametrize("switch", ["", "never", "always"])
 def test_only_who_asks_for_it_has_the_client_asked_before_every_change(
-    alone: Path, switch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    alone: Path, switch: str, tmp_path: Path
 ) -> None:
     installed(alone, "claude", DOCTOR)
-    monkeypatch.setenv(validating.SWITCH, switch)
     root = claude_code(tmp_path / "project")
+    asking(root, switch)
     outcome = change(root, config("five", 5))
     assert isinstance(outcome, Refused if switch == "always" else Applied)
     assert (tmp_path / "seen").exists() == (switch == "always")
@@ -134,12 +140,10 @@ def test_only_who_asks_for_it_has_the_client_asked_before_every_change(
         assert "Claude Code itself says" in outcome.message
 
 
-def test_what_the_client_already_says_of_a_file_stops_nothing(
-    alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_client_already_says_of_a_file_stops_nothing(alone: Path, tmp_path: Path) -> None:
     installed(alone, "claude", DOCTOR)
-    monkeypatch.setenv(validating.SWITCH, "always")
     root = claude_code(tmp_path / "project")
+    asking(root, "always")
     settings = root / ".claude" / "settings.local.json"
     settings.write_text(json.dumps({"x": 1}))
     (root / ".claude" / "settings.json").write_text(json.dumps({"five": 5}))
