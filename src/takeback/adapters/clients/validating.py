@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-SECONDS: Final = 20
+SECONDS: Final = 30
 MOST: Final = 3
 """How many of a client's complaints are quoted."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
