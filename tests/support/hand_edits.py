@@ -11,8 +11,6 @@ from typing import Any
 from tests.support.hand_harnesses import AGENT, MAIN, command, group, server, toml_group
 from tests.support.written import Box, Edit, File, Files, Lines, Pen
 
-EXECUTABLE = 0o755
-"""The mode of scripts. It is part of one slot with what they say, so that it is left alone here."""
 LEFT = 2
 """Lines that are left at least: what is put into an empty text is all of it."""
 
@@ -41,9 +39,7 @@ class Draw:
     def _kinds(self, file: File | None) -> dict[str, Callable[..., Edit | None]]:
         if file is None:
             return {"new file": self._new_file}
-        both: dict[str, Callable[..., Edit | None]] = {"new file": self._new_file}
-        if file.mode != EXECUTABLE:
-            both["mode"] = self._mode
+        both = {"mode": self._mode, "new file": self._new_file}
         if self.rnd.random() < 0.15:
             both |= {"delete": self._delete}
         if isinstance(file.body, Box):
@@ -173,7 +169,7 @@ class Draw:
         return edit
 
     def _mode(self, path: str, file: File) -> Edit:
-        mode = self.rnd.choice([0o600, 0o644, 0o444])
+        mode = self.rnd.choice([0o600, 0o644, 0o755, 0o444])
 
         def edit(files: Files) -> None:
             if path in files.files:
