@@ -58,7 +58,7 @@ class Signature(NamedTuple):
     mode: int
 
 
-class Seen(NamedTuple):
+class ReadFile(NamedTuple):
     """A file that was read, and when."""
 
     signature: Signature
@@ -99,7 +99,7 @@ class Directory:
     def __init__(self, root: str | os.PathLike[str], *, tag: str = "") -> None:
         self.root = Path(root)
         self.tag = (tag + "0" * 12)[:12]
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, ReadFile] = {}
         self.met: list[str] = []
         """Temporaries under the tag that walks have come across."""
         try:
@@ -162,7 +162,7 @@ class Directory:
         else:
             image = FileImage(content, mode)
         if len(content) == status.st_size:
-            self._seen[path] = Seen(signature(status), at, image)
+            self._seen[path] = ReadFile(signature(status), at, image)
         return image
 
     def share(self, path: str, content: bytes) -> None:

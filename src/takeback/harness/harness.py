@@ -18,13 +18,12 @@ from takeback.harness.applying import Given, Judged, judged, not_now, prepared, 
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine
-from takeback.harness.filing import layout_of, ready, written
+from takeback.harness.filing import found_by_files, layout_of, ready, written
 from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
-from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
     Applied,
@@ -40,9 +39,10 @@ from takeback.harness.results import (
     nothing_kept,
 )
 from takeback.harness.retrying import tried_again
+from takeback.harness.toggle_requests import ToggleRequest, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.two_roads import compare_roads, unadmitted
 from takeback.journal import Record, Ref, Store
-from takeback.journal.search import Place
+from takeback.journal.search import ValuePlace
 from takeback.language import Candidate
 from takeback.state import State
 from takeback.state.slots import Slot, put_slots
@@ -50,7 +50,7 @@ from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
-Ask = Callable[[Ledger, Sequence[EntryLike]], Request]
+ToggleReader = Callable[[Ledger, Sequence[EntryLike]], ToggleRequest]
 
 
 class Harness:
@@ -176,12 +176,12 @@ class Harness:
             return previewed(self._engine, found, allow_ties=allow_ties)
 
     def plan(
-        self, request: Callable[[Ledger], Request], *, cascade: bool = False, strict: bool = False
+        self, request: Callable[[Ledger], ToggleRequest], *, cascade: bool = False, strict: bool = False
     ) -> PlanOutcome:
         """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
         return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
 
-    def _plan(self, ask: Ask, entries: tuple[EntryLike, ...], cascade: bool, strict: bool) -> PlanOutcome:
+    def _plan(self, ask: ToggleReader, entries: tuple[EntryLike, ...], cascade: bool, strict: bool) -> PlanOutcome:
         engine = self._engine
         with engine.locked():
             look = engine.look() if engine.writers is None else looked(engine)
@@ -203,16 +203,16 @@ class Harness:
         """
         discarded = self._discarded(names_of(entries))
         if discarded is not None:
-            return tried_again(lambda: put_back(self._engine, discarded))
+            return tried_again(lambda: put_back(self._engine, discarded, _made_by(by)))
         request = partial(undo_request, entries=entries)
         return self._toggle("undo", request, token, cascade=cascade, strict=strict, by=by)
 
     def redo(
-        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
+        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
     ) -> UndoOutcome:
         """Bring back entries that were taken back; without names, those of the last undo in force."""
         request = partial(redo_request, names=names_of(entries))
-        return self._toggle("redo", request, token, cascade=cascade, strict=strict)
+        return self._toggle("redo", request, token, cascade=cascade, strict=strict, by=by)
 
     def restore(self, to: EntryLike, *, token: str | None = None, strict: bool = False) -> UndoOutcome:
         """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601)."""
@@ -253,14 +253,14 @@ class Harness:
             return written(self._engine, plan.state, plan.off, plan.on)
 
     def discard(
-        self, paths: Sequence[str] = (), note: str = "", *, slots: Collection[Slot] = ()
+        self, paths: Sequence[str] = (), note: str = "", *, slots: Collection[Slot] = (), by: str = ""
     ) -> Discarded | Refused | None:
         """Put files back as the journal knows them, all that are not so or those named; None if there are none.
 
         With `slots` only what was changed there is put back. What was in the files is kept with the entry, and comes
         back when that is undone; also where it cannot be read.
         """
-        return tried_again(lambda: discard(self._engine, paths, note, slots))
+        return tried_again(lambda: discard(self._engine, paths, {"note": note, **_made_by(by)}, slots))
 
     def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
@@ -296,7 +296,7 @@ class Harness:
             self._engine.look()
             return self._forget(*standing(self.ledger, value), dry=dry)
 
-    def _forget(self, places: tuple[Place, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
+    def _forget(self, places: tuple[ValuePlace, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
         found = forget_contents(self.ledger, lambda known: self.adapter.read(known).state, places, refs, dry=dry)
         self._engine.note()
         return found
@@ -329,7 +329,7 @@ class Harness:
                 tuple(image.path for image in layout_changes(self._engine)) if not look.drift else (),
             )
 
-    def _planned(self, request: Request, cascade: bool, strict: bool) -> PlanOutcome:
+    def _planned(self, request: ToggleRequest, cascade: bool, strict: bool) -> PlanOutcome:
         ledger = self._engine.ledger
         plan = plan_toggle(ledger.history, ledger.state, request.off, request.on)
         if cascade and isinstance(plan, Blocked) and plan.together is not None:
@@ -345,7 +345,7 @@ class Harness:
     def _toggle(
         self,
         kind: str,
-        ask: Callable[[Ledger], Request],
+        ask: Callable[[Ledger], ToggleRequest],
         token: str | None,
         *,
         cascade: bool,
@@ -355,7 +355,14 @@ class Harness:
         return tried_again(lambda: self._toggled(kind, ask, token, by, cascade=cascade, strict=strict))
 
     def _toggled(
-        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, by: str, *, cascade: bool, strict: bool
+        self,
+        kind: str,
+        ask: Callable[[Ledger], ToggleRequest],
+        token: str | None,
+        by: str,
+        *,
+        cascade: bool,
+        strict: bool,
     ) -> UndoOutcome:
         with self._engine.locked():
             look = looked(self._engine)
@@ -376,6 +383,7 @@ class Harness:
             asked = {"asked": list(names_of(request.asked)), **_made_by(by)}
             about = {**asked, **taking_effect(self._engine, writes)}
             draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
+            draft = found_by_files(self._engine, draft, (*plan.off, *plan.on))
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 
     def _discarded(self, names: Sequence[str]) -> Record | None:

@@ -7,7 +7,7 @@ known here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -98,11 +98,6 @@ def images_of(store: Store, record: Record) -> tuple[KeptImage, ...] | None:
     return None if not found or None in found else tuple(image for image in found if image is not None)
 
 
-def image_in(store: Store, record: Record, path: str) -> KeptImage | None:
-    """What a record says of one file; None if it says nothing, or that was forgotten."""
-    return next(_images(store, record, path), None)
-
-
 def _images(store: Store, record: Record, only: str | None = None) -> Iterator[KeptImage | None]:
     """Every image of a record or those of one file, None for one that was forgotten."""
     rows: Any = record.payload.get(IMAGES, ())
@@ -142,6 +137,18 @@ def images_at(store: Store, path: str) -> Iterator[tuple[Record, KeptImage]]:
         for image in reversed(tuple(_images(store, record, path))):
             if image is not None:
                 yield record, image
+
+
+def image_in(store: Store, record: Record, path: str) -> KeptImage | Unknown | None:
+    """What a record says of one file: None if nothing, UNKNOWN if it was forgotten."""
+    found = tuple(_images(store, record, path))
+    return next((image for image in found if image is not None), UNKNOWN) if found else None
+
+
+def touching_files(draft: Draft, paths: Iterable[str]) -> Draft:
+    """A draft that is also found by some files, whether it changes them or not."""
+    touches: Any = draft.payload.get("touches", [])
+    return replace(draft, payload={**draft.payload, "touches": [*touches, *(file_key(path) for path in paths)]})
 
 
 def file_key(path: str) -> str:

@@ -8,7 +8,7 @@ Anything else is spliced by the adapter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -29,21 +29,59 @@ from takeback.harness.images import (
 )
 from takeback.harness.ledger import Ledger
 from takeback.harness.merging import readings
+from takeback.harness.timeline import FARTHEST, Timeline
 from takeback.state import State
 
 MOST = 8
 """How many readings of a merge are followed at most."""
-FARTHEST = 64
-"""How many records of one file are looked through at most."""
-Known = Image | None | Unknown
+KnownImage = Image | None | Unknown
 
 
 def exact(
     adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State, off: Iterable[int], on: Iterable[int]
 ) -> FileChange:
     """A change of one file by recorded bytes, where there are any that say what is wanted."""
-    stepped = _stepped(ledger, change, off, on)
-    wanted = next((known for known in stepped if adapter.means(change.path, known, after)), UNKNOWN)
+    return _by_bytes(adapter, ledger, change, after, _stepped(ledger, change, off, on))
+
+
+def followed(
+    adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State, off: Collection[int], on: Collection[int]
+) -> FileChange:
+    """As `exact`, of a file in which every byte counts: as it was when the same entries were live, if ever."""
+    timeline = Timeline(ledger, change.path)
+    live = timeline.after(off, on)
+    if live is None:
+        return exact(adapter, ledger, change, after, off, on)
+    known = timeline.as_it_was(change, live)
+    if not isinstance(known, Unknown) and adapter.means(change.path, known, after):
+        return FileChange(change.path, change.before, known)
+    stepped, again = _stepped(ledger, change, off, on), _replayed(timeline, live)
+    ways = (*again, *stepped) if change.before is None else (*stepped, *again)
+    found = _by_bytes(adapter, ledger, change, after, ways)
+    mode = timeline.mode(live)
+    if mode is None or not isinstance(found.after, FileImage) or _chmodded(ledger, change):
+        return found
+    settled = replace(found.after, mode=mode)
+    return replace(found, after=settled) if adapter.means(change.path, settled, after) else found
+
+
+def _replayed(timeline: Timeline, live: frozenset[int]) -> Sequence[Image | None]:
+    """What a file may be if only some of the entries that changed it had ever been made."""
+    found = timeline.replay(live)
+    if found is None:
+        return ()
+    here, steps = [found[0]], found[1]
+    for step in steps:
+        if isinstance(step.before, Unknown):
+            return ()
+        here = list(dict.fromkeys(one for image in here for one in _step(image, step.before, step.after)))[:MOST]
+    return here
+
+
+def _by_bytes(
+    adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State, stepped: Sequence[Image | None]
+) -> FileChange:
+    wanted: KnownImage = next((known for known in stepped if adapter.means(change.path, known, after)), UNKNOWN)
     if isinstance(wanted, Unknown):
         wanted = _earlier(adapter, ledger, change, after)
         if isinstance(change.after, DirectoryImage) and not isinstance(wanted, DirectoryImage):
@@ -61,7 +99,7 @@ def _clears_the_way(change: FileChange, wanted: Image | None) -> bool:
     return change.after is None and None not in (change.before, wanted) and type(change.before) is not type(wanted)
 
 
-def last_known(adapter: FileAdapter, ledger: Ledger, path: str, state: State) -> Known:
+def last_known(adapter: FileAdapter, ledger: Ledger, path: str, state: State) -> KnownImage:
     """The image a file should have, as the journal knows it; UNKNOWN if no record tells."""
     for record, image in islice(images_at(ledger.store, path), FARTHEST):
         for known in (image.after, image.before):
@@ -100,14 +138,14 @@ def _stepped(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterabl
 
     A file that is what an entry left becomes what it was before; otherwise the entry's change is merged out of it.
     """
-    steps: list[tuple[Known, Known]] = []
+    steps: list[tuple[KnownImage, KnownImage]] = []
     touching = set(ledger.store.touching(file_key(change.path)))
     for record in ledger.store.many(sorted(touching.intersection(off), reverse=True)):
         image = image_in(ledger.store, record, change.path)
-        steps += [] if image is None else [(image.after, image.before)]
+        steps += [(image.after, image.before)] if isinstance(image, KeptImage) else []
     for record in ledger.store.many(sorted(touching.intersection(on))):
         image = image_in(ledger.store, record, change.path)
-        steps += [] if image is None else [(image.before, image.after)]
+        steps += [(image.before, image.after)] if isinstance(image, KeptImage) else []
     here: list[Image | None] = [change.before]
     for one, two in steps:
         if isinstance(one, Unknown) or isinstance(two, Unknown):
@@ -136,9 +174,9 @@ def _mode(here: FileImage, one: FileImage, two: FileImage) -> int:
     return here.mode if one.mode == two.mode else two.mode
 
 
-def _earlier(adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State) -> Known:
+def _earlier(adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State) -> KnownImage:
     """Go back from image to image while nobody else has written in between, to one that says what is wanted."""
-    here: Known = change.before
+    here: KnownImage = change.before
     for record, image in islice(images_at(ledger.store, change.path), FARTHEST):
         if isinstance(here, Unknown) or record.kind == "adopt":
             break

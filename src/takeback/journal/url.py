@@ -15,6 +15,8 @@ from urllib.parse import unquote
 from takeback.errors import JournalError
 
 ENCODE_HINT: Final = "percent-encode '/', '@', '#', '?' and ':' in names and passwords (%2F, %40, %23, %3F, %3A)"
+BARE: Final = "takeback"
+"""The schema of the journal without a name; others are `takeback_<name>`."""
 NAME: Final = re.compile(r"[a-z0-9_]{1,40}")
 _SHOWN: Final = "postgresql://… (not shown: it may hold a password)"
 _URL = re.compile(
@@ -65,7 +67,7 @@ _HARMLESS = re.compile(r"[A-Za-z0-9_./~,%+ -]*(?::\d{1,5})?[A-Za-z0-9_./~,%+ -]*
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JournalUrl:
     """A journal's URL, understood."""
 
     connect: str
@@ -82,7 +84,7 @@ class Place:
     """Whether it holds no secret, so that a driver may repeat it."""
 
 
-def read_url(url: str) -> Place:
+def read_url(url: str) -> JournalUrl:
     """The journal a URL stands for. One that is not clear can be connected to, but is never repeated."""
     connect, _, name = url.rpartition("#") if "#" in url else (url, "", "")
     if name and not NAME.fullmatch(name):
@@ -95,7 +97,7 @@ def read_url(url: str) -> Place:
     kept = [item for item in items if _holds_no_secret(item)]
     cut = bool(name) and bool(items) and items[-1] not in kept  # the name may be the rest of a secret
     if found is None or found["name"] not in {None, name} or cut or not _plain(found):
-        return Place(connect, _SHOWN, name, tuple(_spellings([url, connect])), clear=False)
+        return JournalUrl(connect, _SHOWN, name, tuple(_spellings([url, connect])), clear=False)
     empty = ":" if found["password"] == "" else ""
     user = "" if found["user"] is None else f"{found['user']}{empty}@"
     query = f"?{'&'.join(kept)}" if kept else ""
@@ -103,7 +105,7 @@ def read_url(url: str) -> Place:
     shown = f"{found['scheme']}://{user}{found['hosts']}{database}{query}{f'#{name}' if name else ''}"
     hidden = [text for item in items if item not in kept for text in (item, item.partition("=")[2])]
     secrets = tuple(_spellings([found["password"] or "", *hidden, url, connect]))
-    return Place(connect, shown, name, secrets, clear=True, bare=not found["password"] and not hidden)
+    return JournalUrl(connect, shown, name, secrets, clear=True, bare=not found["password"] and not hidden)
 
 
 def _plain(found: re.Match[str]) -> bool:

@@ -1,12 +1,13 @@
 """Where the units of a run are done: in this process, on threads, in worker processes, or on Ray.
 
-One shape for all: a work function and its arguments by key go in, results come out by key as they are finished. A
+One form for all: a work function and its arguments by key go in, results come out by key as they are finished. A
 worker that dies is replaced and its unit done again, a bounded number of times: its death is never a result. A fault
 that the work itself raises ends the run.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -19,17 +20,17 @@ from typing import Any, Final, Protocol
 from takeback.errors import InputError, MissingExtraError, WorkerLost
 
 Work = Callable[[Any], Any]
-Done = Iterator[tuple[str, Any]]
+FinishedUnits = Iterator[tuple[str, Any]]
 ENGINES: Final = ("local", "ray")
 TRIES: Final = 3
 AHEAD: Final = 2
 """Units under way for each worker: enough to keep it busy, few enough that a fault leaves little undone."""
 
 
-class Engine(Protocol):
+class UnitEngine(Protocol):
     """Does the same work on many arguments."""
 
-    def each(self, work: Work, units: Mapping[str, Any]) -> Done:
+    def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
         """The result of each unit, with its key, as they are finished."""
         ...
 
@@ -38,7 +39,7 @@ class Engine(Protocol):
 class Here:
     """One after the other, in this process."""
 
-    def each(self, work: Work, units: Mapping[str, Any]) -> Done:
+    def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
         """The result of each unit, in order."""
         for key, unit in units.items():
             yield key, work(unit)
@@ -50,7 +51,7 @@ class Threads:
 
     workers: int
 
-    def each(self, work: Work, units: Mapping[str, Any]) -> Done:
+    def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
         """The result of each unit as it is finished; after a fault, those under way are waited for."""
         with ThreadPoolExecutor(self.workers) as pool:
             yield from _drained(pool, work, units, self.workers)
@@ -62,7 +63,7 @@ class Processes:
 
     workers: int
 
-    def each(self, work: Work, units: Mapping[str, Any]) -> Done:
+    def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
         """The result of each unit as it is finished; a worker that dies has its units done again."""
         left = dict(units)
         for _ in range(TRIES):
@@ -88,7 +89,7 @@ class OnRay:
     workers: int
     address: str | None = None
 
-    def each(self, work: Work, units: Mapping[str, Any]) -> Done:
+    def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
         """The result of each unit as it is finished; a lost worker's units are done again elsewhere."""
         ray = _ray()
         started = not ray.is_initialized()
@@ -105,15 +106,21 @@ class OnRay:
         here = {"num_cpus": self.workers, "include_dashboard": False}
         for left in range(TRIES - 1, -1, -1):
             try:
-                ray.init(address=self.address, log_to_driver=False, **({} if self.address else here))
-            except (RuntimeError, ConnectionError, TimeoutError) as fault:
+                ray.init(
+                    address=self.address,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    **({} if self.address else here),
+                )
+            except Exception as fault:  # noqa: BLE001 - Ray raises bare ones where a node is slow to start
                 ray.shutdown()
                 if not left:
-                    raise WorkerLost(f"Ray could not be reached or started ({fault})") from None
+                    hint = "try again on a quieter machine, name a running cluster in RAY_ADDRESS, or --engine local"
+                    raise WorkerLost(f"Ray could not be reached or started ({fault})", hint=hint) from None
             else:
                 return
 
-    def _each(self, ray: Any, begin: Callable[[Any], Any], units: Mapping[str, Any]) -> Done:
+    def _each(self, ray: Any, begin: Callable[[Any], Any], units: Mapping[str, Any]) -> FinishedUnits:
         left = iter(units.items())
         running: dict[Any, str] = {}
         while True:
@@ -128,7 +135,7 @@ class OnRay:
                     yield key, ray.get(ref)
                 except ray.exceptions.RayTaskError as fault:
                     raise fault.cause from None
-                except (ray.exceptions.WorkerCrashedError, ray.exceptions.ObjectLostError) as fault:
+                except ray.exceptions.RayError as fault:
                     raise WorkerLost(f"a Ray worker died {TRIES} times ({type(fault).__name__})", where=key) from None
 
 
@@ -145,7 +152,7 @@ def _ray() -> Any:
     return ray
 
 
-def _drained(pool: Executor, work: Work, units: Mapping[str, Any], workers: int) -> Done:
+def _drained(pool: Executor, work: Work, units: Mapping[str, Any], workers: int) -> FinishedUnits:
     left = iter(units.items())
     running: dict[Future[Any], str] = {}
     try:
@@ -161,7 +168,7 @@ def _drained(pool: Executor, work: Work, units: Mapping[str, Any], workers: int)
         raise
 
 
-def engine_named(name: str, workers: int, *, waiting: bool = False, address: str | None = None) -> Engine:
+def engine_named(name: str, workers: int, *, waiting: bool = False, address: str | None = None) -> UnitEngine:
     """The engine of that name; `waiting` units ask models and share this process, others compute.
 
     `address` is that of a Ray cluster; without one, Ray is started on this machine.

@@ -87,7 +87,7 @@ class Node:
 
 
 _NONE: Any = None
-Written = tuple[Node, SlotChange | None]
+WrittenNode = tuple[Node, SlotChange | None]
 """A slot that an entry wrote, and the way back to what it found there (see `way_back`)."""
 
 
@@ -97,7 +97,7 @@ class Index:
     def __init__(self, source: Source | None = None) -> None:
         self._root = Node(())
         self._entries: dict[int, tuple[Write, ...]] = {}
-        self._written: dict[int, tuple[Written, ...]] = {}
+        self._written: dict[int, tuple[WrittenNode, ...]] = {}
         self._claims: dict[tuple[str, str], list[Version]] = {}
         self.source = source
 
@@ -157,7 +157,7 @@ class Index:
             self._load(self.source, node)
         return node
 
-    def written(self, entry: int) -> tuple[Written, ...]:
+    def written(self, entry: int) -> tuple[WrittenNode, ...]:
         """The nodes of the slots that an entry wrote, each once, their versions complete."""
         found = self._written.get(entry)
         if found is None:
@@ -257,7 +257,7 @@ class Index:
         node.changed()
 
 
-def _written(nodes: list[Node], writes: tuple[Write, ...]) -> tuple[Written, ...]:
+def _written(nodes: list[Node], writes: tuple[Write, ...]) -> tuple[WrittenNode, ...]:
     first: dict[Node, Any] = {}
     last: dict[Node, Any] = {}
     for node, write in zip(nodes, writes, strict=True):

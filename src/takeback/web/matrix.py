@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from takeback.harness.depends import dependents
 from takeback.web.asking import asked
 from takeback.web.rendering import page
-from takeback.web.rows import Row
+from takeback.web.rows import EntryRow
 from takeback.web.shelf import Shown
 
 SIZE: Final = 40
@@ -18,11 +19,13 @@ SIZE: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MatrixLine:
     """One entry: what it is to each address, empty where it did not write there."""
 
-    row: Row
+    row: EntryRow
     cells: tuple[str, ...]
+    along: tuple[int, ...] = ()
+    """Later entries that it could not be taken back without."""
 
 
 @asked
@@ -32,14 +35,18 @@ def matrix(request: Request, shown: Shown) -> Response:
     rows, more = shown.rows.page(before=int(given) if given.isdecimal() else None, size=SIZE)
     changes = [row for row in rows if row.entry.status in {"live", "undone"}]
     addresses = tuple(dict.fromkeys(address for row in changes for address in row.entry.addresses))
-    lines = lines_of(changes, addresses)
+    lines = [replace(line, along=_along(shown, line.row)) for line in lines_of(changes, addresses)]
     return page(request, "matrix.html", shown=shown, addresses=addresses, lines=lines, more=more)
 
 
-def lines_of(rows: list[Row], addresses: tuple[str, ...]) -> list[Line]:
+def _along(shown: Shown, row: EntryRow) -> tuple[int, ...]:
+    return tuple(number for number, _ in dependents(shown.harness.ledger, row.entry.seq))
+
+
+def lines_of(rows: list[EntryRow], addresses: tuple[str, ...]) -> list[MatrixLine]:
     """What each entry is to each address: newest first, so that the first live one there is in force."""
     taken: dict[str, int] = {}
-    found: list[Line] = []
+    found: list[MatrixLine] = []
     for row in rows:
         cells: list[str] = []
         for address in addresses:
@@ -50,8 +57,8 @@ def lines_of(rows: list[Row], addresses: tuple[str, ...]) -> list[Line]:
             elif address in taken:
                 cells.append(f"then #{taken[address]}")
             else:
-                cells.append("last")
-            if cells[-1] in {"last", f"then #{taken.get(address)}"}:
+                cells.append("in force")
+            if cells[-1] in {"in force", f"then #{taken.get(address)}"}:
                 taken[address] = row.entry.seq
-        found.append(Line(row, tuple(cells)))
+        found.append(MatrixLine(row, tuple(cells)))
     return found

@@ -7,10 +7,10 @@ them is let through, as the clients do themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from takeback.adapters.clients.client import Check
+from takeback.adapters.clients.client import ValueCheck
 from takeback.errors import InputError
 
 NAMES = {
@@ -25,7 +25,7 @@ NAMES = {
 Types = Mapping[str, tuple[type, ...]]
 
 
-def typed(types: Types) -> Check:
+def typed(types: Types) -> ValueCheck:
     """A check of the types at dotted places."""
 
     def check(value: Any) -> str | None:
@@ -41,7 +41,48 @@ def typed(types: Types) -> Check:
     return check
 
 
-def every(*checks: Check) -> Check:
+def choices(known: Mapping[str, frozenset[str]]) -> ValueCheck:
+    """A check that texts at dotted places are known ones."""
+
+    def check(value: Any) -> str | None:
+        for place, allowed in known.items():
+            found = _at(value, place.split("."))
+            if found is not _NOTHING and not (isinstance(found, str) and found in allowed):
+                return f"{place} is {found!r}; known are {', '.join(sorted(allowed))}"
+        return None
+
+    return check
+
+
+def texts_in(places: Sequence[str]) -> ValueCheck:
+    """A check that lists at dotted places hold nothing but texts."""
+
+    def check(value: Any) -> str | None:
+        for place in places:
+            found = _at(value, place.split("."))
+            wrong = [one for one in found if not isinstance(one, str)] if isinstance(found, list) else []
+            if wrong:
+                return f"{place} must hold texts, not {_name(wrong[0])}"
+        return None
+
+    return check
+
+
+def needed(places: Mapping[str, tuple[str, ...]]) -> ValueCheck:
+    """A check that mappings, where they are there, have some keys."""
+
+    def check(value: Any) -> str | None:
+        for place, keys in places.items():
+            found = _at(value, place.split("."))
+            lacking = [key for key in keys if key not in found] if isinstance(found, dict) else []
+            if lacking:
+                return f"{place} has no {lacking[0]!r}"
+        return None
+
+    return check
+
+
+def every(*checks: ValueCheck) -> ValueCheck:
     """All of some checks."""
 
     def check(value: Any) -> str | None:
@@ -50,7 +91,7 @@ def every(*checks: Check) -> Check:
     return check
 
 
-def servers(place: str, *ways: str, texts: tuple[str, ...] = ()) -> Check:
+def servers(place: str, *ways: str, texts: tuple[str, ...] = ()) -> ValueCheck:
     """A check that every server is a mapping with exactly one of some keys that say how it is reached."""
 
     def check(value: Any) -> str | None:
@@ -72,7 +113,7 @@ def servers(place: str, *ways: str, texts: tuple[str, ...] = ()) -> Check:
     return check
 
 
-def hooks(kinds: frozenset[str] | None = None) -> Check:
+def hooks(kinds: frozenset[str] | None = None) -> ValueCheck:
     """A check that hooks are lists of groups of hooks."""
 
     def check(value: Any) -> str | None:
@@ -106,7 +147,7 @@ def _group(event: str, group: Any, kinds: frozenset[str] | None) -> str | None:
     return None
 
 
-def with_front_matter(*fields: str) -> Check:
+def with_front_matter(*fields: str) -> ValueCheck:
     """A check that a Markdown text begins with front matter that has some fields."""
 
     def check(text: Any) -> str | None:

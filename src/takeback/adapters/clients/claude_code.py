@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from takeback.adapters.clients.checks import at_imports, every, hooks, servers, typed, with_front_matter
-from takeback.adapters.clients.client import Client, Documents, Effect, Rule, Scripts, Skills, Texts
+from takeback.adapters.clients.checks import (
+    at_imports,
+    choices,
+    every,
+    hooks,
+    needed,
+    servers,
+    texts_in,
+    typed,
+    with_front_matter,
+)
+from takeback.adapters.clients.claude_types import CHOICES, NEEDED, TEXTS_IN, TYPES
+from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills, Texts
 from takeback.adapters.formats.json_text import JsonDocument
 
 EVENTS: Final = frozenset(
@@ -47,47 +58,11 @@ EVENTS: Final = frozenset(
 )
 
 _RULES: Final = (
-    Rule(("hooks",), "hooks"),
-    Rule(("model",), "model"),
-    Rule(("fallbackModel",), "model"),
-    Rule(("agent",), "model"),
+    DocumentRule(("hooks",), "hooks"),
+    DocumentRule(("model",), "model"),
+    DocumentRule(("fallbackModel",), "model"),
+    DocumentRule(("agent",), "model"),
 )
-_TYPES: Final = {
-    "$schema": (str,),
-    "model": (str,),
-    "fallbackModel": (str, list),
-    "effortLevel": (str,),
-    "agent": (str,),
-    "availableModels": (list,),
-    "permissions": (dict,),
-    "permissions.allow": (list,),
-    "permissions.ask": (list,),
-    "permissions.deny": (list,),
-    "permissions.defaultMode": (str,),
-    "permissions.additionalDirectories": (list,),
-    "env": (dict,),
-    "hooks": (dict,),
-    "disableAllHooks": (bool,),
-    "outputStyle": (str,),
-    "statusLine": (dict,),
-    "cleanupPeriodDays": (float,),
-    "sandbox": (dict,),
-    "attribution": (dict,),
-    "includeCoAuthoredBy": (bool,),
-    "enabledPlugins": (dict,),
-    "extraKnownMarketplaces": (dict,),
-    "enableAllProjectMcpServers": (bool,),
-    "enabledMcpjsonServers": (list,),
-    "disabledMcpjsonServers": (list,),
-    "apiKeyHelper": (str,),
-    "language": (str,),
-    "alwaysThinkingEnabled": (bool,),
-    "spinnerTipsEnabled": (bool,),
-    "forceLoginMethod": (str,),
-    "autoUpdatesChannel": (str,),
-    "voice": (dict,),
-    "modelSettings": (dict,),
-}
 _LIVE: Final = {"hooks": Effect.LIVE, "permissions": Effect.LIVE, "disableAllHooks": Effect.LIVE}
 _APPROVALS: Final = frozenset({("enabledMcpjsonServers",), ("disabledMcpjsonServers",), ("enabledPlugins",)})
 
@@ -106,7 +81,7 @@ def _misplaced(value: object, *, top: bool = True) -> str | None:
     return None
 
 
-class Settings(JsonDocument):
+class ClaudeSettings(JsonDocument):
     """Strict JSON; an empty file means no settings."""
 
     blank = True
@@ -115,16 +90,16 @@ class Settings(JsonDocument):
 def claude_code(*, user: bool = False) -> Client:
     """The declaration; with `user`, of the user's own folder."""
     base = "" if user else ".claude/"
-    check = every(typed(_TYPES), _misplaced, hooks())
+    check = every(typed(TYPES), choices(CHOICES), texts_in(TEXTS_IN), needed(NEEDED), _misplaced, hooks())
 
     def settings(path: str, scope: str = "", *, own: frozenset[tuple[str, ...]] = _APPROVALS) -> Documents:
-        return Documents(base + path, Settings, _RULES, scope, check=check, effects=_LIVE, own=own)
+        return Documents(base + path, ClaudeSettings, _RULES, scope, check=check, effects=_LIVE, own=own)
 
     local = frozenset({*_APPROVALS, ("permissions", "allow")})
     documents = [settings("settings.json"), settings("settings.local.json", "local", own=local)]
     if not user:
-        demand = every(typed({"mcpServers": (dict,)}), _server_shapes)
-        rules = (Rule(("mcpServers",), "servers", "mcp:", scope=""),)
+        demand = every(typed({"mcpServers": (dict,)}), _server_entries)
+        rules = (DocumentRule(("mcpServers",), "servers", "mcp:", scope=""),)
         documents.append(
             Documents(
                 ".mcp.json",
@@ -153,10 +128,11 @@ def claude_code(*, user: bool = False) -> Client:
         nested=not user,
         imports=at_imports,
         user_folder=".claude",
+        user=user,
     )
 
 
-def _server_shapes(value: object) -> str | None:
+def _server_entries(value: object) -> str | None:
     found = value.get("mcpServers", {}) if isinstance(value, dict) else {}
     for name, server in found.items() if isinstance(found, dict) else ():
         if not isinstance(server, dict):

@@ -7,16 +7,16 @@ from __future__ import annotations
 from typing import Any, Final
 
 from takeback.adapters.clients.checks import every, typed, with_front_matter
-from takeback.adapters.clients.client import Client, Documents, Effect, Rule, Scripts, Skills, Texts
+from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills, Texts
 from takeback.adapters.formats.json_text import JsoncDocument
 
 _RULES: Final = (
-    Rule(("mcp",), "servers", "mcp:"),
-    Rule(("permission", "*"), "ordered"),
-    Rule(("agent", "*", "permission", "*"), "ordered"),
-    Rule(("model",), "model"),
-    Rule(("small_model",), "model"),
-    Rule(("agent", "*", "model"), "model"),
+    DocumentRule(("mcp",), "servers", "mcp:"),
+    DocumentRule(("permission", "*"), "ordered"),
+    DocumentRule(("agent", "*", "permission", "*"), "ordered"),
+    DocumentRule(("model",), "model"),
+    DocumentRule(("small_model",), "model"),
+    DocumentRule(("agent", "*", "model"), "model"),
 )
 _TYPES: Final = {
     "$schema": (str,),
@@ -80,7 +80,7 @@ def _file_references(value: Any) -> tuple[str, ...]:
     return ()
 
 
-class Settings(JsoncDocument):
+class OpencodeSettings(JsoncDocument):
     """JSON with comments; an empty file means no settings."""
 
     blank = True
@@ -93,7 +93,7 @@ def opencode(*, user: bool = False) -> Client:
     own = frozenset({("$schema",)})
 
     def document(path: str, scope: str) -> Documents:
-        return Documents(path, Settings, _RULES, scope, check=check, own=own)
+        return Documents(path, OpencodeSettings, _RULES, scope, check=check, own=own)
 
     documents = [document("opencode.jsonc", ""), document("opencode.json", "json")]
     if not user:
@@ -102,18 +102,15 @@ def opencode(*, user: bool = False) -> Client:
             document(".opencode/opencode.json", ".opencode.json"),
         ]
     described = with_front_matter("description")
-    texts = [
-        Texts(f"{base}{folder}", ".md", f"{name}/{{}}", check=described if name == "agents" else (lambda _: None))
-        for name, folders in (("agents", ("agents", "agent")), ("commands", ("commands", "command")))
-        for folder in folders
-    ]
+    agents = [Texts(f"{base}{one}", ".md", f"{one}/{{}}", check=described) for one in ("agents", "agent")]
+    commands = [Texts(f"{base}{one}", ".md", f"{one}/{{}}") for one in ("commands", "command")]
     endings = (".js", ".ts", ".mjs", ".mts")
     return Client(
         "opencode",
         ("opencode.jsonc", "opencode.json") if user else ("opencode.jsonc", "opencode.json", ".opencode"),
         tuple(documents),
-        texts=tuple(texts),
-        skills=(Skills(f"{base}skills"), Skills(f"{base}skill")),
+        texts=(*agents, *commands),
+        skills=(Skills(f"{base}skills"), Skills(f"{base}skill", name="skill/{}")),
         scripts=(
             Scripts(f"{base}plugins", endings, "plugins", Effect.NEXT_SESSION),
             Scripts(f"{base}plugin", endings, "plugin", Effect.NEXT_SESSION),
@@ -122,4 +119,5 @@ def opencode(*, user: bool = False) -> Client:
         nested=not user,
         includes=_included,
         user_folder=".config/opencode",
+        user=user,
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from statistics import median
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import quantiles
 from typing import Any
 
 from takeback.lab.experiment import FEW
@@ -19,8 +19,8 @@ from takeback.lab.report.counting import (
     without_each_family,
 )
 from takeback.lab.report.discordant import discordant_table
-from takeback.lab.report.inputs import Factorial, read_factorial
-from takeback.lab.report.table import Cell, Figure, Share, Span, Table
+from takeback.lab.report.inputs import FactorialData, read_factorial
+from takeback.lab.report.table import Cell, Figure, Interval, Share, Table
 
 CELL_NAMES = {
     "D0L0": "D0L0 (coarse diagnosis, base language)",
@@ -50,11 +50,11 @@ def factorial_tables(raw: Mapping[str, Any], experiment: str) -> Iterator[Table]
         yield _gate(data, experiment)
 
 
-def _title(what: str, data: Factorial) -> str:
-    return wording.titled(what, len(data.tasks), "natural failures", data)
+def _title(what: str, data: FactorialData) -> str:
+    return wording.titled(what, wording.ran(len(data.tasks), data), "natural failures", data)
 
 
-def _note(data: Factorial, *more: str) -> str:
+def _note(data: FactorialData, *more: str) -> str:
     n = len(data.tasks)
     return wording.note(f"Prompts {data.prompts}.", *more, wording.unfinished(n, data), wording.few(n))
 
@@ -68,7 +68,7 @@ def _printed(experiment: str, cell: str, part: str) -> Share | None:
     return published.share(f"{prefix}.{cell}.{part}")
 
 
-def _rescue(data: Factorial, experiment: str) -> Table:
+def _rescue(data: FactorialData, experiment: str) -> Table:
     columns = ["Factorial condition"]
     for part in PARTS:
         size = len(in_part(data, part))
@@ -81,11 +81,11 @@ def _rescue(data: Factorial, experiment: str) -> Table:
             row += [ours if ours.n else None, _printed(experiment, cell, part)]
         rows.append(tuple(row))
     title = _title(f"Rescue by condition at B = {data.budget}", data)
-    other = "Published: 96 failures, Qwen3.8-27B." if experiment == "replication" else f"{wording.COHORT}."
+    other = f"Published: {wording.REPLICATED}." if experiment == "replication" else f"{wording.COHORT}."
     return Table(f"{experiment}-rescue", title, tuple(columns), tuple(rows), _note(data, other))
 
 
-def _budget(data: Factorial, experiment: str) -> Table:
+def _budget(data: FactorialData, experiment: str) -> Table:
     budgets = range(1, data.budget + 1)
     rows: list[tuple[Cell, ...]] = [
         (CELL_NAMES.get(cell, cell), *(rescue(data, cell, "all", b) for b in budgets)) for cell in cells_of(data)
@@ -98,7 +98,7 @@ def _budget(data: Factorial, experiment: str) -> Table:
     return Table(f"{experiment}-budget", _title("Rescue by budget", data), columns, tuple(rows), _note(data))
 
 
-def _contrasts(data: Factorial, experiment: str, prefix: str) -> Table:
+def _contrasts(data: FactorialData, experiment: str, prefix: str) -> Table:
     ours = {contrast.name: contrast for contrast in contrasts(data)}
     rows: list[tuple[Cell, ...]] = []
     for name, (new, old, stratum) in CONTRASTS.items():
@@ -109,7 +109,7 @@ def _contrasts(data: Factorial, experiment: str, prefix: str) -> Table:
             mine = (
                 str(found.counts.pairs),
                 Figure(100 * found.counts.difference, 2, signed=True),
-                Span(100 * found.interval.lower, 100 * found.interval.upper),
+                Interval(100 * found.interval.lower, 100 * found.interval.upper),
                 Figure(found.p_value, 4, power=True),
                 Figure(found.p_holm, 4, power=True),
             )
@@ -147,7 +147,7 @@ def _printed_p(prefix: str) -> Cell:
     return published.figure(f"{prefix}.holm", digits=4, power=True)
 
 
-def _efficiency(data: Factorial) -> Table:
+def _efficiency(data: FactorialData) -> Table:
     s0, s1 = len(in_part(data, "S0")), len(in_part(data, "S1"))
     rows: list[tuple[Cell, ...]] = []
     for cell in cells_of(data):
@@ -158,7 +158,7 @@ def _efficiency(data: Factorial) -> Table:
     found = factorial_interaction(data)
     rule = len(rows)
     if found:
-        text = f"{100 * found.estimate:+.2f} {Span(100 * found.lower, 100 * found.upper)}"
+        text = f"{100 * found.estimate:+.2f} {Interval(100 * found.lower, 100 * found.upper)}"
         value, interval = (
             published.figure("interaction.estimate", signed=True),
             published.span("interaction.interval"),
@@ -169,7 +169,7 @@ def _efficiency(data: Factorial) -> Table:
     return Table("factorial-efficiency", title, columns, tuple(rows), _note(data), frozenset({rule}))
 
 
-def _yield(data: Factorial, experiment: str) -> Table:
+def _yield(data: FactorialData, experiment: str) -> Table:
     """Admissible at turn 0 plus rescued, of all tasks: as counted, and projected to all failures."""
     all_tasks, ready, failed = (data.bank[name] for name in ("tasks", "admissible", "defective"))
     rows: list[tuple[Cell, ...]] = [
@@ -185,12 +185,12 @@ def _yield(data: Factorial, experiment: str) -> Table:
     said = (
         f"{len(data.tasks)} of {failed} failures were drawn for repair; the others count as not rescued in the second"
     )
-    note = f"{said} column and as rescued at the same rate in the third."
+    note = wording.note(f"{said} column and as rescued at the same rate in the third.", wording.few(len(data.tasks)))
     title = wording.titled("End-to-end yield", all_tasks, "natural tasks", data)
     return Table(f"{experiment}-yield", title, columns, tuple(rows), note, frozenset({1}))
 
 
-def _cost(data: Factorial, experiment: str) -> Table:
+def _cost(data: FactorialData, experiment: str) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for cell in cells_of(data):
         calls = [task.calls.get(cell, 0) for task in data.tasks]
@@ -204,15 +204,30 @@ def _cost(data: Factorial, experiment: str) -> Table:
                 Figure(sum(calls) / n) if n else None,
                 printed,
                 Figure(sum(tokens) / n, 0) if n else None,
-                Figure(median(seconds), 1) if n else None,
+                *_spread(seconds),
             )
         )
-    columns = ("Factorial condition", "Calls per case", "published", "Tokens per case", "Median seconds per case")
-    note = "Seconds are those of the recording's machine, beside other work."
+    columns = (
+        "Factorial condition",
+        "Calls per case",
+        "published",
+        "Tokens per case",
+        "Seconds per case, median",
+        "Quartiles (s)",
+    )
+    note = _note(data, "Seconds are those of the recording's machine, beside other work.")
     return Table(f"{experiment}-cost", _title("Cost by condition", data), columns, tuple(rows), note)
 
 
-def _left_out(data: Factorial, experiment: str) -> Table:
+def _spread(seconds: Sequence[float]) -> tuple[Cell, Cell]:
+    """Median and quartiles, as far as there are any."""
+    if not seconds:
+        return None, None
+    low, middle, high = quantiles(seconds, n=4) if len(seconds) > 1 else [seconds[0]] * 3
+    return Figure(middle, 1), f"{low:.1f}–{high:.1f}"
+
+
+def _left_out(data: FactorialData, experiment: str) -> Table:
     ran = {contrast.name for contrast in contrasts(data)}
     rows: list[tuple[Cell, ...]] = [
         (
@@ -227,10 +242,13 @@ def _left_out(data: Factorial, experiment: str) -> Table:
         for left in without_each_family(data, name)
     ]
     columns = ("Contrast", "Without family", "Tasks left", "Δ (pp)", "p")
-    return Table(f"{experiment}-families", _title("Contrasts without each family", data), columns, tuple(rows))
+    small = min((int(str(row[2])) for row in rows), default=0)
+    note = wording.note(wording.unfinished(len(data.tasks), data), wording.few(small, "tasks left"))
+    title = _title("Contrasts without each family", data)
+    return Table(f"{experiment}-families", title, columns, tuple(rows), note)
 
 
-def _gate(data: Factorial, experiment: str) -> Table:
+def _gate(data: FactorialData, experiment: str) -> Table:
     printed = {("D1L0", "S0"): "gate.rejected_S0", ("D1L0", "S1"): "gate.rejected_S1"}
     rows: list[tuple[Cell, ...]] = [
         (
@@ -243,4 +261,4 @@ def _gate(data: Factorial, experiment: str) -> Table:
     ]
     columns = ("Condition", "Stratum", "Responses out of the language", "published")
     title = _title("Rejections by the language gate", data)
-    return Table(f"{experiment}-gate", title, columns, tuple(rows), f"{wording.COHORT}.")
+    return Table(f"{experiment}-gate", title, columns, tuple(rows), _note(data, f"{wording.COHORT}."))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from takeback.lab.report import published, wording
 from takeback.lab.report.families import families_of
-from takeback.lab.report.inputs import Natural, read_input
+from takeback.lab.report.inputs import NaturalData, read_input
 from takeback.lab.report.table import Cell, Share, Table
 
 OUTCOMES: Final = ("admissible", "inadequate", "defective")
@@ -31,19 +31,20 @@ def natural_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     yield _mistakes(data)
 
 
-def read_natural(raw: Mapping[str, Any]) -> Natural:
+def read_natural(raw: Mapping[str, Any]) -> NaturalData:
     """The data of a natural run, checked."""
     data = read_input("natural", raw, "natural")
-    assert isinstance(data, Natural)  # noqa: S101  (the name decides the model)
+    assert isinstance(data, NaturalData)  # noqa: S101  (the name decides the model)
     return data
 
 
-def _note(data: Natural) -> str:
+def _note(data: NaturalData) -> str:
     under = f"Witness and recovery in {data.language}, prompts {data.prompts}."
-    return wording.note(under, wording.unfinished(len(data.tasks), data), f"Published: 600 tasks, {wording.PAPER}.")
+    n, paper = len(data.tasks), f"Published: 600 tasks, {wording.PAPER}."
+    return wording.note(under, wording.unfinished(n, data), paper, wording.few(n))
 
 
-def _accounting(data: Natural) -> Table:
+def _accounting(data: NaturalData) -> Table:
     n = len(data.tasks)
     count = Counter(str(task.outcome) for task in data.tasks)
     positive = n - count["inadequate"]
@@ -58,11 +59,11 @@ def _accounting(data: Natural) -> Table:
             published.share("accounting.defective_of_positive"),
         )
     )
-    title = wording.titled("Accounting at turn 0", n, "natural tasks", data)
+    title = wording.titled("Accounting at turn 0", wording.ran(n, data), "natural tasks", data)
     return Table("natural-accounting", title, ("Outcome at turn 0", "ours", "published"), tuple(rows), _note(data))
 
 
-def _families(data: Natural) -> Table:
+def _families(data: NaturalData) -> Table:
     keys = [*OUTCOMES, *STRATA]
     count = Counter((task.family, str(key)) for task in data.tasks for key in (task.outcome, task.stratum) if key)
     rows: list[tuple[Cell, ...]] = []
@@ -74,12 +75,12 @@ def _families(data: Natural) -> Table:
     totals = zip(keys, published.paper().row("families.Total"), strict=True)
     rows.append(("Total", *(f"{sum(count[f, key] for f, k in count if k == key)} ({t})" for key, t in totals)))
     columns = ("Family", "Adm.", "Inad.", "Def.", "S0", "S1", "Resid.")
-    title = wording.titled("Cohort by family", len(data.tasks), "natural tasks", data)
+    title = wording.titled("Cohort by family", wording.ran(len(data.tasks), data), "natural tasks", data)
     note = wording.note("Ours, and the paper's in brackets.", _note(data))
     return Table("natural-families", title, columns, tuple(rows), note, frozenset({len(rows) - 1}))
 
 
-def _mistakes(data: Natural) -> Table:
+def _mistakes(data: NaturalData) -> Table:
     wrong = [task for task in data.tasks if task.outcome == "defective"]
     inside = sum(bool(set(task.mistakes) & set(TAXONOMY)) for task in wrong)
     count = Counter(mistake for task in wrong for mistake in task.mistakes)
@@ -91,5 +92,13 @@ def _mistakes(data: Natural) -> Table:
     ]
     title = wording.titled("Mistakes of the defective candidates", len(wrong), "defective candidates", data)
     said = "Outside: none of its mistakes is one of the five classes of the controlled benchmark."
-    note = wording.note(said, "A candidate can make several.", f"{wording.COHORT}.")
+    unfinished = wording.unfinished(len(data.tasks), data)
+    published_on = f"{wording.COHORT}."
+    note = wording.note(
+        said,
+        "A candidate can make several.",
+        published_on,
+        unfinished,
+        wording.few(len(wrong), "defective candidates"),
+    )
     return Table("natural-mistakes", title, ("Mistake", "ours", "published"), tuple(rows), note, frozenset({1}))
