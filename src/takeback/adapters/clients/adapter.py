@@ -12,7 +12,7 @@ from typing import Any
 from takeback.adapters.clients.client import Effect
 from takeback.adapters.clients.contents import BoundDocument, normal, ordered_places
 from takeback.adapters.clients.fresh import FreshReading
-from takeback.adapters.clients.homes import STORED, Home, Homes
+from takeback.adapters.clients.homes import STORED, Homes, StoredIn
 from takeback.adapters.clients.hooks import as_listener
 from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, ClientLayout, Member, find_layout, include, keep
 from takeback.adapters.clients.trust import demand_kept_off, moved_hooks, rekeyed
@@ -197,7 +197,7 @@ class ClientAdapter(FilesAdapter):
         known = complaints(member.client.name, now, user=member.client.user)[1] if found else ()
         return told(title, tuple(one for one in found if one not in known))
 
-    def _rendered(self, path: str, home: Home, before: State, after: State) -> FileChange | None:
+    def _rendered(self, path: str, home: StoredIn, before: State, after: State) -> FileChange | None:
         image = self._images.get(path)
         if path in self._layout.outside:
             raise CannotSplice("a link stands there that leads out of the directory", where=self._where(path))

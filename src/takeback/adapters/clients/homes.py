@@ -18,7 +18,7 @@ from takeback.state.parts import is_part
 from takeback.state.values import thaw
 
 STORED = frozenset({"config", "routing", "tools", "listeners", "prompts", "files"})
-Home = BoundDocument | str | None
+StoredIn = BoundDocument | str | None
 """A document, the name of a prompt in a file of its own, or None for a plain file."""
 
 
@@ -33,9 +33,9 @@ class Homes:
         """A path for people."""
         return str(self._root / path)
 
-    def differing(self, before: State, after: State) -> dict[str, Home]:
+    def differing(self, before: State, after: State) -> dict[str, StoredIn]:
         """The files of things that differ."""
-        homes: dict[str, Home] = {}
+        homes: dict[str, StoredIn] = {}
         for surface in sorted(STORED):
             one, two = before.part(surface), after.part(surface)
             if one is two:
@@ -48,7 +48,7 @@ class Homes:
                         homes[found[0]] = found[1]
         return homes
 
-    def _home(self, surface: str, path: Sequence[str], states: tuple[State, State]) -> tuple[str, Home] | None:
+    def _home(self, surface: str, path: Sequence[str], states: tuple[State, State]) -> tuple[str, StoredIn] | None:
         layout = self.layout
         if surface == "files":
             place = "/".join(path)
