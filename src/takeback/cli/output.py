@@ -68,6 +68,15 @@ class Screen:
         return shutil.get_terminal_size().columns if self.is_terminal else None
 
     @property
+    def draws(self) -> bool:
+        """Whether it takes the characters that lines are drawn with."""
+        try:
+            "│●○↑…".encode((self.stream.encoding if self.stream is not None else None) or "utf-8")
+        except (UnicodeEncodeError, LookupError):
+            return False
+        return True
+
+    @property
     def console(self) -> Console:
         """A rich console on the same stream, for progress bars; it reads no markup either."""
         from rich.console import Console  # noqa: PLC0415 - start-up
@@ -84,7 +93,11 @@ class Screen:
         if pieces and not isinstance(pieces[0], str | tuple):
             self._write(visible(self._rendered(pieces[0]), lines=True))
         else:
-            self._write("".join(self._styled(piece, style) for piece in pieces) + "\n")
+            self._write(self.styled(*pieces, style=style) + "\n")
+
+    def styled(self, *pieces: object, style: str = "") -> str:
+        """Pieces as one safe text, with the styles that show here."""
+        return "".join(self._styled(piece, style) for piece in pieces)
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print columns, as wide as their widest cell."""
