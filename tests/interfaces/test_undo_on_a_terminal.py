@@ -103,7 +103,7 @@ def test_drift_is_refused_in_the_preview_with_what_to_do(agent):
 
 def test_no_page_is_wider_than_the_terminal_and_the_screen_is_given_back(agent):
     for columns in (80, 50):
-        done = converse(("undo", "-C", agent), [("q ", "j"), ("> [ ] #4", "q")], PLAIN, columns=columns)
+        done = converse(("undo", "-C", agent), [("\x1b[J", "j"), ("> [ ] #4", "q")], PLAIN, columns=columns)
         lines = [line for page in pages(done) for line in page.split("\x1b[J")[0].split("\n")]
         assert max(map(len, lines)) <= columns
         assert done.out.index("\x1b[?1049h") < done.out.index("\x1b[?1049l")

@@ -96,6 +96,7 @@ def converse(
         stderr=follower,
         env=environment(**variables),
         start_new_session=True,
+        preexec_fn=_own_terminal,  # noqa: PLW1509 - no threads here
     )
     os.close(follower)
     try:
@@ -117,6 +118,11 @@ def converse(
         child.kill()
         child.wait(PATIENCE)
         os.close(leader)
+
+
+def _own_terminal() -> None:
+    """Make the terminal the one from which Ctrl-C reaches the program."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def _piece(leader: int) -> bytes:

@@ -51,13 +51,16 @@ def _columns() -> Mapping[str, int]:
     return NARROW if out.width is not None and out.width < WIDE else COLUMNS
 
 
-def show_heading() -> None:
-    """Print the names of the log's columns."""
-    out.print(_row({name: name for name in COLUMNS}, "what")[0], style="bold")
+def show_heading(indent: int = 0) -> None:
+    """Print the names of the log's columns, which begin so far to the right."""
+    out.print(_row({name: name for name in COLUMNS}, "what", " " * indent)[0], style="bold")
 
 
-def show_line(entry: EntryView, what: str) -> None:
-    """Print an entry on one line. On a terminal the last column, what was done, is cut to fit; elsewhere nothing."""
+def show_line(entry: EntryView, what: str, graph: str = "") -> None:
+    """Print an entry on one line, with its part of the graph before it.
+
+    On a terminal the last column, what was done, is cut to fit; elsewhere nothing.
+    """
     told = f"{what} (by {entry.by})" if entry.by else what
     grade = entry.grade if not entry.forced else "FORCED" if _columns() is NARROW else f"{entry.grade}, FORCED"
     shown = {
@@ -68,14 +71,14 @@ def show_line(entry: EntryView, what: str) -> None:
         "evidence": grade,
         "status": entry.status,
     }
-    line, start = _row(shown, told)
+    line, start = _row(shown, told, graph)
     at = start - 2 - max(COLUMNS["status"], len(entry.status))
     end = at + len(entry.status)
     out.print(line[:at], (line[at:end], STYLES.get(entry.status, "")), line[end:])
 
 
-def _row(shown: Mapping[str, str], last: str) -> tuple[str, int]:
-    line = "".join(f"{shown[name]:<{width}}  " for name, width in _columns().items())
+def _row(shown: Mapping[str, str], last: str, before: str = "") -> tuple[str, int]:
+    line = before + "".join(f"{shown[name]:<{width}}  " for name, width in _columns().items())
     told = visible(last)
     if out.width is not None:
         told = cut(told, max(MIN_WHAT, out.width - cells(line)))
