@@ -24,6 +24,17 @@ class Listed(NamedTuple):
     summary: str
 
 
+OFFERED_WIDTH: Final = 75
+
+
+class Offered(NamedTuple):
+    """A command as completion offers it, with the fields that typer's own items have."""
+
+    value: str
+    help: str
+    type: str = "plain"
+
+
 SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     "Every day": {
         "init": Listed(
@@ -166,6 +177,11 @@ class Commands(TyperGroup):
         del ctx
         return list(COMMANDS)
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Offer the names of commands with what they do; nothing is imported for that."""
+        named = [Offered(name, _short(one.summary)) for name, one in COMMANDS.items() if name.startswith(incomplete)]
+        return named if incomplete[:1].isalnum() or not incomplete else super().shell_complete(ctx, incomplete)
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command with a name, or None."""
         del ctx
@@ -179,6 +195,11 @@ class Commands(TyperGroup):
         for title, section in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, listed.summary) for name, listed in section.items()])
+
+
+def _short(summary: str) -> str:
+    """A summary that a shell shows on one line."""
+    return summary if len(summary) <= OFFERED_WIDTH else f"{summary[: OFFERED_WIDTH - 1]}…"
 
 
 def first_sentence(text: str | None) -> str:

@@ -9,6 +9,7 @@ import typer
 from takeback.adapters.clients.init import detect, init_clients, user_folder
 from takeback.adapters.manifest import HIDDEN, MANIFEST
 from takeback.adapters.workspace.init import make_workspace
+from takeback.cli.completing import one_of
 from takeback.cli.inputs import read_state
 from takeback.cli.output import JsonFlag, emit, out, settle
 from takeback.cli.workspaces import JournalOption, key_file, opened
@@ -30,7 +31,11 @@ def init(
         Path(), metavar="[DIR]", help="The directory; made if it is not there.", show_default="here"
     ),
     kind: list[str] | None = typer.Option(
-        None, "--kind", metavar="|".join(KINDS), help="Whose files these are; found out if not said. May be repeated."
+        None,
+        "--kind",
+        metavar="|".join(KINDS),
+        help="Whose files these are; found out if not said. May be repeated.",
+        autocompletion=one_of(dict.fromkeys(KINDS, "")),
     ),
     user: bool = typer.Option(
         False, "--user", help="Take the client's files in your home directory, not a project's."

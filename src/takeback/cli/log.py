@@ -10,6 +10,7 @@ from typing import Final
 
 import typer
 
+from takeback.cli import completing
 from takeback.cli.changes import changes_json, show_changes, stats_json
 from takeback.cli.entries import checked_format, formatted, show_heading, show_line
 from takeback.cli.output import JsonFlag, emit, err, out
@@ -38,9 +39,27 @@ def show_entries(
     patch: bool = typer.Option(False, "--patch", "-p", help="Show what each entry changed."),
     graph: bool = typer.Option(False, "--graph", help="Draw which entries depend on which, and name them."),
     stat: bool = typer.Option(False, "--stat", help="Show how many lines came and went at each address."),
-    surface: str = typer.Option("", "--surface", metavar="NAME", help="Only entries that changed this surface."),
-    by: str = typer.Option("", "--by", metavar="WHO", help="Only entries that this person or agent made."),
-    grade: str = typer.Option("", "--grade", metavar="GRADE", help="Only entries with this evidence, or forced."),
+    surface: str = typer.Option(
+        "",
+        "--surface",
+        metavar="NAME",
+        help="Only entries that changed this surface.",
+        autocompletion=completing.one_of(completing.surfaces),
+    ),
+    by: str = typer.Option(
+        "",
+        "--by",
+        metavar="WHO",
+        help="Only entries that this person or agent made.",
+        autocompletion=completing.people,
+    ),
+    grade: str = typer.Option(
+        "",
+        "--grade",
+        metavar="GRADE",
+        help="Only entries with this evidence, or forced.",
+        autocompletion=completing.one_of(completing.GRADES),
+    ),
     since: str = typer.Option("", "--since", metavar="TIME", help="Only entries from this time on, or from 2h ago."),
     template: str = typer.Option(
         "", "--format", metavar="TEMPLATE", help="A line of one's own, such as '{short} {status} {what}'."

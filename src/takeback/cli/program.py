@@ -42,7 +42,7 @@ def main() -> None:
     output.begin()
     as_json = output.wants_json(sys.argv)
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="takeback", standalone_mode=False)
     except SystemExit as ended:
         closed = isinstance(ended.__context__, BrokenPipeError)
         sys.exit(output.end(0 if closed else ended.code, None, as_json=as_json))

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import typer
 
+from takeback.cli import completing
 from takeback.cli.entries import live_entries
 from takeback.cli.outcomes import Outcome, conclude
 from takeback.cli.output import JsonFlag, out
 from takeback.cli.picker import can_ask, pick
-from takeback.cli.workspaces import DirOption, EntriesArgument, JournalOption, NoPagerFlag, StatFlag, opened
+from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, entries_argument, opened
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.requests import redo_request, restore_request, undo_request
@@ -33,15 +34,27 @@ def register(app: typer.Typer) -> None:
 
 
 def undo(
-    entries: list[str] | None = EntriesArgument,
+    entries: list[str] | None = entries_argument(completing.live_entries),
     plan: bool = PlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
     strict: bool = StrictFlag,
     salvage: bool = typer.Option(False, "--salvage", help="If the witness is gone, put back what is left of it."),
     last: bool = typer.Option(False, "--last", help="The newest live change, without a list to pick from."),
-    surface: str = typer.Option("", "--surface", metavar="NAME", help="Every live change of this surface."),
-    by: str = typer.Option("", "--by", metavar="WHO", help="Every live change that this person or agent made."),
+    surface: str = typer.Option(
+        "",
+        "--surface",
+        metavar="NAME",
+        help="Every live change of this surface.",
+        autocompletion=completing.one_of(completing.surfaces),
+    ),
+    by: str = typer.Option(
+        "",
+        "--by",
+        metavar="WHO",
+        help="Every live change that this person or agent made.",
+        autocompletion=completing.people,
+    ),
     since: str = typer.Option(
         "", "--since", metavar="TIME", help="Every live change from this time on, or from 2h ago."
     ),
@@ -92,7 +105,7 @@ def undo(
 
 
 def redo(
-    entries: list[str] | None = EntriesArgument,
+    entries: list[str] | None = entries_argument(completing.undone_entries),
     plan: bool = PlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
@@ -124,6 +137,7 @@ def restore(
         "--to",
         metavar="ENTRY|TIME",
         help="The entry right after which things should be, or a time (ISO 8601, UTC).",
+        autocompletion=completing.entries,
     ),
     plan: bool = PlanFlag,
     token: str | None = TokenOption,

@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
+from takeback.cli import completing
 from takeback.cli.output import err
 from takeback.harness import Harness
 
@@ -21,18 +23,35 @@ JournalOption = typer.Option(
     None, "--journal", envvar="TAKEBACK_JOURNAL", metavar="PATH|URL", help="Use this journal, not the manifest's."
 )
 EntryArgument = typer.Argument(
-    ..., metavar="ENTRY", help="An entry: the beginning of its id, #NUMBER, HEAD~N or @{TIME}.", show_default=False
-)
-EntriesArgument = typer.Argument(
-    None, metavar="ENTRY", help="Entries: beginnings of ids, #NUMBERs, HEAD~N or @{TIME}.", show_default=False
+    ...,
+    metavar="ENTRY",
+    help="An entry: the beginning of its id, #NUMBER, HEAD~N or @{TIME}.",
+    show_default=False,
+    autocompletion=completing.entries,
 )
 NoteOption = typer.Option("", "--note", "-m", metavar="TEXT", help="Say why, for the log.")
 ByOption = typer.Option(
-    "", "--by", envvar="TAKEBACK_BY", metavar="WHO", help="Say who makes the change, for the log."
+    "",
+    "--by",
+    envvar="TAKEBACK_BY",
+    metavar="WHO",
+    help="Say who makes the change, for the log.",
+    autocompletion=completing.people,
 )
 StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
 PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
 NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, also on a terminal.")
+
+
+def entries_argument(completion: completing.Completion) -> Any:
+    """Entries that a command takes, with those that the shell offers."""
+    return typer.Argument(
+        None,
+        metavar="ENTRY",
+        help="Entries: beginnings of ids, #NUMBERs, HEAD~N or @{TIME}.",
+        show_default=False,
+        autocompletion=completion,
+    )
 
 
 def key_file() -> str | None:
