@@ -18,7 +18,7 @@ from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, opene
 from takeback.harness import Harness
 from takeback.harness.depends import all_needs
 from takeback.harness.log import EntryView, Rewind, changes_of, log
-from takeback.present.entries import Named, summary
+from takeback.present.entries import EntryNamer, summary
 from takeback.present.filters import Filter, names_in, read_filter
 from takeback.present.graph import DRAWN, PLAIN, direct, lanes
 
@@ -125,7 +125,9 @@ def _graph(harness: Harness, entries: list[EntryView]) -> list[tuple[EntryView, 
     return [(entry, f"{text}  ", needed) for entry, text, needed in zip(entries, drawn, told, strict=True)]
 
 
-def _emit(harness: Harness, entries: list[EntryView], named: Named, *, patch: bool, stat: bool, graph: bool) -> None:
+def _emit(
+    harness: Harness, entries: list[EntryView], named: EntryNamer, *, patch: bool, stat: bool, graph: bool
+) -> None:
     needs, past = _needs(harness, entries) if graph else {}, Rewind(harness)
     found: list[dict[str, object]] = []
     for entry in entries:

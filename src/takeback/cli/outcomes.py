@@ -24,10 +24,10 @@ from takeback.present.plans import headline, kept_json, kept_lines
 from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan
 
-Outcome = Applied | Preview | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
+CommandOutcome = Applied | Preview | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
 
 
-def exit_code(outcome: Outcome) -> int:
+def exit_code(outcome: CommandOutcome) -> int:
     """0 for done or can be done, 1 for no."""
     match outcome:
         case Applied() | Preview() | Adopted() | Undone() | Plan() | Discarded():
@@ -39,7 +39,7 @@ def exit_code(outcome: Outcome) -> int:
 
 
 def conclude(
-    outcome: Outcome,
+    outcome: CommandOutcome,
     harness: Harness,
     *,
     as_json: bool,
@@ -63,7 +63,7 @@ def conclude(
     raise typer.Exit(code)
 
 
-def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
+def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
     """Any outcome as JSON."""
     match outcome:
         case Applied():
@@ -136,7 +136,7 @@ def broken_json(fault: Broken) -> dict[str, str]:
     return {"path": fault.path, "where": fault.where, "message": fault.message}
 
 
-def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name: str = "") -> None:
+def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = False, name: str = "") -> None:
     """Print any outcome; `name` is what a verdict is about."""
     match outcome:
         case Applied():

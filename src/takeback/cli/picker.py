@@ -17,7 +17,7 @@ from takeback.cli.previewing import Seen, previewed
 from takeback.harness import Harness
 from takeback.harness.ledger import CHANGES, TOGGLES
 from takeback.harness.log import log
-from takeback.harness.requests import last_live
+from takeback.harness.toggle_requests import last_live
 from takeback.present.entries import summary
 from takeback.present.filters import names_in
 

@@ -10,8 +10,8 @@ from takeback.cli.differences import STYLES
 from takeback.cli.plans import Styled, named, names, notes_of, toggled
 from takeback.errors import TakebackError
 from takeback.harness import Harness, Refused
-from takeback.harness.requests import undo_request
 from takeback.harness.results import PlanOutcome
+from takeback.harness.toggle_requests import undo_request
 from takeback.present.changes import differences
 from takeback.present.diffs import Difference, unified
 from takeback.present.files import file_differences

@@ -9,19 +9,19 @@ import typer
 
 from takeback.cli import completing
 from takeback.cli.entries import live_entries
-from takeback.cli.outcomes import Outcome, conclude
+from takeback.cli.outcomes import CommandOutcome, conclude
 from takeback.cli.output import JsonFlag, out
 from takeback.cli.picker import can_ask, pick
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, entries_argument, opened
 from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.requests import redo_request, restore_request, undo_request
+from takeback.harness.toggle_requests import redo_request, restore_request, undo_request
 from takeback.present.filters import Filter, read_filter
 
 TokenOption = typer.Option(
     None, "--token", metavar="TOKEN", help="Do it only if the plan is still the one with this token."
 )
-PlanFlag = typer.Option(False, "--plan", help="Only show what it would do, with a token that binds.")
+BindingPlanFlag = typer.Option(False, "--plan", help="Only show what it would do, with a token that binds.")
 StrictFlag = typer.Option(False, "--strict", help="Refuse if something is kept because a later entry wrote it.")
 CascadeFlag = typer.Option(False, "--cascade", help="Take along the entries that block.")
 
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 def undo(
     entries: list[str] | None = entries_argument(completing.live_entries),
-    plan: bool = PlanFlag,
+    plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
     strict: bool = StrictFlag,
@@ -88,7 +88,7 @@ def undo(
 
     asked = not (entries or plan or token or salvage or last or as_json) and wanted == Filter() and can_ask()
 
-    def answer(harness: Harness) -> Outcome | None:
+    def answer(harness: Harness) -> CommandOutcome | None:
         if asked:
             picked = pick(harness, cascade=cascade, strict=strict)
             if picked is None:
@@ -106,7 +106,7 @@ def undo(
 
 def redo(
     entries: list[str] | None = entries_argument(completing.undone_entries),
-    plan: bool = PlanFlag,
+    plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
     strict: bool = StrictFlag,
@@ -123,7 +123,7 @@ def redo(
     names = tuple(entries or ())
     _demand_one(plan=plan, token=token is not None)
 
-    def answer(harness: Harness) -> Outcome:
+    def answer(harness: Harness) -> CommandOutcome:
         if plan:
             return harness.plan(lambda ledger: redo_request(ledger, names), cascade=cascade, strict=strict)
         return harness.redo(*names, token=token, cascade=cascade, strict=strict)
@@ -139,7 +139,7 @@ def restore(
         help="The entry right after which things should be, or a time (ISO 8601, UTC).",
         autocompletion=completing.entries,
     ),
-    plan: bool = PlanFlag,
+    plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
     strict: bool = StrictFlag,
     directory: Path = DirOption,
@@ -154,7 +154,7 @@ def restore(
     """
     _demand_one(plan=plan, token=token is not None)
 
-    def answer(harness: Harness) -> Outcome:
+    def answer(harness: Harness) -> CommandOutcome:
         if plan:
             return harness.plan(lambda ledger: restore_request(ledger, to), strict=strict)
         return harness.restore(to, token=token, strict=strict)
@@ -170,7 +170,7 @@ def _demand_one(**options: bool) -> None:
 
 
 def _run(
-    answer: Callable[[Harness], Outcome | None],
+    answer: Callable[[Harness], CommandOutcome | None],
     directory: Path,
     journal: str | None,
     *,
