@@ -19,6 +19,7 @@ import typer
 
 from takeback.canonical import first_value_end, pretty
 from takeback.cli.pager import Pager
+from takeback.cli.pulse import pulse
 from takeback.errors import OutputError, TakebackError
 from takeback.present.visible import visible
 
@@ -33,7 +34,10 @@ WIDE: Final = frozenset("WF")
 INTERRUPTED: Final = 130
 HELP_INSTEAD: Final = "NoArgsIsHelpError"
 """What click raises, and what typer's own copy of click raises, for a command that was given nothing."""
-RESUME: Final = "a change that was under way is finished or undone by the next command that opens the workspace"
+RESUME: Final = (
+    "a change that was under way is finished or undone by the next command, or by 'takeback recover'; "
+    "the same command can be given again"
+)
 
 
 class Screen:
@@ -124,6 +128,7 @@ class Screen:
     def _write(self, text: str) -> None:
         if not self._muted:
             if self._pager is not None:
+                self._make_room()
                 self._pager.write(text)
             else:
                 self.write(text)
@@ -133,11 +138,19 @@ class Screen:
         stream = self.stream
         if stream is None or stream.closed:
             return
+        self._make_room()
         encoding = stream.encoding or "utf-8"
         try:
             stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         except OSError as fault:
             self._failed(fault)
+
+    def _make_room(self) -> None:
+        """Take the sign of life away: for good where the answer begins, for this line elsewhere."""
+        if self._name == "stdout":
+            pulse.end()
+        else:
+            pulse.hide()
 
     def flush(self) -> None:
         """Let everything go out now."""
@@ -214,6 +227,8 @@ class _Ending:
 
     settled: int | None = None
     emitted = False
+    as_json = False
+    safe = RESUME
 
 
 def spread_text(times: Mapping[str, float]) -> str:
@@ -264,21 +279,44 @@ def _is_json(text: str) -> bool:
     return first_value_end(text.strip()) == len(text.strip())
 
 
-def begin() -> None:
+def begin(*, as_json: bool = False) -> None:
     """Start a run: nothing is settled yet, nothing told."""
-    _Ending.settled, _Ending.emitted = None, False
+    _Ending.settled, _Ending.emitted, _Ending.as_json, _Ending.safe = None, False, as_json, RESUME
+
+
+def asked_for_json() -> bool:
+    """Whether the running command was asked for JSON."""
+    return _Ending.as_json
+
+
+def count_seconds(command: str) -> None:
+    """From two seconds on, show on a terminal how long the command has been at it."""
+    if err.is_terminal and os.environ.get("TERM") not in {None, "", "dumb"}:
+        pulse.begin(f"takeback {visible(command)}", _at_once)
+
+
+def _at_once(text: str) -> None:
+    if err.stream is not None and not err.stream.closed:
+        err.stream.write(text)
+        err.stream.flush()
+
+
+def when_interrupted(text: str) -> None:
+    """Say what is safe, and how to go on, if the command is interrupted from now on."""
+    _Ending.safe = text
 
 
 def end(code: object, fault: Exception | None, *, as_json: bool) -> int:
     """The exit code of a run, with what went wrong told on stderr and, if JSON was asked for, on stdout."""
     ended = code if isinstance(code, int) else 0
+    pulse.end()
     try:
         if fault is not None:
             ended = _explained(fault, as_json=as_json)
         elif ended == INTERRUPTED and _Ending.settled is not None:
             ended = _Ending.settled
         elif ended == INTERRUPTED:
-            err.print(f"takeback: interrupted; {RESUME}")
+            err.print(f"takeback: interrupted; {_Ending.safe}")
         out.flush()
     except OutputError as lost:
         ended = _explained(lost, as_json=False)

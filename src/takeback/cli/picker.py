@@ -14,6 +14,7 @@ from takeback.cli.keys import draw, whole_screen
 from takeback.cli.output import cut, out
 from takeback.cli.picking import Picking, Row
 from takeback.cli.previewing import Seen, previewed
+from takeback.cli.pulse import pulse
 from takeback.harness import Harness
 from takeback.harness.ledger import CHANGES, TOGGLES
 from takeback.harness.log import log
@@ -44,6 +45,7 @@ def can_ask() -> bool:
 
 def pick(harness: Harness, *, cascade: bool, strict: bool) -> Picked | None:
     """Let a person pick; None if nothing is to be done. An error where there is nothing to take back."""
+    pulse.end()
     newest = last_live(harness.ledger).id
     simple = os.environ.get("TERM", "dumb") in {"dumb", ""} or not out.draws
     rows = tuple(islice(_rows(harness), ASKED if simple else MOST))

@@ -6,13 +6,18 @@ Every command takes `--json` (one JSON object on stdout, talk on stderr) and exi
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Final
 
 import typer
 
 from takeback import __version__
 from takeback.cli import output
 from takeback.cli.commands import Commands
+
+SERVING: Final = frozenset({"serve", "web", "watch", "model"})
+"""Commands that run until they are ended."""
 
 app = typer.Typer(
     name="takeback",
@@ -39,8 +44,10 @@ def _root(
 
 def main() -> None:
     """Run the command line; an error becomes a clear message and exit code 2, never the answer no."""
-    output.begin()
     as_json = output.wants_json(sys.argv)
+    output.begin(as_json=as_json)
+    if not as_json and sys.argv[1:2] and sys.argv[1] not in SERVING and "_TAKEBACK_COMPLETE" not in os.environ:
+        output.count_seconds(sys.argv[1])
     try:
         code = app(prog_name="takeback", standalone_mode=False)
     except SystemExit as ended:

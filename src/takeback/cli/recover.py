@@ -9,7 +9,9 @@ import typer
 
 from takeback.adapters import open_workspace
 from takeback.adapters.doctor import examine_workspace
-from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.adapters.manifest import find_root
+from takeback.cli.output import JsonFlag, emit, finish, out, when_interrupted
+from takeback.cli.pulse import pulse
 from takeback.cli.workspaces import SHORT, DirOption, JournalOption, key_file
 
 
@@ -24,7 +26,7 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
 
     Example: `takeback recover --dir agent`
     """
-    with closing(open_workspace(directory, journal=journal, keys=key_file(), hold=False)) as harness:
+    with closing(open_workspace(find_root(directory), journal=journal, keys=key_file(), hold=False)) as harness:
         told = harness.recovered
         swept = (*told.swept, *harness.recover().swept)
     if as_json:
@@ -59,7 +61,10 @@ def doctor(
 
     Example: `takeback doctor --dir agent`
     """
-    findings = examine_workspace(directory, journal, key_file(), deep=deep)
+    when_interrupted("nothing is changed by looking; the same command can be given again")
+    findings = examine_workspace(
+        find_root(directory), journal, key_file(), deep=deep, seen=lambda found: pulse.doing(f"{found.check} done")
+    )
     if as_json:
         plain = [{"check": f.check, "good": f.good, "detail": f.detail} for f in findings]
         emit({"good": all(f.good for f in findings), "findings": plain})

@@ -15,7 +15,7 @@ from takeback.adapters.open_by_manifest import demand_workspace
 from takeback.agents.scratch import run_bounded
 from takeback.agents.watching import Noticed, Watched, follow
 from takeback.canonical import encode
-from takeback.cli.output import JsonFlag, err, out
+from takeback.cli.output import JsonFlag, err, out, when_interrupted
 from takeback.cli.workspaces import DirOption, JournalOption, opened
 from takeback.errors import InputError, MissingExtraError
 from takeback.harness import Undone
@@ -58,11 +58,14 @@ def watch(
         timer = threading.Timer(until, stop.set)
         timer.daemon = True
         timer.start()
+    when_interrupted("what was recorded stays; the same command records first what changed meanwhile")
     err.print(f"watching {root}")
     for noticed in follow(Watched(root, journal=journal, check=verify), stop, polling=polling):
         failed = bool(command) and noticed.entry is not None and run_bounded(command, root, seconds) != 0
         undone = _undone(root, journal, noticed) if failed and auto else ""
         _tell(root, journal, noticed, failed=failed, undone=undone, as_json=as_json)
+    if not stop.is_set():
+        raise KeyboardInterrupt
 
 
 def _undone(root: Path, journal: str | None, noticed: Noticed) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +15,7 @@ import typer
 from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
 from takeback.cli import completing
-from takeback.cli.output import err
+from takeback.cli.output import err, when_interrupted
 from takeback.harness import Harness
 
 SHORT = 10
@@ -70,6 +72,30 @@ def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Itera
         elif told.entry is not None:
             done = "gave up" if told.given_up else "finished"
             err.print(f"{done} entry {told.entry.id[:SHORT]}, which a killed process had left under way")
-        yield harness
+        before = harness.ledger.last
+        try:
+            yield harness
+        except KeyboardInterrupt:
+            when_interrupted(_left(harness, before))
+            raise
     finally:
         harness.close()
+
+
+def _left(harness: Harness, before: int) -> str:
+    """What is so when a command is interrupted that opened a workspace whose journal went up to `before`."""
+    ledger = harness.ledger
+    if ledger.pending is not None:
+        return f"a change was under way: the next command finishes it, or {_line('recover')}"
+    if ledger.last == before:
+        return "nothing was changed; the same command can be given again"
+    entry = next(ledger.entries())
+    undo = _line("undo", entry.id[:SHORT])
+    return f"entry {entry.id[:SHORT]} was made, and is whole; to take it back: {undo}"
+
+
+def _line(*words: str) -> str:
+    """A command line for the same workspace, to copy."""
+    given = sys.argv[1:]
+    at = next((given[at : at + 2] for at, word in enumerate(given[:-1]) if word in {"-C", "--dir"}), [])
+    return shlex.join(["takeback", *words, *at])
