@@ -102,6 +102,15 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "bench": Listed("bench", "Benchmarks, as ratios against a plain implementation or a peer."),
     },
 }
+EXAMPLES: Final[Mapping[str, str]] = {
+    "Every day": "takeback undo 3f2a91 --plan",
+    "One-line changes": "takeback set config permissions.allow+ 'Bash(npm test:*)'",
+    "When something is wrong": "takeback bisect --test 'make check'",
+    "Candidates": "takeback verify change.json",
+    "Agents and models": "takeback install claude-code",
+    "Trying it out": "takeback demo",
+}
+"""A line for each section, to try."""
 COMMANDS: Final = {name: listed for section in SECTIONS.values() for name, listed in section.items()}
 
 
@@ -195,6 +204,7 @@ class Commands(TyperGroup):
         for title, section in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, listed.summary) for name, listed in section.items()])
+                formatter.write(f"  Example: {EXAMPLES[title]}\n")
 
 
 def _short(summary: str) -> str:

@@ -13,6 +13,7 @@ import typer
 from takeback.cli import completing
 from takeback.cli.changes import changes_json, show_changes, stats_json
 from takeback.cli.entries import checked_format, formatted, show_heading, show_line
+from takeback.cli.here import here
 from takeback.cli.output import JsonFlag, emit, err, out
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, opened
 from takeback.harness import Harness
@@ -107,7 +108,7 @@ def show_entries(
 
 def _tell_of_more(entries: Iterator[EntryView], *, given: int | None) -> None:
     if given is None and next(entries, None) is not None:
-        err.print("older entries: 'takeback log -n 0' lists all of them", style="dim")
+        err.print(here("older entries: 'takeback log -n 0' lists all of them"), style="dim")
 
 
 def _needs(harness: Harness, entries: list[EntryView]) -> dict[int, set[int]]:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, assert_never
 import typer
 
 from takeback.cli.changes import changes_json, show_changes
+from takeback.cli.here import here
 from takeback.cli.output import emit, err, out, settle
 from takeback.cli.plans import SEVERAL, ambiguous, named, names, notes_of, toggled
 from takeback.cli.verdicts import show_verdict
@@ -175,10 +176,12 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
     if refused.why is Why.VERDICT and refused.verdict is not None:
         show_verdict(refused.verdict, name)
         return
-    out.print(f"refused: {refused.message}")
+    out.print(here(f"refused: {refused.message}"))
     if refused.why is Why.DRIFT:
         show_changes(refused.drift, lambda: harness.state, stat=stat)
-        out.print("next: 'takeback adopt' records this as an entry, 'takeback discard' puts it back", style="cyan")
+        out.print(
+            here("next: 'takeback adopt' records this as an entry, 'takeback discard' puts it back"), style="cyan"
+        )
     if refused.plan is not None:
         for line in kept_lines(refused.plan, done=False):
             out.print(f"  {line}")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TextIO
 import typer
 
 from takeback.canonical import first_value_end, pretty
+from takeback.cli.here import here
 from takeback.cli.pager import Pager
 from takeback.cli.pulse import pulse
 from takeback.errors import OutputError, TakebackError
@@ -325,7 +326,7 @@ def end(code: object, fault: Exception | None, *, as_json: bool) -> int:
 
 
 def _explained(fault: Exception, *, as_json: bool) -> int:
-    message = _message(fault)
+    message = here(_message(fault))
     code = 2
     if _Ending.settled is not None:
         code = _Ending.settled

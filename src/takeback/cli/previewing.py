@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from takeback.cli.differences import STYLES
+from takeback.cli.here import here
 from takeback.cli.plans import Styled, named, names, notes_of, toggled
 from takeback.errors import TakebackError
 from takeback.harness import Harness, Refused
@@ -62,9 +63,9 @@ def _seen(outcome: PlanOutcome, harness: Harness) -> Seen:
 
 
 def _refused(refused: Refused) -> Iterator[Styled]:
-    yield f"refused: {refused.message}", "red"
+    yield here(f"refused: {refused.message}"), "red"
     if refused.drift or refused.broken:
-        yield "'takeback adopt' records what changed as an entry, 'takeback discard' puts it back", "cyan"
+        yield here("'takeback adopt' records what changed as an entry, 'takeback discard' puts it back"), "cyan"
     yield from _differences(differences(refused.drift))
 
 

@@ -15,6 +15,7 @@ from takeback.adapters.open_by_manifest import demand_workspace
 from takeback.agents.scratch import run_bounded
 from takeback.agents.watching import Noticed, Watched, follow
 from takeback.canonical import encode
+from takeback.cli.here import line, told
 from takeback.cli.output import JsonFlag, err, out, when_interrupted
 from takeback.cli.workspaces import DirOption, JournalOption, opened
 from takeback.errors import InputError, MissingExtraError
@@ -51,6 +52,7 @@ def watch(
     if find_spec("watchfiles") is None:
         raise MissingExtraError("watchfiles is not installed", hint="pip install 'takeback[watch]'")
     root = find_root(directory)
+    told(directory)
     demand_workspace(root)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
@@ -93,6 +95,6 @@ def _tell(root: Path, journal: str | None, noticed: Noticed, *, failed: bool, un
     for warning in noticed.warnings:
         out.print(f"  warning: {warning}", style="yellow")
     if failed and entry is not None:
-        told_undo = undone or f"to take it back: takeback undo '#{entry.seq}'"
+        told_undo = undone or f"to take it back: {line('undo', f'#{entry.seq}')}"
         out.print(f"  the check failed; {told_undo}", style="red")
     sys.stdout.flush()

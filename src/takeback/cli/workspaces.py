@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +13,8 @@ import typer
 from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
 from takeback.cli import completing
+from takeback.cli.here import line
+from takeback.cli.here import told as told_directory
 from takeback.cli.output import err, when_interrupted
 from takeback.harness import Harness
 
@@ -64,6 +64,7 @@ def key_file() -> str | None:
 @contextmanager
 def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Iterator[Harness]:
     """The workspace, opened; what recovery had to finish is told."""
+    told_directory(directory)
     harness = open_workspace(find_root(directory), journal=journal, keys=key_file(), hold=hold)
     try:
         told = harness.recovered
@@ -86,16 +87,9 @@ def _left(harness: Harness, before: int) -> str:
     """What is so when a command is interrupted that opened a workspace whose journal went up to `before`."""
     ledger = harness.ledger
     if ledger.pending is not None:
-        return f"a change was under way: the next command finishes it, or {_line('recover')}"
+        return f"a change was under way: the next command finishes it, or {line('recover')}"
     if ledger.last == before:
         return "nothing was changed; the same command can be given again"
     entry = next(ledger.entries())
-    undo = _line("undo", entry.id[:SHORT])
+    undo = line("undo", entry.id[:SHORT])
     return f"entry {entry.id[:SHORT]} was made, and is whole; to take it back: {undo}"
-
-
-def _line(*words: str) -> str:
-    """A command line for the same workspace, to copy."""
-    given = sys.argv[1:]
-    at = next((given[at : at + 2] for at, word in enumerate(given[:-1]) if word in {"-C", "--dir"}), [])
-    return shlex.join(["takeback", *words, *at])
