@@ -138,6 +138,6 @@ def test_ctrl_c_ends_a_watcher_which_says_what_stays(agent):
 def test_an_interrupted_run_of_the_lab_says_what_is_kept(tmp_path):
     pytest.importorskip("scipy")
     words = ("lab", "undo-laws", "--histories", "100000")
-    done = converse(words, [("undo-laws", signal.SIGINT)], {"NO_COLOR": "1"})
+    done = converse(words, [("undo-laws", signal.SIGINT)], {"NO_COLOR": "1", "TAKEBACK_PROGRESS": "1"})
     assert done.code == 130
     assert "the same command starts over" in done.out

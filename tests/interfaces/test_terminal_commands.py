@@ -183,6 +183,16 @@ def test_nothing_is_cut_when_the_log_goes_into_a_pipe(agent):
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
+def test_a_tool_that_a_client_has_no_place_for_is_refused_with_the_name_that_would_do(tmp_path):
+    (tmp_path / "CLAUDE.md").write_text("# Rules\n")
+    (tmp_path / ".claude").mkdir()
+    assert run("init", tmp_path, "--kind", "claude-code")[0] == 0
+    server = '{"command": "node", "args": ["issues.mjs"]}'
+    code, text = run("add", "tool", "issues", "--json-value", server, "-C", tmp_path)
+    assert (code, "a server is named mcp:issues" in text) == (1, True)
+    assert run("add", "tool", "mcp:issues", "--json-value", server, "-C", tmp_path)[0] == 0
+
+
 def test_a_clients_state_at_an_entry_becomes_a_workspace_that_is_equal(tmp_path):
     project = tmp_path / "project"
     (project / ".claude").mkdir(parents=True)

@@ -54,7 +54,8 @@ def environment(**more: str) -> dict[str, str]:
     """What a run of the program sees: this source, no colours of the tester's own."""
     unset = {"NO_COLOR", "FORCE_COLOR", "PAGER", "TAKEBACK_PAGER", "COLUMNS", "LINES"}
     plain = {name: value for name, value in os.environ.items() if name not in unset}
-    return {**plain, "PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm", **more}
+    still = {"TAKEBACK_PROGRESS": "0"}  # a slow machine would show it, a fast one not
+    return {**plain, "PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm", **still, **more}
 
 
 def program(*arguments: object) -> list[str]:

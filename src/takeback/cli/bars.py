@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from takeback.cli.output import asked_for_json, err
+from takeback.cli.output import err, shows_progress
 from takeback.cli.pulse import pulse
 
 Advance = Callable[[int, int], None]
@@ -16,7 +16,7 @@ Advance = Callable[[int, int], None]
 @contextmanager
 def bar(label: str, unit: Literal["units", "bytes"] = "units") -> Iterator[Advance]:
     """Show a bar while the block runs; where nobody would see it, nothing."""
-    if not err.is_terminal or asked_for_json():
+    if not shows_progress():
         yield lambda _done, _of: None
         return
     from rich.progress import (  # noqa: PLC0415 - start-up

@@ -285,14 +285,15 @@ def begin(*, as_json: bool = False) -> None:
     _Ending.settled, _Ending.emitted, _Ending.as_json, _Ending.safe = None, False, as_json, RESUME
 
 
-def asked_for_json() -> bool:
-    """Whether the running command was asked for JSON."""
-    return _Ending.as_json
+def shows_progress() -> bool:
+    """Whether someone looks who wants to see how far a command is."""
+    wanted = os.environ.get("TAKEBACK_PROGRESS") != "0" and not _Ending.as_json
+    return wanted and err.is_terminal and os.environ.get("TERM") not in {None, "", "dumb"}
 
 
 def count_seconds(command: str) -> None:
     """From two seconds on, show on a terminal how long the command has been at it."""
-    if err.is_terminal and os.environ.get("TERM") not in {None, "", "dumb"}:
+    if shows_progress():
         pulse.begin(f"takeback {visible(command)}", _at_once)
 
 

@@ -46,7 +46,7 @@ def main() -> None:
     """Run the command line; an error becomes a clear message and exit code 2, never the answer no."""
     as_json = output.wants_json(sys.argv)
     output.begin(as_json=as_json)
-    if not as_json and sys.argv[1:2] and sys.argv[1] not in SERVING and "_TAKEBACK_COMPLETE" not in os.environ:
+    if sys.argv[1:2] and sys.argv[1] not in SERVING and "_TAKEBACK_COMPLETE" not in os.environ:
         output.count_seconds(sys.argv[1])
     try:
         code = app(prog_name="takeback", standalone_mode=False)

@@ -1,7 +1,7 @@
 """A sign of life: what takes longer than two seconds says on a terminal's stderr for how long it has been at it.
 
 It ends when the answer begins, when something else draws on the screen, and with the command. Other lines on stderr
-stand above it. Never drawn into a pipe, on a simple terminal, or where JSON was asked for.
+stand above it. Never drawn into a pipe, on a simple terminal, with TAKEBACK_PROGRESS=0, or where JSON was asked for.
 """
 
 from __future__ import annotations

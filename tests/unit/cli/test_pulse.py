@@ -51,6 +51,8 @@ def test_nothing_is_shown_before_its_time():
 
 def test_it_ends_when_the_answer_begins(at_once, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("TAKEBACK_PROGRESS", raising=False)
+    output.begin()
     with streams(terminal=True) as (out, err):
         output.count_seconds("log")
         for _ in range(2000):
@@ -79,5 +81,7 @@ def test_nothing_is_shown_in_a_pipe_or_on_a_simple_terminal(at_once, monkeypatch
 
 def test_the_bar_of_a_long_run_is_on_a_terminal_only_and_never_with_json(tmp_path):
     words = ("torture", "--kills", "1")
-    assert "killing" in converse(words, [], {}).out
-    assert "killing" not in converse((*words, "--json"), [], {}).out
+    wanted = {"TAKEBACK_PROGRESS": "1"}
+    assert "killing" in converse(words, [], wanted).out
+    assert "killing" not in converse((*words, "--json"), [], wanted).out
+    assert "killing" not in converse(words, [], {"TAKEBACK_PROGRESS": "0"}).out

@@ -267,7 +267,9 @@ class ClientAdapter(FilesAdapter):
             home = key
         if home is None:
             kinds = ", ".join(member.client.name for member in self.members)
-            raise CannotSplice(f"{surface}[{key!r}] has no place in the files of {kinds}", where=self._where(""))
+            server = surface == "tools" and layout.with_room_for(surface, f"mcp:{key}") is not None
+            told = f"{surface}[{key!r}] has no place in the files of {kinds}"
+            raise CannotSplice(f"{told}; a server is named mcp:{key}" if server else told, where=self._where(""))
         return home, key
 
     def _brought_in(self, path: str, state: State) -> bool:
