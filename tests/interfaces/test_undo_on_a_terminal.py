@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import pytest
 from tests.support.terminal import Done, converse
@@ -43,7 +44,7 @@ def state_of(agent):
         return harness.state.write()
 
 
-def undo(agent, *steps: tuple[str, str], **variables: str) -> Done:
+def undo(agent, *steps: tuple[str, str | signal.Signals], **variables: str) -> Done:
     return converse(("undo", "-C", agent), steps, {**PLAIN, **variables})
 
 
@@ -121,6 +122,27 @@ def test_ctrl_c_in_the_list_changes_nothing_and_gives_the_screen_back(agent):
     assert done.code == 130
     assert done.out.index("\x1b[?1049l") < done.out.index("interrupted")
     assert state_of(agent) == before
+
+
+def test_ending_the_process_gives_the_screen_back(agent):
+    done = undo(agent, ("q leave", signal.SIGTERM))
+    assert done.code == 143
+    assert "\x1b[?25h\x1b[?1049l" in done.out
+
+
+def test_a_plan_that_another_process_made_stale_changes_nothing(agent):
+    done = converse(("undo", "-C", agent), _changed_after_the_preview(agent), PLAIN)
+    assert done.code == 1
+    assert "nothing was changed" in done.out
+    assert state_of(agent)["prompts"]["p"] == "anew\n"
+
+
+def _changed_after_the_preview(agent):
+    """Steps between which another process changes what was seen."""
+    yield "q leave", DOWN
+    yield "> [ ] #4", ""
+    run("set", "prompt", "p", "anew\n", "-C", agent)
+    yield "", "\r"
 
 
 def test_a_dumb_terminal_is_asked_by_number(agent):

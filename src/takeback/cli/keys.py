@@ -9,11 +9,13 @@ import os
 import re
 import select
 import shutil
+import signal
+import sys
 import termios
 import tty
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NoReturn
 
 from takeback.cli.output import Screen
 
@@ -79,8 +81,12 @@ class Keys:
 
 @contextmanager
 def whole_screen(screen: Screen, number: int) -> Iterator[Keys]:
-    """The terminal as a page to draw on and keys to read; Ctrl-Z is off, because the page would stay behind."""
+    """The terminal as a page to draw on and keys to read.
+
+    Ctrl-Z is off, because the page would stay behind; one who ends the process gets the terminal back too.
+    """
     before = termios.tcgetattr(number)
+    ended = signal.signal(signal.SIGTERM, _leave)
     tty.setcbreak(number)
     mode = termios.tcgetattr(number)
     mode[6][termios.VSUSP] = b"\0"
@@ -92,6 +98,11 @@ def whole_screen(screen: Screen, number: int) -> Iterator[Keys]:
         screen.write("\x1b[?25h\x1b[?1049l")
         screen.flush()
         termios.tcsetattr(number, termios.TCSADRAIN, before)
+        signal.signal(signal.SIGTERM, ended)
+
+
+def _leave(number: int, _frame: object) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def draw(screen: Screen, lines: Sequence[str]) -> None:

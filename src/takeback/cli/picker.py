@@ -22,7 +22,7 @@ from takeback.harness.toggle_requests import last_live
 from takeback.present.entries import summary
 from takeback.present.filters import names_in
 
-MOST: Final = 1000
+MOST: Final = 500
 """So many of the newest entries are offered; older ones can be named."""
 ASKED: Final = 20
 """So many where they are asked for by number."""
@@ -48,11 +48,13 @@ def pick(harness: Harness, *, cascade: bool, strict: bool) -> Picked | None:
     pulse.end()
     newest = last_live(harness.ledger).id
     simple = os.environ.get("TERM", "dumb") in {"dumb", ""} or not out.draws
-    rows = tuple(islice(_rows(harness), ASKED if simple else MOST))
+    most = ASKED if simple else MOST
+    rows = list(islice(_rows(harness), most + 1))
+    more, rows = len(rows) > most, rows[:most]
     if simple:
-        return _ask(harness, rows, cascade=cascade, strict=strict)
+        return _ask(harness, tuple(rows), cascade=cascade, strict=strict)
     at = next((at for at, row in enumerate(rows) if row.id == newest), 0)
-    return _browse(harness, Picking(rows, at, cascade=cascade), strict=strict)
+    return _browse(harness, Picking(tuple(rows), at, cascade=cascade, more=more), strict=strict)
 
 
 def _rows(harness: Harness) -> Iterator[Row]:

@@ -43,6 +43,8 @@ class Picking:
     scroll: int = 0
     said: str = ""
     """What to tell on the last line, instead of the keys."""
+    more: bool = False
+    """Whether there are older entries that are not listed."""
 
     @property
     def meant(self) -> tuple[str, ...]:
@@ -75,7 +77,8 @@ class Picking:
     def shown(self, preview: Sequence[Styled], width: int, height: int) -> list[list[Styled]]:
         """The lines of the page, each as pieces with their styles."""
         room = max(height - 2, 2)
-        title = f"Take back which? {len(self.selected) or 'none'} selected"
+        older = "; older ones can be named" if self.more else ""
+        title = f"Take back which? {len(self.selected) or 'none'} selected{older}"
         keys = KEYS if cells(KEYS) <= width else KEYS_SHORT
         last = (cut(visible(self.said), width), "yellow") if self.said else (cut(keys, width), "dim")
         if width >= SIDE_BY_SIDE:

@@ -71,3 +71,8 @@ def test_the_preview_scrolls_to_its_end_and_says_how_much_is_left():
     down = pressed(start, *["page down"] * 50)
     assert "line 49" in "\n".join(page(down, 80))
     assert pressed(down, "down").scroll == 0
+
+
+def test_older_entries_that_are_not_listed_are_said_to_be_there():
+    assert "older ones can be named" in page(Picking(ROWS, more=True), 80)[0]
+    assert "older" not in page(Picking(ROWS), 80)[0]
