@@ -12,7 +12,7 @@ from typing import Final
 
 from takeback.cli.keys import draw, whole_screen
 from takeback.cli.output import cut, out
-from takeback.cli.picking import Picking, PickerRow
+from takeback.cli.picking import PickerRow, Picking
 from takeback.cli.previewing import Seen, previewed
 from takeback.cli.pulse import pulse
 from takeback.harness import Harness

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from takeback.cli.output import cells
-from takeback.cli.picking import Picking, PickerRow
+from takeback.cli.picking import PickerRow, Picking
 
 ROWS = tuple(PickerRow(f"id{number}", number, f"did thing {number} " + "x" * 60) for number in range(40, 0, -1))
 PREVIEW = [("would take back something", "bold"), *((f"+line {at} " + "y" * 70, "green") for at in range(50))]
