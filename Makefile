@@ -37,9 +37,9 @@ test-clients: setup
 	$(BIN)/python -m pytest -m clients tests/clients/test_claude_code.py tests/clients/test_codex.py
 
 test-clients-more: setup
-	$(BIN)/python -m tests.clients.install claude-code opencode gemini
+	$(BIN)/python -m tests.clients.install claude-code codex opencode gemini
 	$(BIN)/python -m pytest -m clients tests/clients/test_opencode.py tests/clients/test_gemini.py \
-		tests/clients/test_guard_and_recorder.py
+		tests/clients/test_guard_and_recorder.py tests/clients/test_validators.py
 
 check: setup
 	$(BIN)/ruff check src tests examples

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -118,8 +120,18 @@ export const Guard = async () => ({
 """
 
 
+def registry() -> str:
+    """Where npm gets packages: where there are plugins, the client installs what they may import."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("there is no npm on this machine, which opencode needs for plugins")
+    done = subprocess.run([npm, "config", "get", "registry"], text=True, capture_output=True, check=True, timeout=60)
+    return done.stdout.strip()
+
+
 def test_a_guard_plugin_stops_a_tool_and_no_longer_does_after_its_undo(place: Place) -> None:
     del place.env["OPENCODE_PURE"]
+    place.env |= {"npm_config_registry": registry()}
     call = {"tool": "write", "args": {"filePath": str(place.root / "new.txt"), "content": "x"}}
     own = place.home / ".config" / "opencode" / "opencode.json"
     own.parent.mkdir(parents=True)

@@ -181,8 +181,8 @@ class Guardrails:
         return found
 
 
-LiveAgent.input_guardrails = Guardrails(InputGuardrail, "input")  # type: ignore[assignment]
-LiveAgent.output_guardrails = Guardrails(OutputGuardrail, "output")  # type: ignore[assignment]
+LiveAgent.input_guardrails = Guardrails(InputGuardrail, "input")  # type: ignore[assignment, misc]
+LiveAgent.output_guardrails = Guardrails(OutputGuardrail, "output")  # type: ignore[assignment, misc]
 
 
 def build_agent(harness: AgentHarness, *, name: str, handoffs: Sequence[Any], output_type: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from contextlib import closing
 from pathlib import Path
@@ -69,3 +70,64 @@ def test_a_file_that_is_made_executable_is_an_entry_and_is_taken_back(tmp_path: 
         assert place.stat().st_mode & 0o777 == 0o644
         harness.redo(adopted.entry.id)
         assert place.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_written_anew_is_what_it_was_once_nothing_of_it_is_live(tmp_path: Path) -> None:
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    start = '{"model":"opus","permissions":{"allow":["Read","Edit"],\n"deny":[]}}'
+    settings.write_text(start)
+    init_clients(tmp_path)
+    with closing(open_workspace(tmp_path)) as harness:
+        value = json.loads(start)
+        value["permissions"]["allow"].append("Write")
+        settings.write_text(json.dumps(value, indent=4) + "\n")
+        first = harness.adopt()
+        settings.write_text(settings.read_text().replace('"opus"', '"haiku"'))
+        second = harness.adopt()
+        assert isinstance(first, Adopted)
+        assert isinstance(second, Adopted)
+        assert isinstance(harness.undo(first), Undone)
+        assert json.loads(settings.read_text()) == {**json.loads(start), "model": "haiku"}
+        assert isinstance(harness.undo(second), Undone)
+        assert settings.read_text() == start
+        assert isinstance(harness.redo(second.entry.id), Undone)
+        assert isinstance(harness.redo(first.entry.id), Undone)
+        assert settings.read_text() == json.dumps({**value, "model": "haiku"}, indent=4) + "\n"
+
+
+def test_of_several_modes_the_last_live_one_counts(tmp_path: Path) -> None:
+    place = tmp_path / "CLAUDE.md"
+    place.write_text("# X\n\ny\n")
+    init_clients(tmp_path)
+    with closing(open_workspace(tmp_path)) as harness:
+        entries = []
+        for mode in (0o600, 0o444):
+            place.chmod(mode)
+            adopted = harness.adopt()
+            assert isinstance(adopted, Adopted)
+            entries.append(adopted.entry.id)
+        place.chmod(0o644)
+        place.write_text("# X\n\nz\n")
+        place.chmod(0o444)
+        assert isinstance(harness.adopt(), Adopted)
+        for entry, mode in ((entries[0], 0o444), (entries[1], 0o644)):
+            assert isinstance(harness.undo(entry), Undone)
+            assert place.stat().st_mode & 0o777 == mode
+            assert place.read_text() == "# X\n\nz\n"
+
+
+@pytest.mark.parametrize("path", [".agents/skills/x/SKILL.md", ".codex/skills/x/SKILL.md"])
+def test_a_file_that_comes_back_comes_back_where_it_was(path: str, tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("# X\n")
+    for folder in (".agents/skills/x", ".codex/skills/x"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "SKILL.md").write_text(f"---\nname: x\ndescription: {folder}\n---\n")
+    init_clients(tmp_path, ("codex",))
+    before = files_of(tmp_path)
+    with closing(open_workspace(tmp_path)) as harness:
+        (tmp_path / path).unlink()
+        adopted = harness.adopt()
+        assert isinstance(adopted, Adopted)
+        assert isinstance(harness.undo(adopted), Undone)
+        assert files_of(tmp_path) == before
