@@ -79,10 +79,10 @@ def begun(root):
             assert harness.apply(change, note=note, by="claude").entry
 
 
-def steps(harness, start, end):
-    """Small changes by two agents, so many that there are `end` in all."""
+def steps(harness, start, end, keys):
+    """Small changes of so many keys by two agents, until there are `end` in all."""
     for number in range(start, end):
-        change = candidate(config(f"env.STEP_{number % 9}", str(number)))
+        change = candidate(config(f"env.STEP_{number % keys}", str(number)))
         assert harness.apply(change, note=f"step {number}", by=("tuner", "claude")[number % 2]).entry
 
 
@@ -91,19 +91,23 @@ def sixty_made(tmp_path_factory):
     root = tmp_path_factory.mktemp("sixty") / "parcel-tracker"
     begun(root)
     with open_workspace(root, hold=False) as harness:
-        steps(harness, len(CHANGES), SIXTY)
+        steps(harness, len(CHANGES), SIXTY, keys=9)
     return root
 
 
 @pytest.fixture(scope="session")
 def many_made(tmp_path_factory):
     """Ten thousand entries: the journal is filled without writing files each time; they are put in place last."""
-    root = tmp_path_factory.mktemp("many") / "parcel-tracker"
+    return filled(tmp_path_factory.mktemp("many") / "parcel-tracker", MANY)
+
+
+def filled(root, number):
+    """A project with so many entries, without the beginning."""
     begun(root)
     identity = manifest_of(root).workspace.id
     journal = open_journal(root / ".takeback" / "journal.db", create=False)
     with Harness(MemoryAdapter(), journal, about={"identity": identity}, begin=False) as harness:
-        steps(harness, len(CHANGES), MANY - 1)
+        steps(harness, len(CHANGES), number - 1, keys=500)
     with open_workspace(root, hold=False) as harness:
         assert harness.discard(note="files put in place").entry
         assert harness.status().clean

@@ -1,6 +1,7 @@
 """Live: a page follows the journal by server-sent events, whoever writes to it.
 
-Each message holds the rows that are new and the rows that changed because of them, for the page to put in place.
+Each message holds the rows that are new and the rows that changed because of them, for the page to put in place. The
+list of harnesses follows all journals, and gets all its rows anew.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from starlette.responses import Response, StreamingResponse
 from takeback.present.filters import Filter
 from takeback.web.asking import shown_in
 from takeback.web.rendering import render
-from takeback.web.shelf import Shown
+from takeback.web.shelf import HarnessShelf, Shown
 from takeback.web.timeline import filter_of
 
 EVERY: Final = 0.5
 """Seconds between two looks at the journal."""
-SILENT: Final = 30
-"""After so many looks without news a comment is sent, so that a connection that is gone is noticed."""
+EVERY_LIST: Final = 2.0
+"""Seconds between two looks at all journals."""
+KEPT_OPEN: Final = ": nothing new\n\n"
+"""Sent where there is no news, so that a connection that is gone is noticed."""
 
 
 async def events(request: Request) -> Response:
@@ -40,17 +43,43 @@ def _newest(shown: Shown) -> int:
 
 
 async def _followed(request: Request, shown: Shown, wanted: Filter, after: int) -> AsyncIterator[str]:
-    silent = 0
-    while not (request.app.state.ending() or await request.is_disconnected()):
+    async for _ in _looks(request, EVERY):
         told = await run_in_threadpool(news, shown, wanted, after, read_only=request.app.state.read_only)
-        if told is not None:
+        if told is None:
+            yield KEPT_OPEN
+        else:
             after, text = told
-            lines = "".join(f"data: {line}\n" for line in text.splitlines() if line.strip())
-            yield f"id: {after}\n{lines}\n"
-            silent = 0
-        elif (silent := silent + 1) % SILENT == 0:
-            yield ": nothing new\n\n"
-        await asyncio.sleep(EVERY)
+            yield _message(text, after)
+
+
+async def standings_events(request: Request) -> Response:
+    """Follow every journal of the list of harnesses."""
+    return StreamingResponse(_all_followed(request), media_type="text/event-stream")
+
+
+async def _all_followed(request: Request) -> AsyncIterator[str]:
+    shelf: HarnessShelf = request.app.state.shelf
+    known = await run_in_threadpool(shelf.heads)
+    async for _ in _looks(request, EVERY_LIST):
+        heads = await run_in_threadpool(shelf.heads)
+        if heads == known:
+            yield KEPT_OPEN
+        else:
+            known = heads
+            own, fleets = await run_in_threadpool(shelf.standings)
+            yield _message(render("standings.html", own=own, fleets=fleets))
+
+
+async def _looks(request: Request, seconds: float) -> AsyncIterator[None]:
+    """One turn every so many seconds, as long as anybody listens."""
+    while not (request.app.state.ending() or await request.is_disconnected()):
+        yield None
+        await asyncio.sleep(seconds)
+
+
+def _message(text: str, number: int | None = None) -> str:
+    lines = "".join(f"data: {line}\n" for line in text.splitlines() if line.strip())
+    return f"{lines}\n" if number is None else f"id: {number}\n{lines}\n"
 
 
 def news(shown: Shown, wanted: Filter, after: int, *, read_only: bool = False) -> tuple[int, str] | None:
