@@ -70,7 +70,7 @@ METHODS: Final[Mapping[str, MethodSource]] = {
     "deepdiff": MethodSource("document_peers", "DeepDiff", "deepdiff", "deepdiff"),
     "dictdiffer": MethodSource("document_peers", "DictDiffer", "dictdiffer", "dictdiffer"),
     "SQLite session, dense": MethodSource("sqlite", "DenseSession", "apsw", "apsw"),
-    "SQLite session, fractional": MethodSource("sqlite", "Session", "apsw", "apsw"),
+    "SQLite session, fractional": MethodSource("sqlite", "SqliteSession", "apsw", "apsw"),
     "ZODB, dense": MethodSource("zodb", "DenseZodb", "ZODB", "ZODB"),
     "ZODB, fractional": MethodSource("zodb", "Zodb", "ZODB", "ZODB"),
     "git revert": MethodSource("git", "GitRevert", "pygit2", "pygit2"),
