@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from takeback.errors import TakebackError
 from takeback.present.filters import Filter
 from takeback.web.asking import shown_in
 from takeback.web.rendering import render
@@ -24,8 +25,9 @@ EVERY: Final = 0.5
 """Seconds between two looks at the journal."""
 EVERY_LIST: Final = 2.0
 """Seconds between two looks at all journals."""
+SILENT: Final = 30
+"""After so many looks without news a comment is sent, so that a connection that is gone is noticed."""
 KEPT_OPEN: Final = ": nothing new\n\n"
-"""Sent where there is no news, so that a connection that is gone is noticed."""
 
 
 async def events(request: Request) -> Response:
@@ -43,13 +45,17 @@ def _newest(shown: Shown) -> int:
 
 
 async def _followed(request: Request, shown: Shown, wanted: Filter, after: int) -> AsyncIterator[str]:
-    async for _ in _looks(request, EVERY):
-        told = await run_in_threadpool(news, shown, wanted, after, read_only=request.app.state.read_only)
-        if told is None:
-            yield KEPT_OPEN
-        else:
+    async for turn in _looks(request, EVERY):
+        try:
+            told = await run_in_threadpool(news, shown, wanted, after, read_only=request.app.state.read_only)
+        except TakebackError as fault:
+            yield _message(render("trouble.html", message=fault.message))
+            return
+        if told is not None:
             after, text = told
             yield _message(text, after)
+        elif turn % SILENT == 0:
+            yield KEPT_OPEN
 
 
 async def standings_events(request: Request) -> Response:
@@ -60,20 +66,22 @@ async def standings_events(request: Request) -> Response:
 async def _all_followed(request: Request) -> AsyncIterator[str]:
     shelf: HarnessShelf = request.app.state.shelf
     known = await run_in_threadpool(shelf.heads)
-    async for _ in _looks(request, EVERY_LIST):
+    async for turn in _looks(request, EVERY_LIST):
         heads = await run_in_threadpool(shelf.heads)
-        if heads == known:
-            yield KEPT_OPEN
-        else:
+        if heads != known:
             known = heads
             own, fleets = await run_in_threadpool(shelf.standings)
             yield _message(render("standings.html", own=own, fleets=fleets))
+        elif turn % SILENT == 0:
+            yield KEPT_OPEN
 
 
-async def _looks(request: Request, seconds: float) -> AsyncIterator[None]:
-    """One turn every so many seconds, as long as anybody listens."""
+async def _looks(request: Request, seconds: float) -> AsyncIterator[int]:
+    """A turn every so many seconds, counted from 1, as long as anybody listens."""
+    turn = 0
     while not (request.app.state.ending() or await request.is_disconnected()):
-        yield None
+        turn += 1
+        yield turn
         await asyncio.sleep(seconds)
 
 

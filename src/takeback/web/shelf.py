@@ -117,9 +117,13 @@ class HarnessShelf:
         """How far every journal has come: another answer says that some row has changed."""
         found: list[str] = []
         for shown in self.all:
-            with shown.lock:
-                head = shown.harness.journal.head()
-            found.append("" if head is None else head.digest)
+            try:
+                with shown.lock:
+                    head = shown.harness.journal.head()
+            except TakebackError as fault:
+                found.append(fault.message)
+            else:
+                found.append("" if head is None else head.digest)
         return (*found, *(digest for watched in self.fleets for digest in watched.heads()))
 
     def standings(self) -> tuple[list[Standing], list[FleetRows]]:

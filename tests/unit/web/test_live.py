@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from tests.support.changes import candidate, config, routing
 from tests.unit.web.conftest import Browser, harness_with, words
 
+from takeback.errors import JournalCorruptError
 from takeback.present.filters import Filter
 from takeback.web import live
 from takeback.web.live import news
@@ -61,6 +62,7 @@ def test_the_matrix_says_who_wrote_last_and_who_wrote_over_whom(browser, three):
 
 def test_the_list_of_harnesses_follows_every_journal(three, monkeypatch):
     monkeypatch.setattr(live, "EVERY_LIST", 0.0)
+    monkeypatch.setattr(live, "SILENT", 1)
     with harness_with(("other", "bot", config("timeout", 1))) as other:
         browser = Browser(three, other)
         state = SimpleNamespace(shelf=browser.shelf, ending=lambda: False)
@@ -80,6 +82,21 @@ def test_the_list_of_harnesses_follows_every_journal(three, monkeypatch):
     assert all(line.startswith("data: ") for line in news.splitlines() if line)
     assert "just now" in news
     assert "slowest" in news
+
+
+def test_a_journal_that_can_no_longer_be_followed_is_said_on_the_page(browser, three, monkeypatch):
+    def broken(*_, **__):
+        raise JournalCorruptError("record 5 was altered", seq=5)
+
+    monkeypatch.setattr(live, "news", broken)
+    state = SimpleNamespace(read_only=False, ending=lambda: False)
+    request = SimpleNamespace(app=SimpleNamespace(state=state), is_disconnected=still_there)
+
+    async def told():
+        return [text async for text in live._followed(request, browser.shelf.all[0], Filter(), 4)]
+
+    (text,) = asyncio.run(told())
+    assert "no longer follows the journal: record 5 was altered" in text
 
 
 async def still_there():
