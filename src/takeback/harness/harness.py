@@ -18,7 +18,7 @@ from takeback.harness.applying import Given, Judged, judged, not_now, prepared, 
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine
-from takeback.harness.filing import layout_of, ready, written
+from takeback.harness.filing import found_by_files, layout_of, ready, written
 from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
@@ -383,6 +383,7 @@ class Harness:
             asked = {"asked": list(names_of(request.asked)), **_made_by(by)}
             about = {**asked, **taking_effect(self._engine, writes)}
             draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
+            draft = found_by_files(self._engine, draft, (*plan.off, *plan.on))
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 
     def _discarded(self, names: Sequence[str]) -> Record | None:
