@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import httpx
 import pytest
@@ -21,6 +22,7 @@ from takeback.cli import app
 from takeback.state import State
 
 PATIENCE = 60
+RESULTS = Path(__file__).parents[2] / "results" / "first"
 
 
 @pytest.fixture
@@ -35,10 +37,11 @@ def change(root, value):
         assert harness.apply(candidate(config("timeout", value)), note=f"timeout {value}").entry
 
 
-@pytest.fixture
-def link(agent):
-    command = [sys.executable, "-m", "takeback", "web", str(agent), "--no-open", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ}) as served:
+@contextmanager
+def serving(*arguments, cwd=None):
+    """What a server in a process of its own printed, as long as it runs; its end must be a good one."""
+    command = [sys.executable, "-m", "takeback", "web", *map(str, arguments), "--no-open", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ}, cwd=cwd) as served:
         late = threading.Timer(PATIENCE, served.kill)
         late.start()
         text = ""
@@ -46,11 +49,16 @@ def link(agent):
             line = served.stdout.readline()
             assert line, "the server ended before it printed its link"
             text += line
-        told = json.loads(text)
-        assert told["harnesses"] == ["agent"]
-        yield told["link"]
+        yield json.loads(text)
         assert _interrupted(served) == 0
         late.cancel()
+
+
+@pytest.fixture
+def link(agent):
+    with serving(agent) as told:
+        assert told["harnesses"] == ["agent"]
+        yield told["link"]
 
 
 def _interrupted(served):
@@ -106,3 +114,29 @@ def test_without_the_extra_it_says_what_to_install(agent, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     result = CliRunner().invoke(app, ["web", str(agent)])
     assert "pip install 'takeback[web]'" in str(result.exception)
+
+
+def test_the_labs_reports_are_shown_where_there_is_no_workspace(tmp_path):
+    with serving("--lab", RESULTS, cwd=tmp_path) as told:
+        assert told["harnesses"] == []
+        with httpx.Client(timeout=PATIENCE, follow_redirects=True) as client:
+            answer = client.get(told["link"])
+    assert answer.url.path == "/lab"
+    assert "natural-qwen" in answer.text
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    result = CliRunner().invoke(app, ["web", "--lab", str(tmp_path / "nothing"), "--no-open"])
+    assert "expected a folder of results" in str(result.exception)
+
+
+def test_a_fleet_is_served_and_its_password_is_printed_nowhere(postgres_url, tmp_path):
+    init_workspace(tmp_path / "agent", journal=f"{postgres_url}#served", start=State.read({"config": {"a": 1}}))
+    secret = "never-printed"
+    with serving(postgres_url.replace("postgres:@", f"postgres:{secret}@")) as told:
+        assert secret not in json.dumps(told)
+        assert told["fleets"][0].startswith("postgresql://postgres@")
+        with httpx.Client(timeout=PATIENCE, follow_redirects=True) as client:
+            text = client.get(told["link"]).text
+    assert "/fleet/1/takeback_served" in text
+    assert secret not in text

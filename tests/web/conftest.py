@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,18 +13,21 @@ from tests.support.changes import candidate, config
 
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.memory import MemoryAdapter
-from takeback.adapters.open_by_manifest import manifest_of
 from takeback.cli.demo_harness import CHANGES, write_harness
-from takeback.harness import Harness
-from takeback.journal import open_journal
+from takeback.harness.codec import change_draft
+from takeback.harness.ledger import Ledger
+from takeback.journal import Draft, open_journal
 from takeback.language import read_program
-from takeback.state import Stage
+from takeback.state import ABSENT, Stage
 from takeback.synthesize import invert
+from takeback.undo import Write
+from takeback.verify import verify
 
 CHROMIUM = shutil.which("chromium")
 PATIENCE = 30_000
 SIXTY, MANY = 60, 10_000
+BATCH = 1000
+"""Records written at once where a long history is made."""
 OPEN = []
 """Tabs to be closed before their server ends."""
 
@@ -80,7 +83,7 @@ def begun(root):
 
 
 def steps(harness, start, end):
-    """Small changes by two agents, so many that there are `end` in all."""
+    """Small changes by two agents, until there are `end` in all."""
     for number in range(start, end):
         change = candidate(config(f"env.STEP_{number % 9}", str(number)))
         assert harness.apply(change, note=f"step {number}", by=("tuner", "claude")[number % 2]).entry
@@ -97,13 +100,27 @@ def sixty_made(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def many_made(tmp_path_factory):
-    """Ten thousand entries: the journal is filled without writing files each time; they are put in place last."""
-    root = tmp_path_factory.mktemp("many") / "parcel-tracker"
+    return filled(tmp_path_factory.mktemp("many") / "parcel-tracker", MANY)
+
+
+def filled(root, number):
+    """A project with so many entries, without the beginning: as `apply` would record them, many at a time."""
     begun(root)
-    identity = manifest_of(root).workspace.id
-    journal = open_journal(root / ".takeback" / "journal.db", create=False)
-    with Harness(MemoryAdapter(), journal, about={"identity": identity}, begin=False) as harness:
-        steps(harness, len(CHANGES), MANY - 1)
+    with closing(open_journal(root / ".takeback" / "journal.db", create=False)) as journal:
+        ledger, known, drafts = Ledger(journal), {}, []
+        for at in range(len(CHANGES), number - 1):
+            key, value = f"STEP_{at % 500}", str(at)
+            change = candidate(config(f"env.{key}", value))
+            about = {"candidate": change.to_json(), "evidence": verify(change).to_json(), "forced": False, "ties": []}
+            about |= {"note": f"step {at}", "by": ("tuner", "claude")[at % 2], "effect": ["next session"]}
+            write = Write(("config", "env", key), known.get(key, ABSENT), value)
+            drafts += [change_draft("apply", [write], about), Draft("commit", {"entry": at + 2})]
+            known[key] = value
+            if len(drafts) >= BATCH or at == number - 2:
+                journal.append(drafts)
+                drafts.clear()
+        ledger.refresh()
+        ledger.checkpoint()
     with open_workspace(root, hold=False) as harness:
         assert harness.discard(note="files put in place").entry
         assert harness.status().clean

@@ -43,9 +43,12 @@ def test_a_fleet_is_listed_and_one_directory_of_it_can_be_worked_on(fleet, tab):
         page.get_by_role("link", name="all harnesses").click()
         assert "none" in page.get_by_role("row", name="search").inner_text()
         assert faults_of(page) == []
+        with open_workspace(search.parent / "billing", hold=False) as harness:
+            harness.apply(candidate(config("a", 4)), note="made elsewhere")
+        page.get_by_role("row", name="billing").get_by_text("made elsewhere").wait_for()
         page.get_by_role("link", name="billing").click()
         page.get_by_text("contents are sealed").wait_for()
-        assert page.locator("li.entry").count() == 2
+        assert page.locator("li.entry").count() == 3
         assert page.locator("button").count() == 0
         assert secret not in page.content()
     shelf.close()

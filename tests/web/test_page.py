@@ -10,6 +10,8 @@ import pytest
 from tests.support.changes import candidate, config, prompt, routing
 from tests.web.conftest import MANY, SIXTY, served, until
 
+from takeback.adapters import open_workspace
+
 AXE = Path(__file__).parents[2] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 SERIOUS = {"serious", "critical"}
 PAGE = 50
@@ -87,7 +89,7 @@ def test_several_entries_go_together_in_one_plan(project, tab):
 
 
 def test_kept_blocked_along_and_stale_are_said(project, tab):
-    _, harness = project
+    root, harness = project
     edit = {"op_type": "edit_prompt", "target": "CLAUDE.md", "value": {"old": "alpha", "new": "beta"}}
     made = {}
     for note, op in (
@@ -105,8 +107,9 @@ def test_kept_blocked_along_and_stale_are_said(project, tab):
         page.goto(link.partition("open")[0])
         preview(page, "second go: set")
         page.get_by_role("button", name="Take back now").wait_for()
-        harness.apply(candidate(config("env.TIMEOUT", "3")), note="meanwhile")
-        head = harness.ledger.head
+        with open_workspace(root, hold=False) as other:
+            other.apply(candidate(config("env.TIMEOUT", "3")), note="meanwhile")
+            head = other.ledger.head
         page.get_by_role("button", name="Take back now").click()
         page.get_by_text("Stale: things have changed").wait_for()
         assert harness.ledger.head == head
@@ -129,8 +132,9 @@ def test_the_page_follows_what_another_process_does(project, tab):
         entry_of(page, "from the command line").wait_for()
         assert box.is_checked()
         page.get_by_text("1 new entry just now").wait_for()
-        made = next(harness.log())
-        harness.undo(made.id)
+        with open_workspace(root, hold=False) as other:
+            made = next(other.log())
+            other.undo(made.id)
         page.locator(f"#e{made.seq}.is-undone").wait_for()
 
 

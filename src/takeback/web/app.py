@@ -21,7 +21,7 @@ from takeback.web.fleet import journal
 from takeback.web.forms import changing
 from takeback.web.guard import Guard
 from takeback.web.lab import Lab, paper, run, runs
-from takeback.web.live import events
+from takeback.web.live import events, standings_events
 from takeback.web.matrix import matrix
 from takeback.web.rendering import page
 from takeback.web.session import Session
@@ -31,6 +31,7 @@ from takeback.web.undo import preview_redo, preview_undo, redo, undo
 
 STATIC: Final = Path(__file__).parent / "static"
 ROUTES: Final = (
+    Route("/events", standings_events),
     Route("/lab", runs),
     Route("/lab/paper", paper),
     Route("/lab/run/{name:path}", run),

@@ -54,6 +54,14 @@ class WatchedFleet:
             return FleetRows(self.fleet.location, (), fault.message)
         return FleetRows(self.fleet.location, rows)
 
+    def heads(self) -> list[str]:
+        """The last record of each journal there is now; nothing where the database cannot be asked."""
+        try:
+            with self._lock:
+                return [f"{schema} {self.fleet.head(schema)[1]}" for schema in self.fleet.schemas()]
+        except TakebackError:
+            return []
+
     def _row(self, schema: str, here: dict[str, Standing]) -> Standing:
         name, link = name_of(schema), f"/fleet/{self.number}/{schema}"
         try:

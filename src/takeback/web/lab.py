@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -110,14 +110,15 @@ def run(request: Request) -> Response:
 
 def paper(request: Request) -> Response:
     """Every derived figure of the paper beside the same figure recomputed from the counts it prints."""
+    _lab(request)
+    return page(request, "paper.html", sheet=sheet(_checks(), None, request.query_params.get("sort", "")))
+
+
+@cache
+def _checks() -> Table:
     from takeback.lab.published import recompute  # noqa: PLC0415 - loads statistics
 
-    _lab(request)
-    checks = _checks(recompute())
-    return page(request, "paper.html", sheet=sheet(checks, None, request.query_params.get("sort", "")))
-
-
-def _checks(found: Any) -> Table:
+    found = recompute()
     rows = tuple(
         (check.where, check.name, check.printed, _told(check.recomputed), check.status.value, check.note)
         for check in found.checks

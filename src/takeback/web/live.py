@@ -1,6 +1,7 @@
 """Live: a page follows the journal by server-sent events, whoever writes to it.
 
-Each message holds the rows that are new and the rows that changed because of them, for the page to put in place.
+Each message holds the rows that are new and the rows that changed because of them, for the page to put in place. The
+list of harnesses follows all journals, and gets all its rows anew.
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from takeback.errors import TakebackError
 from takeback.present.filters import Filter
 from takeback.web.asking import shown_in
 from takeback.web.rendering import render
-from takeback.web.shelf import Shown
+from takeback.web.shelf import HarnessShelf, Shown
 from takeback.web.timeline import filter_of
 
 EVERY: Final = 0.5
 """Seconds between two looks at the journal."""
+EVERY_LIST: Final = 2.0
+"""Seconds between two looks at all journals."""
 SILENT: Final = 30
 """After so many looks without news a comment is sent, so that a connection that is gone is noticed."""
+KEPT_OPEN: Final = ": nothing new\n\n"
 
 
 async def events(request: Request) -> Response:
@@ -40,17 +45,49 @@ def _newest(shown: Shown) -> int:
 
 
 async def _followed(request: Request, shown: Shown, wanted: Filter, after: int) -> AsyncIterator[str]:
-    silent = 0
-    while not (request.app.state.ending() or await request.is_disconnected()):
-        told = await run_in_threadpool(news, shown, wanted, after, read_only=request.app.state.read_only)
+    async for turn in _looks(request, EVERY):
+        try:
+            told = await run_in_threadpool(news, shown, wanted, after, read_only=request.app.state.read_only)
+        except TakebackError as fault:
+            yield _message(render("trouble.html", message=fault.message))
+            return
         if told is not None:
             after, text = told
-            lines = "".join(f"data: {line}\n" for line in text.splitlines() if line.strip())
-            yield f"id: {after}\n{lines}\n"
-            silent = 0
-        elif (silent := silent + 1) % SILENT == 0:
-            yield ": nothing new\n\n"
-        await asyncio.sleep(EVERY)
+            yield _message(text, after)
+        elif turn % SILENT == 0:
+            yield KEPT_OPEN
+
+
+async def standings_events(request: Request) -> Response:
+    """Follow every journal of the list of harnesses."""
+    return StreamingResponse(_all_followed(request), media_type="text/event-stream")
+
+
+async def _all_followed(request: Request) -> AsyncIterator[str]:
+    shelf: HarnessShelf = request.app.state.shelf
+    known = await run_in_threadpool(shelf.heads)
+    async for turn in _looks(request, EVERY_LIST):
+        heads = await run_in_threadpool(shelf.heads)
+        if heads != known:
+            known = heads
+            own, fleets = await run_in_threadpool(shelf.standings)
+            yield _message(render("standings.html", own=own, fleets=fleets))
+        elif turn % SILENT == 0:
+            yield KEPT_OPEN
+
+
+async def _looks(request: Request, seconds: float) -> AsyncIterator[int]:
+    """A turn every so many seconds, counted from 1, as long as anybody listens."""
+    turn = 0
+    while not (request.app.state.ending() or await request.is_disconnected()):
+        turn += 1
+        yield turn
+        await asyncio.sleep(seconds)
+
+
+def _message(text: str, number: int | None = None) -> str:
+    lines = "".join(f"data: {line}\n" for line in text.splitlines() if line.strip())
+    return f"{lines}\n" if number is None else f"id: {number}\n{lines}\n"
 
 
 def news(shown: Shown, wanted: Filter, after: int, *, read_only: bool = False) -> tuple[int, str] | None:

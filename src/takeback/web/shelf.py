@@ -113,6 +113,19 @@ class HarnessShelf:
         """The harness with a number."""
         return self.all[number - 1] if 1 <= number <= len(self.all) else None
 
+    def heads(self) -> tuple[str, ...]:
+        """How far every journal has come: another answer says that some row has changed."""
+        found: list[str] = []
+        for shown in self.all:
+            try:
+                with shown.lock:
+                    head = shown.harness.journal.head()
+            except TakebackError as fault:
+                found.append(fault.message)
+            else:
+                found.append("" if head is None else head.digest)
+        return (*found, *(digest for watched in self.fleets for digest in watched.heads()))
+
     def standings(self) -> tuple[list[Standing], list[FleetRows]]:
         """How everything stands: directories, several at a time, and each fleet."""
         with ThreadPoolExecutor(max_workers=4) as pool:

@@ -166,7 +166,7 @@ def test_a_url_that_names_a_journal_lists_only_that(fleet, opened):
     assert "billing" not in told
 
 
-def test_no_password_is_shown_or_told(fleet, opened, monkeypatch):
+def test_no_password_is_shown_or_told(fleet, opened):
     url, _ = fleet
     secret = "s3cret-of-the-database"
     with_password = url.replace("postgres:@", f"postgres:{secret}@")
@@ -177,10 +177,10 @@ def test_no_password_is_shown_or_told(fleet, opened, monkeypatch):
         assert answer.status_code == 200
         assert secret not in answer.text
         assert "postgresql://postgres@" in words(answer)
-    for broken in ("s3cret-of-the-database", "s3cret%2Dof"):
+    for broken in ("s3cret-of-the-database", "s3cret%2Dof", "s3cret/with/slashes", "s3cret%zz"):
         with pytest.raises(JournalError) as told:
             JournalFleet(f"postgresql://ann:{broken}@127.0.0.1:1/db").schemas()
-        assert broken not in str(told.value)
+        assert "s3cret" not in str(told.value)
         assert told.value.__context__ is None
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from types import SimpleNamespace
 
 from tests.support.changes import candidate, config, routing
-from tests.unit.web.conftest import words
+from tests.unit.web.conftest import Browser, harness_with, words
 
+from takeback.errors import JournalCorruptError
 from takeback.present.filters import Filter
+from takeback.web import live
 from takeback.web.live import news
 
 
@@ -54,3 +58,46 @@ def test_the_matrix_says_who_wrote_last_and_who_wrote_over_whom(browser, three):
     assert '#3 cheaper: set routing["main"] undone' in told
     assert '#2 slower: set config["timeout"] to 60 alone then #4' in told
     assert "#5" not in told.partition("entry config")[2]
+
+
+def test_the_list_of_harnesses_follows_every_journal(three, monkeypatch):
+    monkeypatch.setattr(live, "EVERY_LIST", 0.0)
+    monkeypatch.setattr(live, "SILENT", 1)
+    with harness_with(("other", "bot", config("timeout", 1))) as other:
+        browser = Browser(three, other)
+        state = SimpleNamespace(shelf=browser.shelf, ending=lambda: False)
+        request = SimpleNamespace(app=SimpleNamespace(state=state), is_disconnected=still_there)
+
+        async def told():
+            stream = live._all_followed(request)
+            quiet = await anext(stream)
+            other.apply(candidate(config("timeout", 2)), note="just now")
+            news = await anext(stream)
+            return quiet, news, await anext(stream)
+
+        quiet, news, after = asyncio.run(told())
+    assert quiet == after == live.KEPT_OPEN
+    assert news.startswith("data: ")
+    assert news.endswith("\n\n")
+    assert all(line.startswith("data: ") for line in news.splitlines() if line)
+    assert "just now" in news
+    assert "slowest" in news
+
+
+def test_a_journal_that_can_no_longer_be_followed_is_said_on_the_page(browser, three, monkeypatch):
+    def broken(*_, **__):
+        raise JournalCorruptError("record 5 was altered", seq=5)
+
+    monkeypatch.setattr(live, "news", broken)
+    state = SimpleNamespace(read_only=False, ending=lambda: False)
+    request = SimpleNamespace(app=SimpleNamespace(state=state), is_disconnected=still_there)
+
+    async def told():
+        return [text async for text in live._followed(request, browser.shelf.all[0], Filter(), 4)]
+
+    (text,) = asyncio.run(told())
+    assert "no longer follows the journal: record 5 was altered" in text
+
+
+async def still_there():
+    return False
