@@ -233,7 +233,7 @@ def test_one_commit_that_cannot_be_read_leaves_nothing_recorded_and_is_named(rep
     assert (code, told["why"]) == (1, "broken")
     assert bad[:10] in told["message"]
     assert "oops" in told["message"]
-    assert ": .claude/settings.json:" in told["message"]
+    assert ": .claude/settings.json, line 2" in told["message"]
     assert kinds(repository) == ["genesis"]
 
 
