@@ -5,7 +5,7 @@ JOBS ?= 2
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-web test-clients test-clients-more check bench mutants docs format clean
+.PHONY: setup demo test test-web test-clients test-clients-more check bench mutants docs plugin format clean
 
 setup: .venv/.ready
 
@@ -34,11 +34,13 @@ test-web: setup
 # The real clients, from npm, in .cache/clients; left out with a word where npm is missing.
 test-clients: setup
 	$(BIN)/python -m tests.clients.install claude-code codex
-	$(BIN)/python -m pytest -m clients tests/clients/test_claude_code.py tests/clients/test_codex.py
+	$(BIN)/python -m pytest -m clients tests/clients/test_claude_code.py tests/clients/test_codex.py \
+		tests/clients/test_plugin.py
 
 test-clients-more: setup
 	$(BIN)/python -m tests.clients.install claude-code opencode gemini
 	$(BIN)/python -m pytest -m clients tests/clients/test_opencode.py tests/clients/test_gemini.py \
+		tests/clients/test_plugin.py \
 		tests/clients/test_guard_and_recorder.py
 
 check: setup
@@ -59,6 +61,10 @@ mutants: setup
 docs: setup
 	$(BIN)/python -m tests.support.reference
 	$(BIN)/python -m tests.support.doc_blocks
+
+# The folder that clients install, made anew from what `takeback install` adds.
+plugin: setup
+	$(BIN)/python -m tests.support.plugin_folder
 
 format: setup
 	$(BIN)/ruff check --fix src tests examples

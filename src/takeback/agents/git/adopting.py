@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -181,7 +182,7 @@ class _Bringing:
                 begun = done.entry if isinstance(done, Adopted) else None
             todo = self._steps[begin or 0 :]
             for step in todo:
-                done = self._at(step.commit, step, lambda step=step: _adopted(copied, step.commit))
+                done = self._at(step.commit, step, partial(_adopted, copied, step.commit))
                 entries += [] if done is None else [(step.commit, done.entry)]
         self._harness.ledger.refresh()
         if isinstance(self._harness.adapter, Notes):
