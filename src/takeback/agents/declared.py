@@ -11,12 +11,15 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from takeback.adapters.clients import CLIENTS
 from takeback.adapters.clients.client import ANY, Client, Documents, Texts
 from takeback.adapters.roots import HIDDEN, PRIVATE, manifest_path, root_above
 from takeback.errors import HarnessError
+
+BROUGHT_IN: Final = frozenset({".md", ".mdc", ".txt", ""})
+"""Endings of files that an instruction file may bring in; whether one does is found out by looking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,14 @@ def home_of(path: str) -> Home | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
         raise HarnessError(f"{root / HIDDEN} cannot be read: {fault}") from fault
     return Home(root, clients, str(about.get("journal", "")))
+
+
+def may_be_ours(path: str) -> bool:
+    """Whether a file may be one of a harness: a declared one, or one that instructions bring in."""
+    if os.path.splitext(path)[1].lower() in BROUGHT_IN:
+        return True
+    home = home_of(path)
+    return root_above(Path(path)) is not None if home is None else home.declared(path) is not None
 
 
 def _declared(client: Client, path: str) -> Documents | Texts | Plain | None:

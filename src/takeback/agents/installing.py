@@ -45,12 +45,16 @@ class Hook(NamedTuple):
     guard: bool = False
     most: int = RECORD_SECONDS
     """So many seconds its client lets it have; a longer time is cut, with a warning at every start."""
+    suffix: str = ""
+    """Tells a second hook of an event from the first."""
 
 
 HOOKS: Final[Mapping[str, Sequence[Hook]]] = {
     "claude-code": (
+        Hook("PreToolUse", "Bash", most=GUARD_SECONDS, suffix="-shell"),
         Hook("PreToolUse", "Edit|Write|MultiEdit|NotebookEdit", guard=True),
         Hook("PostToolUse", "Edit|Write|MultiEdit|NotebookEdit|Bash"),
+        Hook("PostToolUseFailure", "Edit|Write|MultiEdit|NotebookEdit|Bash"),
         Hook("ConfigChange"),
         Hook("FileChanged", ".mcp.json|CLAUDE.md|CLAUDE.local.md|AGENTS.md"),
         Hook("SessionStart"),
@@ -139,7 +143,7 @@ def server_of(client: str, program: Sequence[str]) -> dict[str, Any]:
 
 
 def _listener(client: str, hook: Hook, start: str, program: Sequence[str]) -> dict[str, Any]:
-    name = f"takeback-{hook.event}"
+    name = f"takeback-{hook.event}{hook.suffix}"
     record = {"id": name, "handler": name, "options": group_of(client, hook, program)}
     return {"op_type": "add_listener", "target": f"{start}{hook.event}", "value": record}
 

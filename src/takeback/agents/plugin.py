@@ -89,7 +89,10 @@ def _servers(client: str) -> dict[str, Any]:
 
 
 def _hooks(client: str) -> dict[str, list[Mapping[str, Any]]]:
-    return {hook.event: [_group(client, hook, PROGRAM)] for hook in HOOKS[client]}
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for hook in HOOKS[client]:
+        found.setdefault(hook.event, []).append(_group(client, hook, PROGRAM))
+    return found
 
 
 def _group(client: str, hook: Hook, program: Sequence[str]) -> dict[str, Any]:
