@@ -5,7 +5,7 @@ JOBS ?= 2
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-web test-clients test-clients-more check bench mutants docs plugin format clean
+.PHONY: setup demo test test-web test-clients test-clients-more test-load check bench mutants docs plugin format clean
 
 setup: .venv/.ready
 
@@ -35,13 +35,16 @@ test-web: setup
 test-clients: setup
 	$(BIN)/python -m tests.clients.install claude-code codex
 	$(BIN)/python -m pytest -m clients tests/clients/test_claude_code.py tests/clients/test_codex.py \
-		tests/clients/test_plugin.py
+		tests/clients/test_plugin.py tests/clients/test_guard_claude_code.py tests/clients/test_guard_codex.py
 
 test-clients-more: setup
 	$(BIN)/python -m tests.clients.install claude-code opencode gemini
 	$(BIN)/python -m pytest -m clients tests/clients/test_opencode.py tests/clients/test_gemini.py \
-		tests/clients/test_plugin.py \
-		tests/clients/test_guard_and_recorder.py
+		tests/clients/test_plugin.py
+
+# A thousand edits in a minute by another process, while `takeback watch` follows.
+test-load: setup
+	$(BIN)/takeback bench watch
 
 check: setup
 	$(BIN)/ruff check src tests examples
