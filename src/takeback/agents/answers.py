@@ -6,10 +6,9 @@ Where nothing speaks against an edit, nothing is said, so that the client's own 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from takeback.adapters.roots import root_above
+from takeback.adapters.roots import above
 from takeback.agents import under_way
 from takeback.agents.declared import may_be_ours
 from takeback.agents.edits import edits_of, named_paths
@@ -54,6 +53,6 @@ def _note(event: Event) -> None:
     named = named_paths(event)
     if event.edits and not any(may_be_ours(path) for path in named):
         return
-    places = (root_above(Path(path)) for path in (event.cwd, *named))
+    places = (above(path) for path in (event.cwd, *named))
     for root in dict.fromkeys(place for place in places if place is not None):
-        under_way.begin(str(root), event.session, event.call, named)
+        under_way.begin(root, event.session, event.call, named)

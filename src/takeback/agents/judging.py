@@ -119,7 +119,8 @@ def _unrecordable(home: Home, edit: Edit) -> str:
     """Why the recorder could not record an edit; empty if it could."""
     if home.leads_out(edit.path):
         return "it is a link that leads out of the harness"
-    if home.journal and "://" not in home.journal and not os.access(home.root / home.journal, os.R_OK | os.W_OK):
+    place = os.path.join(home.root, home.journal)
+    if home.journal and "://" not in home.journal and not os.access(place, os.R_OK | os.W_OK):
         return f"the journal {home.journal} cannot be written"
     return ""
 
@@ -141,7 +142,8 @@ def _listening(home: Home) -> dict[str, Any]:
     found = _nothing()
     for path, documents in home.documents():
         try:
-            data = (home.root / path).read_bytes()
+            with open(os.path.join(home.root, path), "rb") as file:
+                data = file.read()
         except OSError:
             continue
         for event, groups in _parts(documents, data, path)["listeners"].items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 
+from takeback.adapters.roots import HIDDEN, above
 from takeback.agents import under_way
 
 CLIENTS = ("claude-code", "codex", "gemini", "opencode")
@@ -16,7 +17,6 @@ BEFORE = frozenset({"PreToolUse", "BeforeTool", "tool.execute.before"})
 SHELLS = frozenset({"bash", "run_shell_command", "shell"})
 EDITORS = frozenset({"write", "write_file", "edit", "replace", "multiedit"})
 PATHS = ("file_path", "filePath", "path", "absolute_path")
-MANIFESTS = ("takeback.toml", ".takeback/manifest.toml")
 TEXTS = frozenset({".md", ".mdc", ".txt", ".json", ".jsonc", ".toml", ""})
 """Endings of files that a client may load without their being in a folder whose name begins with a dot."""
 TELLS = "claude-code"
@@ -45,7 +45,7 @@ def passes(data: bytes, client: str, cwd: str) -> bool:
 def _shell(raw: dict[str, object], given: dict[str, object], client: str, here: str) -> bool:
     if "apply_patch" in str(given):
         return False
-    root = _root_above(here)
+    root = above(here)
     if root is not None and client == TELLS:
         under_way.begin(root, str(raw.get("session_id", "")), str(raw.get("tool_use_id", "")), ())
     return True
@@ -55,11 +55,11 @@ def _nobodys(path: str) -> bool:
     """Whether a file is surely none of a harness's own; those of a user's harness lie in folders of any name."""
     places = {os.path.abspath(path), os.path.realpath(path)}
     for place in places:
-        root = _root_above(os.path.dirname(place))
+        root = above(os.path.dirname(place))
         if root is None:
             continue
         try:
-            with open(os.path.join(root, MANIFESTS[1]), "rb") as file:
+            with open(os.path.join(root, HIDDEN), "rb") as file:
                 manifest = file.read()
         except OSError:
             return False
@@ -68,14 +68,3 @@ def _nobodys(path: str) -> bool:
         if b"user" in manifest or dotted or os.path.splitext(inside)[1].lower() in TEXTS:
             return False
     return True
-
-
-def _root_above(start: str) -> str | None:
-    here = os.path.abspath(start)
-    while True:
-        if any(os.path.isfile(os.path.join(here, one)) for one in MANIFESTS):
-            return here
-        above = os.path.dirname(here)
-        if above == here:
-            return None
-        here = above

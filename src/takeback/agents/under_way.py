@@ -10,10 +10,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-PRIVATE = ".takeback"
+from takeback.adapters.roots import PRIVATE
+
+TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
 FOLDER = f"{PRIVATE}/under-way"
 LONGEST = 600.0
 """So many seconds a tool is waited for; what its client has not told of then is taken for left behind."""

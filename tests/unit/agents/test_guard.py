@@ -11,7 +11,9 @@ from tests.support.client_harnesses import HARNESSES, write_harness
 
 from takeback.adapters.clients.init import init_clients
 from takeback.agents.answers import Reply, answer_before
+from takeback.agents.declared import home_of
 from takeback.agents.events import CLIENTS, read_event
+from takeback.errors import HarnessError
 
 
 @pytest.fixture(params=CLIENTS)
@@ -206,3 +208,28 @@ def test_an_edit_in_a_file_with_other_line_endings_is_worked_out(tmp_path: Path)
     old = '"model" : "opus"\n\t, "permissions"'
     decided, _ = decision(call(root, "claude-code", ".claude/settings.json", old, '"model" : 5\n\t, "permissions"'))
     assert decided == "deny"
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        'journal = ".takeback/journal.db"\nkinds = ["claude-code"]',
+        "kinds = ['claude-code'] # as TOML has it",
+        "kinds = [\n  'claude-code',\n]\nuser = false",
+        'kinds = ["claude-code"]\n[other]\nkinds = []',
+    ],
+)
+def test_a_manifest_is_read_however_it_is_written(about: str, tmp_path: Path) -> None:
+    (tmp_path / ".takeback").mkdir()
+    (tmp_path / ".takeback/manifest.toml").write_text(f"# ours\n\n[workspace]\n{about}\n")
+    home = home_of(str(tmp_path / "CLAUDE.md"))
+    assert home is not None
+    assert [client.name for client in home.clients] == ["claude-code"]
+
+
+def test_a_manifest_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / ".takeback").mkdir()
+    for text in ("", "[workspace", "kinds = 5", '[workspace]\nkinds = ["claude-code"]\nkinds = ["codex"]'):
+        (tmp_path / ".takeback/manifest.toml").write_text(text)
+        with pytest.raises(HarnessError, match="cannot be read"):
+            home_of(str(tmp_path / "CLAUDE.md"))
