@@ -16,7 +16,7 @@ from takeback.adapters.clients.client import ANY, Check, Documents, Texts
 from takeback.adapters.clients.guarding import loosened
 from takeback.agents.declared import Home, Own, Plain, home_of
 from takeback.agents.edits import Edit
-from takeback.agents.reducing import smallest
+from takeback.agents.reducing import smallest, smallest_text
 from takeback.canonical import compact
 from takeback.errors import InputError
 
@@ -99,7 +99,8 @@ def unloadable(declared: Documents | Texts | Plain, data: bytes | None, where: s
         try:
             value = declared.open(data, where).value
         except InputError as fault:
-            return f"{fault.where}: {fault.message}".removeprefix(f"{where}: "), ""
+            reason = f"{fault.where}: {fault.message}".removeprefix(f"{where}: ")
+            return reason, _malformed(declared, data, fault.message)
         return _checked(declared.check, value)
     try:
         text = data.decode()
@@ -108,10 +109,35 @@ def unloadable(declared: Documents | Texts | Plain, data: bytes | None, where: s
     return _checked(declared.check, text) if isinstance(declared, Texts) else None
 
 
+def _malformed(declared: Documents, data: bytes, message: str) -> str:
+    """The smallest content that cannot be read for the same reason."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return ""
+
+    def malformed(shorter: str) -> bool:
+        found = ""
+        try:
+            bool(declared.open(shorter.encode(), "").value)  # some formats are read only now
+        except InputError as fault:
+            found = fault.message
+        return _unplaced(found) == _unplaced(message)
+
+    return smallest_text(text, malformed)[:LONGEST]
+
+
+def _unplaced(message: str) -> str:
+    """A message without the lines and columns in it."""
+    return "".join(char for char in message if not char.isdigit())
+
+
 def _checked(check: Check, value: Any) -> tuple[str, str] | None:
     wrong = check(value)
     if wrong is None:
         return None
+    if isinstance(value, str):
+        return wrong, smallest_text(value, lambda one: check(one) == wrong)[:LONGEST]
     return wrong, compact(smallest(value, lambda one: check(one) == wrong))[:LONGEST] if value else ""
 
 
@@ -128,8 +154,10 @@ def _unrecordable(home: Home, edit: Edit) -> str:
 def _loosened(home: Home, place: str, declared: Documents | Texts | Plain, edit: Edit) -> list[str]:
     if isinstance(declared, Documents):
         return loosened(_parts(declared, edit.before, place), _parts(declared, edit.after, place))
-    if not isinstance(declared, Plain) or not declared.script:
-        return []
+    if isinstance(declared, Texts) or not declared.script:
+        texts = (edit.before or b"", edit.after or b"")
+        old, new = ({**_nothing(), "prompts": {place: text.decode("utf-8", "replace")}} for text in texts)
+        return loosened(old, new)
     before, after = _listening(home), _listening(home)
     for parts, data in ((before, edit.before), (after, edit.after)):
         if data is not None:
@@ -152,7 +180,7 @@ def _listening(home: Home) -> dict[str, Any]:
 
 
 def _nothing() -> dict[str, Any]:
-    return {"config": {}, "tools": {}, "listeners": {}, "files": {}}
+    return {"config": {}, "tools": {}, "listeners": {}, "files": {}, "prompts": {}}
 
 
 def _parts(declared: Documents, data: bytes | None, where: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from takeback.adapters.roots import PRIVATE
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
 FOLDER = f"{PRIVATE}/under-way"
 LONGEST = 600.0
@@ -61,7 +62,7 @@ def concerned(root: str, path: str = "") -> bool:
     return False
 
 
-def _notes(root: str) -> Iterator[tuple[str, dict[str, object]]]:
+def _notes(root: str) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         names = os.listdir(os.path.join(root, FOLDER))
     except OSError:
