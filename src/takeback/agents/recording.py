@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from takeback.adapters.clients.guarding import loosened
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.adapters.roots import root_above
 from takeback.agents import under_way
-from takeback.agents.answers import BLOCK, Reply
+from takeback.agents.answers import BLOCK, HookReply
 from takeback.agents.declared import may_be_ours
 from takeback.agents.edits import named_paths
 from takeback.agents.events import CHANGED, Event
@@ -29,7 +29,7 @@ from takeback.state.slots import put_slots
 SHORT: Final = 8
 
 
-def answer_after(event: Event) -> Reply:
+def answer_after(event: Event) -> HookReply:
     """Record what changed in the harnesses that an event may concern."""
     named = [*named_paths(event), *([os.path.join(event.cwd, event.path)] if event.path else [])]
     places = (root_above(Path(path)) for path in (event.cwd, *named))
@@ -42,10 +42,10 @@ def answer_after(event: Event) -> Reply:
             if event.name not in CHANGED:
                 under_way.end(str(root), event.session, event.call)
     err = "".join(one.err for one in told)
-    return Reply(err=err, code=max((one.code for one in told), default=0))
+    return HookReply(err=err, code=max((one.code for one in told), default=0))
 
 
-def record(root: Path, event: Event) -> Reply:
+def record(root: Path, event: Event) -> HookReply:
     """Record what changed in one harness."""
     with closing(open_workspace(root, hold=False)) as harness:
         reading = harness.adapter.read(harness.state)
@@ -56,9 +56,9 @@ def record(root: Path, event: Event) -> Reply:
             place = _inside(root, os.path.join(event.cwd, event.path)) if event.path else ""
             readable = not reading.broken if not place else place not in {one.path for one in reading.broken}
             if place and place not in differing:
-                return Reply()
+                return HookReply()
             if readable and under_way.concerned(str(root), str(root / place) if place else ""):
-                return Reply()  # of a tool that still runs; its own recorder knows more
+                return HookReply()  # of a tool that still runs; its own recorder knows more
             if place and readable and len(differing) > 1:
                 alone, after = (place,), _only(harness, place)
         weaker = [] if after is harness.state else loosened(harness.state, after)
@@ -70,8 +70,8 @@ def record(root: Path, event: Event) -> Reply:
             hint = f" 'takeback discard {names}' puts the last content back." if names else ""
             return _warning(event, f"takeback: {found.message}.{hint}\n")
         if isinstance(found, Adopted) and weaker:
-            return Reply(err=f"takeback: recorded as #{found.entry.entry}: {'; '.join(weaker)}\n")
-    return Reply()
+            return HookReply(err=f"takeback: recorded as #{found.entry.entry}: {'; '.join(weaker)}\n")
+    return HookReply()
 
 
 def _differing(harness: Harness, reading: Reading) -> set[str]:
@@ -100,7 +100,7 @@ def _note(root: Path, event: Event, weaker: list[str]) -> str:
     return f"{what}; loosens: {'; '.join(weaker)}" if weaker else what
 
 
-def _warning(event: Event, text: str) -> Reply:
+def _warning(event: Event, text: str) -> HookReply:
     """Tell of files that can no longer be read: to the model, and so that the client does not take them over."""
     told = event.client == "claude-code" and (event.name in CHANGED or bool(event.tool))
-    return Reply(err=text, code=BLOCK if told else 0)
+    return HookReply(err=text, code=BLOCK if told else 0)

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.canonical import pretty
 from takeback.harness.images import FileImage, images_at
 

@@ -10,8 +10,8 @@ from typing import Any
 import typer
 
 from takeback.adapters.manifest import find_root
-from takeback.adapters.opening import demand_workspace
-from takeback.agents.git.hooks import HOOKS, Placed, before_commit, sign
+from takeback.adapters.open_by_manifest import demand_workspace
+from takeback.agents.git.hooks import HOOKS, PlacedHook, before_commit, sign
 from takeback.agents.git.hooks import install as put_in
 from takeback.agents.git.hooks import uninstall as take_out
 from takeback.agents.git.running import git_in
@@ -87,7 +87,7 @@ def run(
         err.print(f"takeback: {told}")
 
 
-def _tell(result: str, placed: Sequence[Placed], more: str, *, as_json: bool) -> None:
+def _tell(result: str, placed: Sequence[PlacedHook], more: str, *, as_json: bool) -> None:
     if as_json:
         told: list[dict[str, Any]] = [{"path": str(one.path), "earlier": one.earlier} for one in placed]
         emit({"result": result, "hooks": told})

@@ -13,7 +13,7 @@ from tests.support.plugin_folder import FOLDER, written
 
 import takeback
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.agents.installing import SKILL, additions
 from takeback.agents.plugin import plugin_files
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.opening import manifest_of
+from takeback.adapters.open_by_manifest import manifest_of
 from takeback.adapters.registry import adapter_named
-from takeback.agents.git.history import SHORT, Commit, Range, Step, read_range
+from takeback.agents.git.history import SHORT, Commit, CommitRange, CommitStep, read_range
 from takeback.agents.git.replica import Replica, differences, scratch_git
 from takeback.agents.git.running import Git
 from takeback.errors import HarnessError, TakebackError
@@ -76,7 +76,7 @@ def adopt_history(harness: Harness, root: Path, git: Git, asked: str) -> Brought
 class _Bringing:
     """One run: the real harness, the copy of its files, and the commits."""
 
-    def __init__(self, harness: Harness, root: Path, git: Git, replica: Replica, commits: Range) -> None:
+    def __init__(self, harness: Harness, root: Path, git: Git, replica: Replica, commits: CommitRange) -> None:
         self._harness = harness
         self._root = root
         self._git = git
@@ -120,7 +120,7 @@ class _Bringing:
     def _read(self, adapter: FileAdapter) -> _Read | Refused:
         """Go through all commits without recording anything."""
         found, ledger = _Read(), self._harness.ledger
-        steps: Sequence[Step | None] = (None, *self._steps)
+        steps: Sequence[CommitStep | None] = (None, *self._steps)
         for at, step in enumerate(steps):
             commit = self._range.start if step is None else step.commit
             reading = self._at(commit, step, lambda: adapter.read(ledger.state))
@@ -189,7 +189,7 @@ class _Bringing:
             self._harness.adapter.note(self._harness.ledger.last, self._harness.ledger.head)
         return Brought(tuple(entries), begun, len(todo) - len(entries), self._folded, begin or 0)
 
-    def _at(self, commit: Commit, step: Step | None, do: Callable[[], Any]) -> Any:
+    def _at(self, commit: Commit, step: CommitStep | None, do: Callable[[], Any]) -> Any:
         """Do something with the copy at a commit; what fails there says which one it was."""
         try:
             self._replica.go(commit.tree if step is None or step.tree is None else step.tree)

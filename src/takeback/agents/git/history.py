@@ -38,7 +38,7 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CommitStep:
     """A commit in its place on the line."""
 
     commit: Commit
@@ -47,14 +47,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class CommitRange:
     """Commits in order, and the one before the first."""
 
     start: Commit
-    steps: tuple[Step, ...]
+    steps: tuple[CommitStep, ...]
 
 
-def read_range(git: Git, asked: str) -> Range:
+def read_range(git: Git, asked: str) -> CommitRange:
     """The commits of `REV..REV`."""
     first, dots, last = asked.partition("..")
     if not dots or not first or first.startswith("-") or last.startswith((".", "-")):
@@ -68,7 +68,7 @@ def read_range(git: Git, asked: str) -> Range:
             hint=f"'git merge-base {first} {last or 'HEAD'}' names the last commit they have in common",
         )
     listed = git.run(*_LOG, "--topo-order", "--reverse", f"{start.id}..{end.id}")
-    return Range(start, tuple(_steps(git, start, _parsed(listed))))
+    return CommitRange(start, tuple(_steps(git, start, _parsed(listed))))
 
 
 _LOG: Final = ("-c", "log.showSignature=false", "log", "-z", "--no-show-signature", f"--format={FORMAT}")
@@ -90,7 +90,7 @@ def _parsed(listed: bytes) -> list[Commit]:
     return found
 
 
-def _steps(git: Git, start: Commit, commits: Sequence[Commit]) -> Iterator[Step]:
+def _steps(git: Git, start: Commit, commits: Sequence[Commit]) -> Iterator[CommitStep]:
     """Each commit with its tree: its own, once everything before it on the line is part of its history."""
     parents = {commit.id: commit.parents for commit in commits}
     here, taken = start.tree, set[str]()
@@ -100,7 +100,7 @@ def _steps(git: Git, start: Commit, commits: Sequence[Commit]) -> Iterator[Step]
             tree = _carried(git, commit, here)
         taken.add(commit.id)
         here = tree or here
-        yield Step(commit, tree)
+        yield CommitStep(commit, tree)
 
 
 def _ancestors(commit: Commit, parents: Mapping[str, Sequence[str]]) -> set[str]:

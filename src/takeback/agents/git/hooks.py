@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.adapters.roots import manifest_path, root_above
 from takeback.agents.git.running import Git
 from takeback.errors import HarnessError, InputError
@@ -33,7 +33,7 @@ SCISSORS: Final = re.compile(rb"^.{1,4}-{8,} >8 -{8,}$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedHook:
     """What became of one hook."""
 
     path: Path
@@ -41,7 +41,7 @@ class Placed:
     """Whether one was there already, which runs first."""
 
 
-def install(git: Git, root: Path, program: Sequence[str], *, block: bool) -> tuple[Placed, ...]:
+def install(git: Git, root: Path, program: Sequence[str], *, block: bool) -> tuple[PlacedHook, ...]:
     """Put the hooks in: all of them, or none."""
     git.demand_repository()
     folder = _folder(git)
@@ -50,7 +50,7 @@ def install(git: Git, root: Path, program: Sequence[str], *, block: bool) -> tup
     }
     for name in HOOKS:
         _demand_room(folder / name, program, _inside(git, root))
-    done: list[Placed] = []
+    done: list[PlacedHook] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
@@ -62,7 +62,7 @@ def install(git: Git, root: Path, program: Sequence[str], *, block: bool) -> tup
     return tuple(done)
 
 
-def _put(place: Path, text: str) -> Placed:
+def _put(place: Path, text: str) -> PlacedHook:
     """Put one hook in; one that is there already is moved aside."""
     earlier = os.path.lexists(place)
     if earlier:
@@ -73,20 +73,20 @@ def _put(place: Path, text: str) -> Placed:
     except OSError:
         _take(place)
         raise
-    return Placed(place, earlier)
+    return PlacedHook(place, earlier)
 
 
-def _take(place: Path) -> Placed:
+def _take(place: Path) -> PlacedHook:
     """Take one hook out; what was there before is back."""
     earlier = os.path.lexists(_earlier(place))
     if earlier:
         _earlier(place).rename(place)
     else:
         place.unlink(missing_ok=True)
-    return Placed(place, earlier)
+    return PlacedHook(place, earlier)
 
 
-def uninstall(git: Git) -> tuple[Placed, ...]:
+def uninstall(git: Git) -> tuple[PlacedHook, ...]:
     """Take the hooks out, and give back what was there."""
     git.demand_repository()
     folder = _folder(git)

@@ -25,7 +25,7 @@ ANY_EXECUTE: Final = 0o111
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TreeDifference:
     """A path in which two trees differ; `mode` is git's, empty where the later one has nothing there."""
 
     path: str
@@ -105,7 +105,7 @@ class Replica:
         place.chmod(known & ~ANY_EXECUTE | readers if executable else known & ~ANY_EXECUTE)
 
 
-def differences(git: Git, one: str, two: str, prefix: str = "") -> list[Difference]:
+def differences(git: Git, one: str, two: str, prefix: str = "") -> list[TreeDifference]:
     """The paths in which two trees differ."""
     only = ("--", prefix) if prefix else ()
     printed = git.run("diff-tree", "-r", "-z", "--no-renames", "--raw", one, two, *only)
@@ -113,5 +113,5 @@ def differences(git: Git, one: str, two: str, prefix: str = "") -> list[Differen
     found = []
     for about, path in zip(words[0::2], words[1::2], strict=False):
         _, mode, *_, status = about.removeprefix(":").split(" ")
-        found.append(Difference(path, "" if status == "D" else mode))
+        found.append(TreeDifference(path, "" if status == "D" else mode))
     return found
