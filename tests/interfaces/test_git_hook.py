@@ -112,6 +112,19 @@ def test_a_commit_records_what_changed_and_names_the_journals_head(project: Proj
     assert project.trailers() == [project.head()]
 
 
+def test_a_merge_records_what_it_brings(project: Project) -> None:
+    project.install()
+    project.git("switch", "-q", "-c", "side")
+    project.changed()
+    project.git("commit", "-q", "-a", "--no-verify", "-m", "on the side")
+    project.git("switch", "-q", "main")
+    with closing(open_workspace(project.root, hold=False)) as harness:
+        assert not harness.status().drift
+    project.git("merge", "-q", "--no-ff", "-m", "both", "side")
+    assert len(project.entries()) == 1
+    assert project.trailers() == [project.head()]
+
+
 def test_no_verify_leaves_both_hooks_out(project: Project) -> None:
     project.install()
     project.changed()

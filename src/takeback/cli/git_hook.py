@@ -44,7 +44,7 @@ def install(
 
     Before a commit, harness files that changed and are not recorded are adopted; the journal's head goes into the
     message as the trailer Takeback-Head. A hook that is there already runs first. Without `--block`, nothing that
-    fails in Takeback keeps a commit from being made; `git commit --no-verify` leaves both hooks out.
+    fails in Takeback keeps a commit from being made; `git commit --no-verify` leaves them out.
 
     Example: `takeback git-hook install`
     """
@@ -74,7 +74,9 @@ def run(
     Example: `takeback git-hook run pre-commit`
     """
     if hook not in HOOKS or (message is None) == (hook == "commit-msg"):
-        raise InputError("hook", found=hook, expected="pre-commit, or commit-msg with the file of the message")
+        raise InputError(
+            "hook", found=hook, expected="pre-commit or pre-merge-commit, or commit-msg with the file of the message"
+        )
     git = git_in(Path(), os.environ)
     told = ""
     if message is not None:

@@ -21,7 +21,7 @@ from takeback.agents.git.running import Git
 from takeback.errors import HarnessError, InputError
 from takeback.harness import Adopted, Refused
 
-HOOKS: Final = ("pre-commit", "commit-msg")
+HOOKS: Final = ("pre-commit", "pre-merge-commit", "commit-msg")
 EARLIER: Final = ".before-takeback"
 """What the name of a hook that was there ends with while ours is in its place."""
 TRAILER: Final = "Takeback-Head"
@@ -122,11 +122,14 @@ def sign(git: Git, start: Path, message: Path) -> None:
     root = root_above(start)
     if root is None or manifest_path(root) is None:
         return
-    written = SCISSORS.split(message.read_bytes(), maxsplit=1)[0]
+    whole = message.read_bytes()
+    written = SCISSORS.split(whole, maxsplit=1)[0]
     if not git.run("stripspace", "--strip-comments", given=written).strip():
         return
     with closing(open_workspace(root, hold=False)) as harness:
         head = harness.ledger.head
+    if not whole.endswith(b"\n"):
+        message.write_bytes(whole + b"\n")  # without it git puts the trailer into the last line's paragraph
     words = ("interpret-trailers", "--in-place", "--if-exists", "replace", "--trailer", f"{TRAILER}: {head}")
     git.run(*words, str(message.absolute()))
 
