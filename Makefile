@@ -40,7 +40,7 @@ test-clients: setup
 test-clients-more: setup
 	$(BIN)/python -m tests.clients.install claude-code opencode gemini
 	$(BIN)/python -m pytest -m clients tests/clients/test_opencode.py tests/clients/test_gemini.py \
-		tests/clients/test_plugin.py
+		tests/clients/test_plugin.py tests/clients/test_guard_gemini.py
 
 # A thousand edits in a minute by another process, while `takeback watch` follows.
 test-load: setup
