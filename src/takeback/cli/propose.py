@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from takeback.canonical import compact
+from takeback.cli.completing import RULES, one_of
 from takeback.cli.inputs import LanguageOption, read_level
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.repair import show_repair
@@ -57,7 +58,13 @@ def propose(
     feedback: str = FeedbackOption,
     budget: int = BudgetOption,
     language: str | None = LanguageOption,
-    rule: str = typer.Option("split-wald", "--rule", metavar="NAME", help=f"Who judges: {', '.join(RULE_NAMES)}."),
+    rule: str = typer.Option(
+        "split-wald",
+        "--rule",
+        metavar="NAME",
+        help=f"Who judges: {', '.join(RULE_NAMES)}.",
+        autocompletion=one_of(RULES),
+    ),
     oracle: bool = typer.Option(True, "--oracle/--no-oracle", help="Mend with the oracle before asking again."),
     sampling: str = SamplingOption,
     record: Path | None = RecordOption,

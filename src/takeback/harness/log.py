@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from takeback.errors import InputError
@@ -53,6 +53,8 @@ class EntryView:
     """When the client notices it, where that is known."""
     layout: tuple[str, ...] = ()
     """Files that changed in nothing that the state says: comments, formatting, permission bits."""
+    origin: Mapping[str, str] = field(default_factory=dict)
+    """Where a recorded change comes from: client, session, prompt, tool."""
 
     def __repr__(self) -> str:
         more = f" and {len(self.addresses) - 1} more" if len(self.addresses) > 1 else ""
@@ -92,8 +94,13 @@ def log(harness: Harness) -> Iterator[EntryView]:
 
 def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryView:
     """One entry."""
-    payload: Any = record.payload
     status = (harness.ledger.fate(record) if fate is None else fate).value
+    return view_of(record, status, tuple((candidate_of(harness.journal, record) or {}).get("mutation", ())))
+
+
+def view_of(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...] = ()) -> EntryView:
+    """One entry, from what its record says; its operations are contents, and must be given."""
+    payload: Any = record.payload
     keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
     marked = [slot_of_key(key) for key in payload.get("touches", ()) if key.startswith('["@')]
     return EntryView(
@@ -111,9 +118,10 @@ def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryVie
         on=() if record.kind in CHANGES else tuple(payload.get("on", ())),
         ambiguous=tuple(payload.get("ambiguous", ())),
         files=tuple(slot[1] for slot in marked if slot[0] == FILE_KEY),
-        mutation=tuple((candidate_of(harness.journal, record) or {}).get("mutation", ())),
+        mutation=mutation,
         effect=tuple(payload.get("effect", ())),
         layout=tuple(payload.get("layout", ())),
+        origin=payload.get("origin", {}),
     )
 
 
