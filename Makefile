@@ -5,7 +5,7 @@ JOBS ?= 2
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-web test-clients test-clients-more check bench mutants docs format clean
+.PHONY: setup demo test test-web test-clients test-clients-more test-load check bench mutants docs plugin format clean
 
 setup: .venv/.ready
 
@@ -34,12 +34,17 @@ test-web: setup
 # The real clients, from npm, in .cache/clients; left out with a word where npm is missing.
 test-clients: setup
 	$(BIN)/python -m tests.clients.install claude-code codex
-	$(BIN)/python -m pytest -m clients tests/clients/test_claude_code.py tests/clients/test_codex.py
+	$(BIN)/python -m pytest -m clients tests/clients/test_claude_code.py tests/clients/test_codex.py \
+		tests/clients/test_plugin.py tests/clients/test_guard_claude_code.py tests/clients/test_guard_codex.py
 
 test-clients-more: setup
 	$(BIN)/python -m tests.clients.install claude-code codex opencode gemini
 	$(BIN)/python -m pytest -m clients tests/clients/test_opencode.py tests/clients/test_gemini.py \
-		tests/clients/test_guard_and_recorder.py tests/clients/test_validators.py
+		tests/clients/test_plugin.py tests/clients/test_guard_gemini.py tests/clients/test_validators.py
+
+# A thousand edits in a minute by another process, while `takeback watch` follows.
+test-load: setup
+	$(BIN)/takeback bench watch
 
 check: setup
 	$(BIN)/ruff check src tests examples
@@ -59,6 +64,10 @@ mutants: setup
 docs: setup
 	$(BIN)/python -m tests.support.reference
 	$(BIN)/python -m tests.support.doc_blocks
+
+# The folder that clients install, made anew from what `takeback install` adds.
+plugin: setup
+	$(BIN)/python -m tests.support.plugin_folder
 
 format: setup
 	$(BIN)/ruff check --fix src tests examples

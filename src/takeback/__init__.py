@@ -8,12 +8,16 @@ verdict.admitted, verdict.grade, verdict.counterexample
 Names are imported when they are first used, so that `import takeback` costs next to nothing.
 """
 
+from __future__ import annotations
+
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in `typing`, which costs a hook's process more than all else here
 if TYPE_CHECKING:
+    from typing import Any
+
     from takeback.adapters import init_workspace, open_memory, open_workspace
     from takeback.adapters.frameworks import AgentHarness, open_langchain, open_openai_agents, open_pydantic_ai
     from takeback.errors import InputError, TakebackError

@@ -7,7 +7,6 @@ order of keys, for prompts and for people. `parse` reads text from outside and r
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -35,6 +34,8 @@ def encode(value: Any, *, ascii_only: bool = False) -> str:
 
 def sha256(text: str) -> str:
     """Return the hex SHA-256 of a text's UTF-8 bytes."""
+    import hashlib  # noqa: PLC0415 - start-up of hooks, which compare and never hash
+
     return hashlib.sha256(text.encode()).hexdigest()
 
 

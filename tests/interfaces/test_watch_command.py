@@ -17,6 +17,7 @@ from tests.support.client_harnesses import files_of, write_harness
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.open_by_manifest import open_workspace
+from takeback.agents.watching import Watched
 
 pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
 BOUND = 90
@@ -134,3 +135,37 @@ def test_a_switch_of_branches_is_one_entry(root: Path) -> None:
         line = following()
     assert line["what"].startswith("switched to other")
     assert adopted(root) == ["changed", "switched to other"]
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_switch_of_branches_is_seen_below_the_top_and_in_another_working_tree(beside: bool, tmp_path: Path) -> None:
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b")
+    top = tmp_path / "top"
+    (top / "inner").mkdir(parents=True)
+    write_harness(top / "inner", "claude-code")
+    for words in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "one")):
+        subprocess.run([*git, *words], cwd=top, check=True, timeout=BOUND)
+    if beside:
+        subprocess.run([*git, "worktree", "add", "-q", "-b", "work", str(tmp_path / "work")], cwd=top, check=True)
+    here = tmp_path / "work" if beside else top
+    init_clients(here / "inner", ("claude-code",))
+    watched = Watched(here / "inner")
+    subprocess.run([*git, "switch", "-q", "-c", "other"], cwd=here, check=True, timeout=BOUND)
+    (here / "inner/CLAUDE.md").write_text("# Other\n")
+    found = watched.record()
+    assert found is not None
+    assert found.entry is not None
+    assert found.entry.note == "switched to other"
+    lock = (
+        here
+        / subprocess.run(
+            [*git, "rev-parse", "--git-path", "index.lock"], cwd=here, check=True, capture_output=True, text=True
+        ).stdout.strip()
+    )
+    lock.touch()
+    done = threading.Event()
+    waiting = threading.Thread(target=lambda: (watched.settled(threading.Event()), done.set()), daemon=True)
+    waiting.start()
+    assert not done.wait(0.5)
+    lock.unlink()
+    assert done.wait(BOUND)

@@ -26,7 +26,13 @@ from takeback.canonical import (
 from takeback.errors import InputError, LimitError
 
 SOURCE = Path(takeback.__file__).parent
-ON_THEIR_OWN = {"journal/content.py", "journal/search.py", "agents/events.py"}
+ON_THEIR_OWN = {
+    "journal/content.py",
+    "journal/search.py",
+    "agents/events.py",
+    "agents/quick.py",
+    "agents/under_way.py",
+}
 """Modules that read JSON text themselves: the journal, for its speed, and the guard, which loads no more."""
 MODULES = sorted(
     str(module.relative_to(SOURCE)) for module in SOURCE.rglob("*.py") if module != SOURCE / "canonical.py"

@@ -3,10 +3,14 @@
 Names are imported when they are first used: the guard in front of an agent's edits has no time for what it needs not.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+from importlib import import_module
+
+TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
+    from typing import Any
+
     from takeback.adapters.memory import MemoryAdapter, open_memory
     from takeback.adapters.open_by_manifest import open_workspace
     from takeback.adapters.registry import adapter_named, adapter_names

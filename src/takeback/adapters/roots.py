@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final
+import os
 
-MANIFEST: Final = "takeback.toml"
-PRIVATE: Final = ".takeback"
-HIDDEN: Final = f"{PRIVATE}/manifest.toml"
+TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook, nor is `pathlib`
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MANIFEST = "takeback.toml"
+PRIVATE = ".takeback"
+HIDDEN = f"{PRIVATE}/manifest.toml"
 """The manifest of a harness in clients' files, which adds nothing beside Takeback's own directory."""
 
 
@@ -18,8 +21,18 @@ def manifest_path(root: Path) -> str | None:
 
 def root_above(start: Path) -> Path | None:
     """The harness that a path lies in: itself, or the nearest directory above it; None if there is none."""
-    here = start.absolute()
-    return next((place for place in (here, *here.parents) if manifest_path(place) is not None), None)
+    found = above(str(start))
+    return None if found is None else type(start)(found)
+
+
+def above(start: str) -> str | None:
+    """As `root_above`, for paths that are texts."""
+    here = os.path.join(os.getcwd(), start)
+    while not any(os.path.isfile(os.path.join(here, place)) for place in (MANIFEST, HIDDEN)):
+        here, last = os.path.dirname(here), here
+        if here == last:
+            return None
+    return here
 
 
 def find_root(start: Path) -> Path:

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from takeback.agents.edits import edits_of
+from takeback.adapters.roots import above
+from takeback.agents import under_way
+from takeback.agents.declared import may_be_ours
+from takeback.agents.edits import edits_of, named_paths
 from takeback.agents.events import Event
 from takeback.agents.judging import Answer, rule
 from takeback.canonical import compact
 
 BLOCK: Final = 2
 ASKS: Final = "claude-code"
+TELLS: Final = "claude-code"
+"""The client that tells of changed files, also while the tool that changes them runs."""
 NOBODY_TO_ASK: Final = " This client cannot ask from here: the edit is not made; a person can make it by hand."
 
 
@@ -29,6 +34,8 @@ class HookReply(NamedTuple):
 def answer_before(event: Event) -> HookReply:
     """The guard's answer about a tool call."""
     ruling = rule(edits_of(event))
+    if ruling.answer is not Answer.DENY and event.client == TELLS:
+        _note(event)
     if ruling.answer is Answer.PASS:
         return HookReply()
     if event.client == ASKS:
@@ -39,3 +46,13 @@ def answer_before(event: Event) -> HookReply:
         }
         return HookReply(out=compact({"hookSpecificOutput": said}) + "\n")
     return HookReply(err=ruling.told() + (NOBODY_TO_ASK if ruling.answer is Answer.ASK else "") + "\n", code=BLOCK)
+
+
+def _note(event: Event) -> None:
+    """Note that a tool is about to run, in every harness that it may change."""
+    named = named_paths(event)
+    if event.edits and not any(may_be_ours(path) for path in named):
+        return
+    places = (above(path) for path in (event.cwd, *named))
+    for root in dict.fromkeys(place for place in places if place is not None):
+        under_way.begin(root, event.session, event.call, named)

@@ -7,16 +7,18 @@ Files that instruction files bring in are not known here; the recorder finds the
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from takeback.adapters.clients import CLIENTS
 from takeback.adapters.clients.client import ANY, Client, Documents, Texts
-from takeback.adapters.roots import HIDDEN, PRIVATE, manifest_path, root_above
-from takeback.errors import HarnessError
+from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, above
+from takeback.canonical import parse
+from takeback.errors import HarnessError, InputError
+
+BROUGHT_IN: Final = frozenset({".md", ".mdc", ".txt", ""})
+"""Endings of files that an instruction file may bring in; whether one does is found out by looking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Own:
 class Home:
     """A harness, and the clients whose files are in it."""
 
-    root: Path
+    root: str
     clients: tuple[Client, ...]
     journal: str
 
@@ -72,16 +74,41 @@ class Home:
 
 def home_of(path: str) -> Home | None:
     """The harness that a path lies in; None if it lies in none, or in one that is not of clients' files."""
-    root = root_above(Path(path))
-    if root is None or manifest_path(root) != HIDDEN:
+    root = above(path)
+    if root is None or os.path.isfile(os.path.join(root, MANIFEST)):
         return None
+    place = os.path.join(root, HIDDEN)
     try:
-        raw: dict[str, Any] = tomllib.loads((root / HIDDEN).read_text(encoding="utf-8"))
-        about = raw["workspace"]
+        with open(place, encoding="utf-8") as file:
+            about = _workspace(file.read())
         clients = tuple(CLIENTS[kind](user=about.get("user", False)) for kind in about.get("kinds", ()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
-        raise HarnessError(f"{root / HIDDEN} cannot be read: {fault}") from fault
+        raise HarnessError(f"{place} cannot be read: {fault}") from fault
     return Home(root, clients, str(about.get("journal", "")))
+
+
+def _workspace(text: str) -> dict[str, Any]:
+    """What a manifest says of its workspace; one as we write it is read without a parser, which takes long."""
+    head, *lines = (line for line in text.splitlines() if line and not line.startswith("#"))
+    pairs = [line.partition(" = ") for line in lines]
+    names = [name for name, _, _ in pairs]
+    if head == "[workspace]" and len(set(names)) == len(names) and all(name.isidentifier() for name in names):
+        try:
+            return {name: parse(value, name) for name, _, value in pairs}
+        except InputError:
+            pass  # TOML that is not JSON
+    import tomllib  # noqa: PLC0415 - start-up
+
+    whole: dict[str, Any] = tomllib.loads(text)["workspace"]
+    return whole
+
+
+def may_be_ours(path: str) -> bool:
+    """Whether a file may be one of a harness: a declared one, or one that instructions bring in."""
+    if os.path.splitext(path)[1].lower() in BROUGHT_IN:
+        return True
+    home = home_of(path)
+    return above(path) is not None if home is None else home.declared(path) is not None
 
 
 def _declared(client: Client, path: str) -> Documents | Texts | PlainFile | None:

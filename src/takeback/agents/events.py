@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from takeback.agents.quick import BEFORE, CLIENTS, SHELLS
 from takeback.errors import InputError
 
-CLIENTS: Final = ("claude-code", "codex", "gemini", "opencode")
-BEFORE: Final = frozenset({"PreToolUse", "BeforeTool", "tool.execute.before"})
+__all__ = ["BEFORE", "CLIENTS", "SHELLS", "Event", "read_event"]
+
 AFTER: Final = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "tool.execute.after"})
 CHANGED: Final = frozenset({"ConfigChange", "FileChanged"})
 WRITES: Final = frozenset({"write", "write_file"})
@@ -38,6 +39,8 @@ class Event:
     """What the tool was given."""
     path: str = ""
     """The file that changed, where the event says so."""
+    call: str = ""
+    """The client's own name of the tool call, where it has one."""
 
     @property
     def before(self) -> bool:
@@ -48,6 +51,11 @@ class Event:
     def edits(self) -> bool:
         """Whether the tool is one that edits files, and says which."""
         return self.tool.lower() in WRITES | EDITS | PATCHES | NOTEBOOKS
+
+    @property
+    def shell(self) -> bool:
+        """Whether the tool runs a command that is not known to edit files."""
+        return self.tool.lower() in SHELLS and "apply_patch" not in str(self.given)
 
     def origin(self) -> dict[str, str]:
         """Where a change comes from, for the journal."""
@@ -80,6 +88,7 @@ def read_event(data: bytes, client: str, cwd: str) -> Event:
         tool=_text(raw, "tool_name"),
         given=given if isinstance(given, dict) else {},
         path=_text(raw, "file_path"),
+        call=_text(raw, "tool_use_id"),
     )
 
 

@@ -43,12 +43,18 @@ class Hook(NamedTuple):
     event: str
     matcher: str = ""
     guard: bool = False
+    most: int = RECORD_SECONDS
+    """So many seconds its client lets it have; a longer time is cut, with a warning at every start."""
+    suffix: str = ""
+    """Tells a second hook of an event from the first."""
 
 
 HOOKS: Final[Mapping[str, Sequence[Hook]]] = {
     "claude-code": (
+        Hook("PreToolUse", "Bash", most=GUARD_SECONDS, suffix="-shell"),
         Hook("PreToolUse", "Edit|Write|MultiEdit|NotebookEdit", guard=True),
         Hook("PostToolUse", "Edit|Write|MultiEdit|NotebookEdit|Bash"),
+        Hook("PostToolUseFailure", "Edit|Write|MultiEdit|NotebookEdit|Bash"),
         Hook("ConfigChange"),
         Hook("FileChanged", ".mcp.json|CLAUDE.md|CLAUDE.local.md|AGENTS.md"),
         Hook("SessionStart"),
@@ -60,7 +66,7 @@ HOOKS: Final[Mapping[str, Sequence[Hook]]] = {
         Hook("PostToolUse", "apply_patch|Bash"),
         Hook("SessionStart"),
         Hook("Stop"),
-        Hook("SessionEnd"),
+        Hook("SessionEnd", most=3),
     ),
     "gemini": (
         Hook("BeforeTool", "write_file|replace", guard=True),
@@ -80,7 +86,7 @@ def additions(client: str, kinds: Sequence[str], state: State, program: Sequence
     start = "" if kinds[0] == client else prefix(client)
     before = f"{start}toml:" if client == "codex" and _hooks_in_toml(state, start) else start
     ops = [_listener(client, hook, before, program) for hook in HOOKS[client]]
-    server = _server(client, program)
+    server = server_of(client, program)
     scope = "json:" if client == "opencode" and _only_json(state, start) else ""
     ops.append({"op_type": "register_tool", "target": f"{start}{scope}mcp:{NAME}", "value": server})
     ops.append({"op_type": "set_prompt", "target": f"{start}skills/{NAME}", "value": SKILL})
@@ -117,24 +123,29 @@ def note_of(client: str) -> str:
     return f"takeback install {client}"
 
 
-def _listener(client: str, hook: Hook, start: str, program: Sequence[str]) -> dict[str, Any]:
-    seconds = GUARD_SECONDS if hook.guard else RECORD_SECONDS
+def group_of(client: str, hook: Hook, program: Sequence[str]) -> dict[str, Any]:
+    """One hook as the client's own files have it; `program` are the words that start Takeback."""
+    seconds = GUARD_SECONDS if hook.guard else hook.most
     command: dict[str, Any] = {"type": "command", "command": shlex.join([*program, "hook", client])}
     if client == "gemini":
         command = {"name": f"takeback-{hook.event.lower()}", **command}
     command["timeout"] = seconds * 1000 if client == "gemini" else seconds
     if client == "claude-code" and hook.guard:
         command["onFailure"] = "block"
-    options = {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [command]}
-    name = f"takeback-{hook.event}"
-    record = {"id": name, "handler": name, "options": options}
-    return {"op_type": "add_listener", "target": f"{start}{hook.event}", "value": record}
+    return {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [command]}
 
 
-def _server(client: str, program: Sequence[str]) -> dict[str, Any]:
+def server_of(client: str, program: Sequence[str]) -> dict[str, Any]:
+    """The server as the client's own files have it."""
     if client == "opencode":
         return {"type": "local", "command": [*program, "serve"], "enabled": True}
     return {"command": program[0], "args": [*program[1:], "serve"]}
+
+
+def _listener(client: str, hook: Hook, start: str, program: Sequence[str]) -> dict[str, Any]:
+    name = f"takeback-{hook.event}{hook.suffix}"
+    record = {"id": name, "handler": name, "options": group_of(client, hook, program)}
+    return {"op_type": "add_listener", "target": f"{start}{hook.event}", "value": record}
 
 
 def _hooks_in_toml(state: State, start: str) -> bool:

@@ -16,7 +16,7 @@ from takeback.adapters.clients.client import ANY, Documents, Texts, ValueCheck
 from takeback.adapters.clients.guarding import loosened
 from takeback.agents.declared import Home, Own, PlainFile, home_of
 from takeback.agents.edits import FileEdit
-from takeback.agents.reducing import smallest
+from takeback.agents.reducing import smallest, smallest_text
 from takeback.canonical import compact
 from takeback.errors import InputError
 
@@ -99,7 +99,8 @@ def unloadable(declared: Documents | Texts | PlainFile, data: bytes | None, wher
         try:
             value = declared.open(data, where).value
         except InputError as fault:
-            return f"{fault.where}: {fault.message}".removeprefix(f"{where}: "), ""
+            reason = f"{fault.where}: {fault.message}".removeprefix(f"{where}: ")
+            return reason, _malformed(declared, data, fault.message)
         return _checked(declared.check, value)
     try:
         text = data.decode()
@@ -108,10 +109,35 @@ def unloadable(declared: Documents | Texts | PlainFile, data: bytes | None, wher
     return _checked(declared.check, text) if isinstance(declared, Texts) else None
 
 
+def _malformed(declared: Documents, data: bytes, message: str) -> str:
+    """The smallest content that cannot be read for the same reason."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return ""
+
+    def malformed(shorter: str) -> bool:
+        found = ""
+        try:
+            bool(declared.open(shorter.encode(), "").value)  # some formats are read only now
+        except InputError as fault:
+            found = fault.message
+        return _unplaced(found) == _unplaced(message)
+
+    return smallest_text(text, malformed)[:LONGEST]
+
+
+def _unplaced(message: str) -> str:
+    """A message without the lines and columns in it."""
+    return "".join(char for char in message if not char.isdigit())
+
+
 def _checked(check: ValueCheck, value: Any) -> tuple[str, str] | None:
     wrong = check(value)
     if wrong is None:
         return None
+    if isinstance(value, str):
+        return wrong, smallest_text(value, lambda one: check(one) == wrong)[:LONGEST]
     return wrong, compact(smallest(value, lambda one: check(one) == wrong))[:LONGEST] if value else ""
 
 
@@ -119,7 +145,8 @@ def _unrecordable(home: Home, edit: FileEdit) -> str:
     """Why the recorder could not record an edit; empty if it could."""
     if home.leads_out(edit.path):
         return "it is a link that leads out of the harness"
-    if home.journal and "://" not in home.journal and not os.access(home.root / home.journal, os.R_OK | os.W_OK):
+    place = os.path.join(home.root, home.journal)
+    if home.journal and "://" not in home.journal and not os.access(place, os.R_OK | os.W_OK):
         return f"the journal {home.journal} cannot be written"
     return ""
 
@@ -127,8 +154,10 @@ def _unrecordable(home: Home, edit: FileEdit) -> str:
 def _loosened(home: Home, place: str, declared: Documents | Texts | PlainFile, edit: FileEdit) -> list[str]:
     if isinstance(declared, Documents):
         return loosened(_parts(declared, edit.before, place), _parts(declared, edit.after, place))
-    if not isinstance(declared, PlainFile) or not declared.script:
-        return []
+    if isinstance(declared, Texts) or not declared.script:
+        texts = (edit.before or b"", edit.after or b"")
+        old, new = ({**_nothing(), "prompts": {place: text.decode("utf-8", "replace")}} for text in texts)
+        return loosened(old, new)
     before, after = _listening(home), _listening(home)
     for parts, data in ((before, edit.before), (after, edit.after)):
         if data is not None:
@@ -141,7 +170,8 @@ def _listening(home: Home) -> dict[str, Any]:
     found = _nothing()
     for path, documents in home.documents():
         try:
-            data = (home.root / path).read_bytes()
+            with open(os.path.join(home.root, path), "rb") as file:
+                data = file.read()
         except OSError:
             continue
         for event, groups in _parts(documents, data, path)["listeners"].items():
@@ -150,7 +180,7 @@ def _listening(home: Home) -> dict[str, Any]:
 
 
 def _nothing() -> dict[str, Any]:
-    return {"config": {}, "tools": {}, "listeners": {}, "files": {}}
+    return {"config": {}, "tools": {}, "listeners": {}, "files": {}, "prompts": {}}
 
 
 def _parts(declared: Documents, data: bytes | None, where: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The smallest value for which something still holds: members are left out one by one while it does."""
+"""The smallest value for which something still holds: members, or pieces of a text, are left out while it does."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any, Final
 
 MOST: Final = 2_000
 """How many values are tried at most."""
+MOST_TEXTS: Final = 300
+"""How many texts, which take longer to read."""
 
 
 def smallest(value: Any, holds: Callable[[Any], bool]) -> Any:
@@ -23,6 +25,27 @@ def smallest(value: Any, holds: Callable[[Any], bool]) -> Any:
                 value, smaller = reduced, True
                 break
     return value
+
+
+def smallest_text(text: str, holds: Callable[[str], bool]) -> str:
+    """A text for which `holds` is still true, made by leaving out ever smaller pieces, as far as the bound allows."""
+    tried = 0
+    size, before = len(text) // 2, ""
+    while size:
+        at = 0
+        while at < len(text):
+            shorter = text[:at] + text[at + size :]
+            tried += 1
+            if tried > MOST_TEXTS:
+                return text
+            if holds(shorter):
+                text = shorter
+            else:
+                at += size
+        size = min(size, len(text)) // 2
+        if not size and text != before:
+            size, before = len(text) // 2, text  # what was left out may have been what held something else
+    return text
 
 
 def _reduced(value: Any) -> Iterator[Any]:

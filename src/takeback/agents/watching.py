@@ -51,6 +51,7 @@ class Watched:
         self.root = root
         self._journal = journal
         self._check = check
+        self._git = git_directory(root)
         self._branch = self._head()
         self._home: Home | None = home_of(str(root / PRIVATE))
 
@@ -89,14 +90,24 @@ class Watched:
 
     def _head(self) -> str:
         with suppress(OSError):
-            return (self.root / ".git/HEAD").read_text(encoding="utf-8").strip().removeprefix("ref: refs/heads/")
+            return (self._git / "HEAD").read_text(encoding="utf-8").strip().removeprefix("ref: refs/heads/")
         return ""
 
     def settled(self, stop: threading.Event) -> None:
         """Wait for git to finish what it has begun, as long as that takes within bounds."""
         end = time.monotonic() + GIT_SECONDS
-        while (self.root / ".git/index.lock").exists() and time.monotonic() < end and not stop.is_set():
+        while (self._git / "index.lock").exists() and time.monotonic() < end and not stop.is_set():
             time.sleep(QUIET_MS / 1000)
+
+
+def git_directory(root: Path) -> Path:
+    """Where git keeps what it knows of the working tree that a directory is in, also of one beside the first."""
+    here = root.absolute()
+    place = next((above / ".git" for above in (here, *here.parents) if (above / ".git").exists()), here / ".git")
+    with suppress(OSError, UnicodeDecodeError):
+        if place.is_file():
+            return place.parent / place.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+    return place
 
 
 def follow(watched: Watched, stop: threading.Event, *, polling: bool = False) -> Iterator[Noticed]:

@@ -6,9 +6,11 @@ A hook is answered before anything of that is imported: a client waits for it at
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
+    from typing import Any
+
     from takeback.cli.program import app
 
 __all__ = ["app", "main"]

@@ -91,6 +91,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         ),
         "install": Listed("install", "Add Takeback's hooks, server and skill to a client's files, as one change."),
         "uninstall": Listed("install", "Take back what takeback install added to a client's files."),
+        "git-hook": Listed(
+            "git_hook", "Record harness files before each git commit, and name the journal's head in it."
+        ),
         "serve": Listed("serve", "Serve the harness to agents over MCP."),
         "model": Listed("model", "Get a real model onto this machine, and serve it."),
     },

@@ -1,7 +1,7 @@
 """Answering a client's hook: its JSON on standard input, the answer in the client's own protocol.
 
-Before a tool runs, a guard that fails answers no. Once it has run, nothing that fails here keeps the client from
-going on: it is said on standard error.
+Before an edit, a guard that fails answers no. Before a shell command, and once a tool has run, nothing that fails
+here keeps the client from going on: it is said on standard error.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
 
-from takeback.agents.events import CLIENTS
+from takeback.agents.quick import CLIENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 BLOCKED = 2
 
@@ -38,14 +41,20 @@ def run_and_end(client: str) -> NoReturn:
 
 def run(client: str) -> int:
     """Answer one hook; returns the exit code."""
-    before = True
+    blocking = True
     try:
-        from takeback.agents.answers import answer_before  # noqa: PLC0415 - a failing import must be answered too
+        from takeback.agents.quick import passes  # noqa: PLC0415 - a failing import must be answered too
+
+        data = sys.stdin.buffer.read()
+        if passes(data, client, os.getcwd()):
+            return 0
         from takeback.agents.events import read_event  # noqa: PLC0415
 
-        event = read_event(sys.stdin.buffer.read(), client, os.getcwd())
-        before = event.before
-        if before:
+        event = read_event(data, client, os.getcwd())
+        blocking = event.before and not event.shell
+        if event.before:
+            from takeback.agents.answers import answer_before  # noqa: PLC0415
+
             reply = answer_before(event)
         else:
             from takeback.agents.recording import answer_after  # noqa: PLC0415 - it needs state and journal
@@ -53,9 +62,9 @@ def run(client: str) -> int:
             reply = answer_after(event)
     except Exception as fault:  # noqa: BLE001 - a client must get an answer, whatever happens
         told = getattr(fault, "message", None) or f"{type(fault).__name__}: {fault}"
-        verb = "the guard failed, so that the edit is not made" if before else "the change could not be recorded"
+        verb = "the guard failed, so that the edit is not made" if blocking else "the change could not be recorded"
         sys.stderr.write(f"takeback: {verb}: {told}\n")
-        return BLOCKED if before else 0
+        return BLOCKED if blocking else 0
     sys.stdout.write(reply.out)
     sys.stderr.write(reply.err)
     return reply.code

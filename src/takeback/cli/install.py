@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from pathlib import Path
 
 import typer
@@ -16,6 +14,7 @@ from takeback.agents.installing import BY, additions, candidate_of, installed, n
 from takeback.cli.completing import one_of
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.program_words import own_program
 from takeback.cli.workspaces import DirOption, JournalOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError
 
@@ -61,7 +60,7 @@ def install(
         if there is not None:
             _say({"result": "nothing", "entry": there.id}, f"installed already, by #{there.seq}", as_json=as_json)
         kinds = manifest_of(root).workspace.kinds
-        ops = additions(client, kinds, harness.state, [command] if command else _program())
+        ops = additions(client, kinds, harness.state, [command] if command else own_program())
         candidate = candidate_of(ops, harness.state)
         if plan:
             conclude(harness.preview(candidate), harness, as_json=as_json, stat=stat)
@@ -101,12 +100,3 @@ def _say(answer: dict[str, object], text: str, *, as_json: bool) -> None:
     else:
         out.print(text)
     raise typer.Exit(0)
-
-
-def _program() -> list[str]:
-    """The words that start this very program: its name where that is found, otherwise where it is."""
-    beside = Path(sys.prefix) / "bin" / "takeback"
-    named = shutil.which("takeback")
-    if named is not None and (not beside.exists() or Path(named).resolve() == beside.resolve()):
-        return ["takeback"]
-    return [str(beside)] if beside.exists() else [sys.executable, "-m", "takeback"]

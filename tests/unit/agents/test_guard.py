@@ -11,7 +11,9 @@ from tests.support.client_harnesses import HARNESSES, write_harness
 
 from takeback.adapters.clients.init import init_clients
 from takeback.agents.answers import HookReply, answer_before
+from takeback.agents.declared import home_of
 from takeback.agents.events import CLIENTS, read_event
+from takeback.errors import HarnessError
 
 
 @pytest.fixture(params=CLIENTS)
@@ -93,6 +95,55 @@ def test_the_smallest_breaking_content_is_told(tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "claude-code")
     _, told = decision(call(root, "claude-code", ".claude/settings.json", '"deny" : []', '"deny" : { "a": [1, 2] }'))
     assert 'The smallest content that breaks it: {"permissions":{"deny":{}}}.' in told
+
+
+MALFORMED = {
+    "claude-code": (".claude/settings.json", '"model" :', '"model"'),
+    "codex": (".codex/config.toml", "approval_policy=", "approval_policy "),
+    "gemini": (".gemini/settings.json", '"name": "g"', '"name" "g"'),
+    "opencode": ("opencode.jsonc", '"edit": "ask"', '"edit" "ask"'),
+}
+
+
+def test_of_malformed_content_the_smallest_that_is_so_is_told(client: str, tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", client)
+    path, old, new = MALFORMED[client]
+    reply = call(root, client, path, old, new)
+    told = decision(reply)[1] or reply.err
+    assert "line " in told
+    _, _, smallest = told.partition("The smallest content that breaks it: ")
+    smallest = smallest.partition(". Keep the file valid")[0]
+    assert 0 < len(smallest) < 20
+
+
+def test_of_a_text_without_what_its_client_asks_for_the_smallest_is_told(tmp_path: Path) -> None:
+    root = harness(tmp_path / "p", "claude-code")
+    _, told = decision(call(root, "claude-code", ".claude/agents/tester.md", "name: tester", "nam: tester"))
+    _, _, smallest = told.partition("The smallest content that breaks it: ")
+    assert "Twice" not in smallest.partition(" Keep the file")[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "told"),
+    [
+        (".claude/commands/ship/it.md", "allowed-tools: Bash(rm:*), Read", "allows more: Bash(rm:*), Read"),
+        (".claude/agents/tester.md", "permissionMode: bypassPermissions", "is loosened"),
+        (".claude/skills/notes/SKILL.md", "allowed-tools: [Bash]", "allows more: Bash"),
+    ],
+)
+def test_front_matter_that_loosens_permissions_is_for_a_person(
+    path: str, line: str, told: str, tmp_path: Path
+) -> None:
+    root = harness(tmp_path / "p", "claude-code")
+    text = (root / path).read_text()
+    text = text.replace("---\n", f"---\n{line}\n", 1) if text.startswith("---") else f"---\n{line}\n---\n{text}"
+    decided, reason = decision(ask(root, "claude-code", "Write", {"file_path": str(root / path), "content": text}))
+    assert decided == "ask"
+    assert told in reason
+    (root / path).write_text(text)
+    stricter = text.replace(line, "description: nothing but words")
+    given = {"file_path": str(root / path), "content": stricter}
+    assert decision(ask(root, "claude-code", "Write", given))[0] == ""
 
 
 @pytest.mark.parametrize(
@@ -206,3 +257,28 @@ def test_an_edit_in_a_file_with_other_line_endings_is_worked_out(tmp_path: Path)
     old = '"model" : "opus"\n\t, "permissions"'
     decided, _ = decision(call(root, "claude-code", ".claude/settings.json", old, '"model" : 5\n\t, "permissions"'))
     assert decided == "deny"
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        'journal = ".takeback/journal.db"\nkinds = ["claude-code"]',
+        "kinds = ['claude-code'] # as TOML has it",
+        "kinds = [\n  'claude-code',\n]\nuser = false",
+        'kinds = ["claude-code"]\n[other]\nkinds = []',
+    ],
+)
+def test_a_manifest_is_read_however_it_is_written(about: str, tmp_path: Path) -> None:
+    (tmp_path / ".takeback").mkdir()
+    (tmp_path / ".takeback/manifest.toml").write_text(f"# ours\n\n[workspace]\n{about}\n")
+    home = home_of(str(tmp_path / "CLAUDE.md"))
+    assert home is not None
+    assert [client.name for client in home.clients] == ["claude-code"]
+
+
+def test_a_manifest_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / ".takeback").mkdir()
+    for text in ("", "[workspace", "kinds = 5", '[workspace]\nkinds = ["claude-code"]\nkinds = ["codex"]'):
+        (tmp_path / ".takeback/manifest.toml").write_text(text)
+        with pytest.raises(HarnessError, match="cannot be read"):
+            home_of(str(tmp_path / "CLAUDE.md"))

@@ -115,3 +115,11 @@ def test_the_plugin_of_opencode_throws_what_the_guard_says(tmp_path: Path) -> No
     done = subprocess.run(["node", str(script)], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "no\n"
     assert json.loads((tmp_path / "takeback.got").read_text())["hook_event_name"] == "tool.execute.before"
+
+
+def test_codex_gets_no_longer_time_for_a_hook_than_it_allows(tmp_path: Path) -> None:
+    write_harness(tmp_path, "codex")
+    run("install", "codex", "--dir", str(tmp_path))
+    hooks = json.loads((tmp_path / ".codex/hooks.json").read_text())["hooks"]
+    ours = [one for group in hooks["SessionEnd"] for one in group["hooks"] if "takeback" in one["command"]]
+    assert [one["timeout"] for one in ours] == [3]  # more is cut, with a warning at every start

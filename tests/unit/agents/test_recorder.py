@@ -23,8 +23,7 @@ from takeback.harness import Undone
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(recording, "SETTLING", 0.0)
+def root(tmp_path: Path) -> Path:
     place = tmp_path / "p"
     place.mkdir()
     write_harness(place, "claude-code")
@@ -204,3 +203,81 @@ def test_a_notice_of_what_is_recorded_already_leaves_other_changes_to_the_tool_t
     assert entries(root) == []
     tell(root, "PostToolUse", "Bash", {"command": "echo"})
     assert [note for note, _, _ in entries(root)] == ["Bash"]
+
+
+def before(root: Path, tool: str, given: dict[str, Any], call: str) -> None:
+    """A tool is about to run."""
+    raw = {"hook_event_name": "PreToolUse", "cwd": str(root), "session_id": "12345678-90ab", "tool_use_id": call}
+    done = hook(root, {**raw, "tool_name": tool, "tool_input": given})
+    assert (done.returncode, done.stdout) == (0, ""), done
+
+
+SHELL = {"command": "echo '# New' > CLAUDE.md"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"), [("Bash", SHELL), ("Edit", {"old_string": "cents", "new_string": "euros"})]
+)
+def test_a_notice_leaves_the_change_to_the_tool_that_is_still_running(
+    tool: str, given: dict[str, Any], root: Path
+) -> None:
+    notes = str(root / "CLAUDE.md")
+    given = given if tool == "Bash" else {**given, "file_path": notes}
+    before(root, tool, given, "toolu_1")
+    (root / "CLAUDE.md").write_text("# New\n")
+    assert tell(root, "FileChanged", file_path=notes) == HookReply()
+    assert entries(root) == []
+    assert tell(root, "PostToolUse", tool, given, tool_use_id="toolu_1") == HookReply()
+    assert [note.split()[0] for note, _, _ in entries(root)] == [tool]
+    (root / "CLAUDE.md").write_text("# By hand\n")
+    assert tell(root, "FileChanged", file_path=notes) == HookReply()
+    assert [note for note, _, _ in entries(root)][1:] == ["found at FileChanged"]
+    assert list((root / ".takeback/under-way").iterdir()) == []
+
+
+def test_a_notice_of_another_file_than_the_tool_edits_is_recorded_alone(root: Path) -> None:
+    notes, rules = root / "CLAUDE.md", root / ".claude/rules/db.md"
+    given = {"file_path": str(notes), "old_string": "cents", "new_string": "euros"}
+    before(root, "Edit", given, "toolu_1")
+    notes.write_text("# New\n")
+    rules.write_text("By hand.\n")
+    assert tell(root, "FileChanged", file_path=str(rules)) == HookReply()
+    assert [note for note, _, _ in entries(root)] == ["found at FileChanged"]
+    assert tell(root, "PostToolUse", "Edit", given, tool_use_id="toolu_1") == HookReply()
+    with closing(open_workspace(root, hold=False)) as harness:
+        (edit, notice) = (entry for entry in harness.log() if entry.kind == "adopt")
+    assert (edit.note, edit.files) == ("Edit CLAUDE.md", ("CLAUDE.md",))
+    assert notice.files == (".claude/rules/db.md",)
+
+
+@pytest.mark.parametrize("name", ["Stop", "SessionEnd"])
+def test_a_tool_that_was_never_run_puts_a_notice_off_no_longer_than_the_turn(name: str, root: Path) -> None:
+    before(root, "Bash", SHELL, "toolu_1")
+    (root / "CLAUDE.md").write_text("# New\n")
+    assert tell(root, "FileChanged", file_path=str(root / "CLAUDE.md")) == HookReply()
+    assert tell(root, name) == HookReply()
+    assert [note for note, _, _ in entries(root)] == [f"found at {name}"]
+    assert list((root / ".takeback/under-way").iterdir()) == []
+
+
+def test_a_note_that_was_left_behind_long_ago_counts_for_nothing(root: Path) -> None:
+    before(root, "Bash", SHELL, "toolu_1")
+    (note,) = (root / ".takeback/under-way").iterdir()
+    os.utime(note, (1, 1))
+    (root / "CLAUDE.md").write_text("# New\n")
+    assert tell(root, "FileChanged", file_path=str(root / "CLAUDE.md")) == HookReply()
+    assert len(entries(root)) == 1
+
+
+def test_settings_that_a_running_shell_broke_are_told_at_once(root: Path) -> None:
+    before(root, "Bash", SHELL, "toolu_1")
+    (root / ".claude/settings.json").write_text("{")
+    assert tell(root, "ConfigChange", file_path=str(root / ".claude/settings.json")).code == 2
+
+
+def test_a_failing_takeback_does_not_block_shell_commands(root: Path) -> None:
+    (root / ".takeback/manifest.toml").write_text("[workspace")
+    raw = {"hook_event_name": "PreToolUse", "cwd": str(root), "tool_name": "Bash"}
+    assert hook(root, {**raw, "tool_input": {"command": "ls"}}).returncode == 0
+    patch = "apply_patch <<E\n*** Begin Patch\n*** Update File: CLAUDE.md\n@@\n-end\n+End\n*** End Patch\nE"
+    assert hook(root, {**raw, "tool_input": {"command": patch}}).returncode == 2

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from takeback.canonical import encode
+from takeback.errors import InputError
 
 if TYPE_CHECKING:
     from takeback.state import State
 
 Leaves = Mapping[tuple[str, ...], Any]
 StateLike: TypeAlias = "State | Mapping[str, Any]"
-"""A state, or what it would have as `config`, `tools`, `listeners` and `files`, in JSON."""
+"""A state, or what it would have as `config`, `tools`, `listeners`, `files` and `prompts`, in JSON."""
 
 GROWING: Final[Mapping[str, str]] = {
     "permissions.allow": "allows more",
@@ -88,6 +89,9 @@ GUARDS: Final[Mapping[str, str]] = {
     "security.folderTrust.enabled": "is no longer on",
 }
 """Values that guard while they are set to anything but false."""
+ALLOWING: Final = ("allowed-tools", "allowedTools")
+"""Keys of front matter with tools that are called without asking."""
+MODE: Final = "permissionMode"
 OFF: Final = (None, False, "", "none", "false")
 ACTIONS: Final = ("deny", "ask", "allow")
 TRUSTING: Final = ("trust", "alwaysAllow", "autoApprove", "default_tools_approval_mode")
@@ -103,6 +107,7 @@ def loosened(before: StateLike, after: StateLike) -> list[str]:
         *_servers(before["tools"], after["tools"]),
         *_hooks(before["listeners"], after["listeners"]),
         *_scripts(before, after),
+        *_front_matter(before["prompts"], after["prompts"]),
     ]
     return list(dict.fromkeys(found))
 
@@ -262,3 +267,35 @@ def _scripts(before: StateLike, after: StateLike) -> Iterator[str]:
             yield f"files[{encode(path)}], which a hook runs, is {'gone' if path not in new else 'changed'}"
         elif path.endswith(".rules"):
             yield f"files[{encode(path)}], which says which commands are allowed, is changed"
+
+
+def _front_matter(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Agents, commands and skills that bring permissions of their own."""
+    for name, text in after.items():
+        was = before.get(name, "")
+        if text == was or not isinstance(text, str) or not any(key in text for key in (*ALLOWING, MODE)):
+            continue
+        old, new = _said(was), _said(text)
+        title = f"prompts[{encode(name)}]"
+        for key in ALLOWING:
+            came = _minus(_tools(new.get(key)), _tools(old.get(key)))
+            if came:
+                yield f"{title} allows more: {', '.join(came)}"
+        modes, (earlier, later) = ORDERED["permissions.defaultMode"], UNSET["permissions.defaultMode"]
+        if new.get(MODE) is not None and _rank(new[MODE], later, modes) > _rank(old.get(MODE), earlier, modes):
+            yield f"{title} is loosened from {_rule(old.get(MODE))} to {_rule(new[MODE])}"
+
+
+def _said(text: Any) -> Mapping[str, Any]:
+    """The front matter of a text; none where it cannot be read."""
+    from takeback.adapters.formats.front_matter import split_front_matter  # noqa: PLC0415 - it loads a parser
+
+    try:
+        return split_front_matter(text, "").mapping if isinstance(text, str) else {}
+    except InputError:
+        return {}
+
+
+def _tools(value: Any) -> Any:
+    """Tools as a list; a text has them between commas."""
+    return [one.strip() for one in value.split(",") if one.strip()] if isinstance(value, str) else value

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import Any, NamedTuple, Self
 
 from takeback.canonical import comparable, encode
@@ -186,6 +185,8 @@ def patch(document: Document, before: Any, after: Any, path: DocumentPath = ()) 
 
 def _transform_list(document: Document, present: list[Any], value: list[Any], path: DocumentPath) -> Document:
     old, new = ([encode(item) for item in items] for items in (present, value))
+    from difflib import SequenceMatcher  # noqa: PLC0415 - start-up of hooks, which only read
+
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     if not any(step[0] == "equal" for step in steps) and not all(isinstance(item, dict) for item in value):
         return document.set(path, value)

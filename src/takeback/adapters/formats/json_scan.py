@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 
 from takeback.adapters.formats.brackets import Listing, Span, paired
 from takeback.adapters.formats.document import BOM, line_and_column
-from takeback.adapters.formats.json5_values import IDENTIFIER, NUMBER, SPACE, STRING, identifier, number, string
 from takeback.canonical import MAX_DEPTH, parse
 from takeback.errors import InputError, LimitError
 
@@ -57,8 +56,14 @@ class Scanner:
         self.data, self.where, self.dialect = data, where, dialect
         self.at = len(BOM) if data.startswith(BOM) else 0
         self.comments: list[Span] = []
-        self._space = SPACE if dialect.json5 else _SPACE
-        self._string = STRING if dialect.json5 else _STRING
+        self._space, self._string = _SPACE, _STRING
+        if dialect.json5:
+            from takeback.adapters.formats import json5_values as five  # noqa: PLC0415 - start-up of hooks
+
+            self._space, self._string = five.SPACE, five.STRING
+            self._number, self._identifier = five.NUMBER, five.IDENTIFIER
+            self._reading = {five.STRING: five.string, five.NUMBER: five.number}
+            self._name = five.identifier
 
     def document(self) -> JsonNode:
         """The whole text as one value."""
@@ -88,7 +93,8 @@ class Scanner:
         if byte in {b"{", b"["}:
             return self.container(b"}" if byte == b"{" else b"]", depth)
         if self.dialect.json5:
-            return self.scalar(STRING if byte in {b'"', b"'"} else _WORD if byte in {b"t", b"f", b"n"} else NUMBER)
+            word = _WORD if byte in {b"t", b"f", b"n"} else self._number
+            return self.scalar(self._string if byte in {b'"', b"'"} else word)
         return self.scalar(_STRING if byte == b'"' else _ATOM)
 
     def scalar(self, pattern: re.Pattern[bytes]) -> JsonNode:
@@ -98,7 +104,7 @@ class Scanner:
             self.fail("no value")
         try:
             text = found.group().decode()
-            read = {STRING: string, NUMBER: number}.get(pattern)
+            read = self._reading.get(pattern) if self.dialect.json5 else None
             value = parse(text, self.where) if read is None else read(text)
         except (InputError, ValueError):
             self.fail("a malformed value")
@@ -157,11 +163,11 @@ class Scanner:
         """The key here."""
         if self._string.match(self.data, self.at):
             return str(self.scalar(self._string).value)
-        found = IDENTIFIER.match(self.data, self.at) if self.dialect.json5 else None
+        found = self._identifier.match(self.data, self.at) if self.dialect.json5 else None
         if found is None:
             self.fail("no key" if self.dialect.json5 else "no key in quotes")
         try:
-            name = identifier(found.group().decode())
+            name = self._name(found.group().decode())
         except ValueError:
             self.fail("a malformed key")
         self.at = found.end()

@@ -8,7 +8,7 @@ is kept, and can be chosen: `insert_member`, `move_member`.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from takeback.adapters.formats.brackets import Bracketed, Listing, Render, Style
 from takeback.adapters.formats.document import (
@@ -22,9 +22,11 @@ from takeback.adapters.formats.document import (
     newline_of,
 )
 from takeback.adapters.formats.json_scan import JsonDialect, JsonNode, Scanner
-from takeback.adapters.formats.json_style import Manner, beside, manner_of
 from takeback.canonical import comparable, parse
 from takeback.errors import InputError
+
+if TYPE_CHECKING:
+    from takeback.adapters.formats.json_style import Manner
 
 TWICE = "the key is there more than once"
 
@@ -116,6 +118,8 @@ class JsonDocument(Document):
             raise self.refusal(path, "what it would lie in is not an object")
         if at < len(above.items) and len(above.items) != len(above.members):
             raise self.refusal(path, "some key of the object is there more than once")
+        from takeback.adapters.formats.json_style import beside  # noqa: PLC0415 - start-up of hooks, which only read
+
         manner = beside(self.data, above, self._manner, self.dialect)
         key = manner.key(str(path[-1])) + manner.colon
         return self._bracketed(above, path[:-1]).insert(at, self._render(above, key, value))
@@ -178,6 +182,8 @@ class JsonDocument(Document):
 
     @cached_property
     def _manner(self) -> Manner:
+        from takeback.adapters.formats.json_style import manner_of  # noqa: PLC0415 - as above
+
         return manner_of(self.data, self._root, self.dialect)
 
 

@@ -1,0 +1,35 @@
+// Takeback's guard and recorder: asks `takeback hook opencode` before and after tools.
+import { spawnSync } from "node:child_process"
+
+const PROGRAM = ["takeback"]
+const EDITS = new Set(["edit", "write", "multiedit", "patch", "apply_patch"])
+
+export const Takeback = async ({ directory }) => {
+  const ask = (name, session, tool, args) =>
+    spawnSync(PROGRAM[0], [...PROGRAM.slice(1), "hook", "opencode"], {
+      input: JSON.stringify({
+        hook_event_name: name,
+        cwd: directory,
+        session_id: session,
+        tool_name: tool,
+        tool_input: args ?? {},
+      }),
+      encoding: "utf8",
+      timeout: 90000,
+    })
+  return {
+    "tool.execute.before": async (input, output) => {
+      if (!EDITS.has(input.tool)) return
+      const said = ask("tool.execute.before", input.sessionID, input.tool, output.args)
+      if (said.error || said.status !== 0) throw new Error(said.stderr || `takeback: the guard failed: ${said.error}`)
+    },
+    "tool.execute.after": async (input) => {
+      if (EDITS.has(input.tool) || input.tool === "bash") {
+        ask("tool.execute.after", input.sessionID, input.tool, input.args)
+      }
+    },
+    event: async ({ event }) => {
+      if (event.type === "session.created" || event.type === "session.idle") ask(event.type, undefined, undefined)
+    },
+  }
+}

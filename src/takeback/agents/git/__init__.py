@@ -1,0 +1,1 @@
+"""Git: a history kept there as entries of the journal, and hooks that keep the two together."""

@@ -1,0 +1,209 @@
+"""Git hooks that keep journal and commits together: put in, taken out again, and what they do.
+
+Before a commit, changed harness files that are not recorded are adopted; then the journal's head goes into the commit
+message as a trailer. A hook that is there already is kept beside ours and runs first; taking ours out gives it back.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.roots import manifest_path, root_above
+from takeback.agents.git.running import Git
+from takeback.errors import HarnessError, InputError
+from takeback.harness import Adopted, Refused
+
+HOOKS: Final = ("pre-commit", "pre-merge-commit", "commit-msg")
+EARLIER: Final = ".before-takeback"
+"""What the name of a hook that was there ends with while ours is in its place."""
+TRAILER: Final = "Takeback-Head"
+MARK: Final = "# Takeback's git hook; 'takeback git-hook uninstall' takes it out."
+MADE: Final = "# The folder was made for it."
+OWN_NAME: Final = re.compile(rb"basename\b[^\n]*\$\{?0|\$\{0##|argv\[0\]|__file__")
+"""How hooks look at the name they are called by: one that is called by another would do something else."""
+SCISSORS: Final = re.compile(rb"^.{1,4}-{8,} >8 -{8,}$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedHook:
+    """What became of one hook."""
+
+    path: Path
+    earlier: bool
+    """Whether one was there already, which runs first."""
+
+
+def install(git: Git, root: Path, program: Sequence[str], *, block: bool) -> tuple[PlacedHook, ...]:
+    """Put the hooks in: all of them, or none."""
+    git.demand_repository()
+    folder = _folder(git)
+    texts = {
+        name: _script(name, program, _inside(git, root), block=block, made=not folder.exists()) for name in HOOKS
+    }
+    for name in HOOKS:
+        _demand_room(folder / name, program, _inside(git, root))
+    done: list[PlacedHook] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            done.append(_put(folder / name, text))
+    except OSError as fault:
+        for one in done:
+            _take(one.path)
+        raise HarnessError(f"the git hooks cannot be written: {fault}; nothing was changed") from fault
+    return tuple(done)
+
+
+def _put(place: Path, text: str) -> PlacedHook:
+    """Put one hook in; one that is there already is moved aside."""
+    earlier = os.path.lexists(place)
+    if earlier:
+        place.rename(_earlier(place))
+    try:
+        place.write_text(text, encoding="utf-8")
+        place.chmod(0o755)
+    except OSError:
+        _take(place)
+        raise
+    return PlacedHook(place, earlier)
+
+
+def _take(place: Path) -> PlacedHook:
+    """Take one hook out; what was there before is back."""
+    earlier = os.path.lexists(_earlier(place))
+    if earlier:
+        _earlier(place).rename(place)
+    else:
+        place.unlink(missing_ok=True)
+    return PlacedHook(place, earlier)
+
+
+def uninstall(git: Git) -> tuple[PlacedHook, ...]:
+    """Take the hooks out, and give back what was there."""
+    git.demand_repository()
+    folder = _folder(git)
+    ours = [folder / name for name in HOOKS if _is_ours(folder / name)]
+    if not ours:
+        raise InputError(str(folder), found="none of Takeback's git hooks", expected="hooks to take out")
+    made = any(MADE in place.read_text(encoding="utf-8") for place in ours)
+    done = tuple(_take(place) for place in ours)
+    if made:
+        with suppress(OSError):
+            folder.rmdir()
+    return done
+
+
+def before_commit(git: Git, start: Path) -> str:
+    """Adopt what changed in the harness a directory lies in; says what was done, nothing where there is none."""
+    root = root_above(start)
+    if root is None or manifest_path(root) is None:
+        return ""
+    _, printed, _ = git.attempt("var", "GIT_AUTHOR_IDENT")
+    author = printed.decode("utf-8", "replace").rpartition(">")[0]
+    with closing(open_workspace(root, hold=False)) as harness:
+        found = harness.adopt(
+            "changed before a commit", by=f"{author}>" if author else "git", origin={"client": "git"}
+        )
+        if isinstance(found, Refused):
+            raise HarnessError(found.message, hint="the commit's harness files are not in the journal")
+        return f"recorded as #{found.entry.entry}" if isinstance(found, Adopted) else ""
+
+
+def sign(git: Git, start: Path, message: Path) -> None:
+    """Put the journal's head into a commit message; an empty one, by which a commit is given up, is left alone."""
+    root = root_above(start)
+    if root is None or manifest_path(root) is None:
+        return
+    whole = message.read_bytes()
+    written = SCISSORS.split(whole, maxsplit=1)[0]
+    if not git.run("stripspace", "--strip-comments", given=written).strip():
+        return
+    with closing(open_workspace(root, hold=False)) as harness:
+        head = harness.ledger.head
+    if not whole.endswith(b"\n"):
+        message.write_bytes(whole + b"\n")  # without it git puts the trailer into the last line's paragraph
+    words = ("interpret-trailers", "--in-place", "--if-exists", "replace", "--trailer", f"{TRAILER}: {head}")
+    git.run(*words, str(message.absolute()))
+
+
+def _folder(git: Git) -> Path:
+    """Where git looks for hooks; one that other repositories may share is refused."""
+    folder = (git.place / git.line("rev-parse", "--git-path", "hooks")).resolve()
+    common = (git.place / git.line("rev-parse", "--git-common-dir")).resolve()
+    top = Path(git.line("rev-parse", "--show-toplevel")).resolve()
+    if not folder.is_relative_to(common) and not folder.is_relative_to(top):
+        raise InputError(
+            "core.hooksPath",
+            found=f"{folder}, outside of this repository",
+            expected="hooks of this repository alone",
+            hint=f"add 'takeback git-hook run pre-commit' and 'takeback git-hook run commit-msg \"$1\"' to {folder}, "
+            "or set core.hooksPath for this repository",
+        )
+    return folder
+
+
+def _inside(git: Git, root: Path) -> str:
+    """Where the harness is in its working tree: the same in every other one."""
+    top = Path(git.line("rev-parse", "--show-toplevel")).resolve()
+    return os.path.relpath(root.resolve(), top)
+
+
+def _earlier(place: Path) -> Path:
+    return place.with_name(place.name + EARLIER)
+
+
+def _is_ours(place: Path) -> bool:
+    try:
+        return not place.is_symlink() and MARK in place.read_text(encoding="utf-8").splitlines()[1:2]
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _demand_room(place: Path, program: Sequence[str], inside: str) -> None:
+    """Refuse where ours is there already, and where a hook is there that cannot be called by another."""
+    if _is_ours(place):
+        raise InputError(
+            str(place),
+            found="Takeback's hook already",
+            expected="none of it yet",
+            hint="'takeback git-hook uninstall' first, to put it in differently",
+        )
+    if not os.path.lexists(place):
+        return
+    by_hand = f"add this line to it: {' '.join(_call(place.name, program, inside))} || true"
+    if os.path.lexists(_earlier(place)):
+        raise InputError(str(_earlier(place)), found="a file", expected="nothing there", hint=by_hand)
+    if place.is_symlink() or not place.is_file() or OWN_NAME.search(place.read_bytes()):
+        raise InputError(
+            str(place),
+            found="a hook that depends on the name or place it is called by",
+            expected="none, or one that another hook can call",
+            hint=by_hand,
+        )
+
+
+def _call(name: str, program: Sequence[str], inside: str) -> list[str]:
+    words = [*program, "git-hook", "run", name, *(("--dir", inside) if inside != "." else ())]
+    return [shlex.join(words), *(('"$1"',) if name == "commit-msg" else ())]
+
+
+def _script(name: str, program: Sequence[str], inside: str, *, block: bool, made: bool) -> str:
+    call = " ".join(_call(name, program, inside))
+    absent = "{ echo 'takeback is not there, and the commit waits for it' >&2; exit 1; }" if block else "exit 0"
+    lines = (
+        "#!/bin/sh",
+        MARK,
+        *((MADE,) if made else ()),
+        f'if [ -x "$0{EARLIER}" ]; then "$0{EARLIER}" "$@" || exit $?; fi',
+        f"command -v {shlex.quote(program[0])} > /dev/null 2>&1 || {absent}",
+        f"{call} || exit {'1' if block else '0'}",
+    )
+    return "\n".join(lines) + "\n"

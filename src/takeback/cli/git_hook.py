@@ -1,0 +1,98 @@
+"""`takeback git-hook`: git hooks that record harness files before a commit and name the journal's head in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from takeback.adapters.manifest import find_root
+from takeback.adapters.open_by_manifest import demand_workspace
+from takeback.agents.git.hooks import HOOKS, PlacedHook, before_commit, sign
+from takeback.agents.git.hooks import install as put_in
+from takeback.agents.git.hooks import uninstall as take_out
+from takeback.agents.git.running import git_in
+from takeback.cli.output import JsonFlag, emit, err, out
+from takeback.cli.program_words import own_program
+from takeback.cli.workspaces import DirOption
+from takeback.errors import InputError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the `git-hook` commands."""
+    group = typer.Typer(
+        help="Record harness files before each git commit, and name the journal's head in it.", no_args_is_help=True
+    )
+    group.command("install")(install)
+    group.command("uninstall")(uninstall)
+    group.command("run")(run)
+    app.add_typer(group, name="git-hook")
+
+
+def install(
+    block: bool = typer.Option(False, "--block", help="Let a commit wait until Takeback can record."),
+    command: str = typer.Option(
+        "", "--command", metavar="PATH", help="The program that the hooks start.", show_default="takeback"
+    ),
+    directory: Path = DirOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Put hooks into the git repository of a harness.
+
+    Before a commit, harness files that changed and are not recorded are adopted; the journal's head goes into the
+    message as the trailer Takeback-Head. A hook that is there already runs first. Without `--block`, nothing that
+    fails in Takeback keeps a commit from being made; `git commit --no-verify` leaves them out.
+
+    Example: `takeback git-hook install`
+    """
+    root = find_root(directory)
+    demand_workspace(root)
+    placed = put_in(git_in(root, os.environ), root, [command] if command else own_program(), block=block)
+    _tell("installed", placed, "there was a hook, which runs first", as_json=as_json)
+
+
+def uninstall(directory: Path = DirOption, as_json: bool = JsonFlag) -> None:
+    """Take the hooks out again. A hook that was there before is back as it was.
+
+    Example: `takeback git-hook uninstall`
+    """
+    placed = take_out(git_in(find_root(directory), os.environ))
+    _tell("uninstalled", placed, "what was there before is back", as_json=as_json)
+
+
+def run(
+    hook: str = typer.Argument(..., metavar="HOOK", help=f"One of {', '.join(HOOKS)}.", show_default=False),
+    message: Path | None = typer.Argument(None, metavar="[FILE]", help="The commit message.", show_default=False),
+    directory: Path = DirOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Do what one of the hooks does; git calls it. Outside of a harness it does nothing.
+
+    Example: `takeback git-hook run pre-commit`
+    """
+    if hook not in HOOKS or (message is None) == (hook == "commit-msg"):
+        raise InputError(
+            "hook", found=hook, expected="pre-commit or pre-merge-commit, or commit-msg with the file of the message"
+        )
+    git = git_in(Path(), os.environ)
+    told = ""
+    if message is not None:
+        sign(git, directory, message)
+    else:
+        told = before_commit(git, directory)
+    if as_json:
+        emit({"result": "done", "told": told})
+    elif told:
+        err.print(f"takeback: {told}")
+
+
+def _tell(result: str, placed: Sequence[PlacedHook], more: str, *, as_json: bool) -> None:
+    if as_json:
+        told: list[dict[str, Any]] = [{"path": str(one.path), "earlier": one.earlier} for one in placed]
+        emit({"result": result, "hooks": told})
+        return
+    for one in placed:
+        out.print(f"{result}: {one.path}{f' ({more})' if one.earlier else ''}")

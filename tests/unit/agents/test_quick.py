@@ -1,0 +1,95 @@
+"""What is answered before anything is loaded: nothing that the guard would have looked at."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.client_harnesses import write_harness
+
+from takeback.adapters.clients import CLIENTS
+from takeback.adapters.clients.init import init_clients
+from takeback.agents import quick
+from takeback.agents.declared import home_of
+
+
+def call(path: Path, tool: str = "Edit") -> bytes:
+    given = {"file_path": str(path), "old_string": "a", "new_string": "b"}
+    about = {"hook_event_name": "PreToolUse", "cwd": str(path.parent), "tool_name": tool, "tool_input": given}
+    return json.dumps(about).encode()
+
+
+@pytest.mark.parametrize("user", [False, True])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_no_file_that_a_client_declares_passes_at_once(client: str, user: bool, tmp_path: Path) -> None:
+    write_harness(tmp_path, client)
+    init_clients(tmp_path, (client,), user=user)
+    declared = CLIENTS[client](user=user)
+    places = [documents.path.replace("*", "x") for documents in declared.documents]
+    places += [f"{texts.folder}/a/b{texts.ending}" for texts in declared.texts]
+    places += [f"{one.folder}/run.py" for one in (*declared.scripts, *declared.skills)]
+    places += [f"{folder}{name}" for name in declared.instructions for folder in ("", "src/deep/")]
+    assert places
+    for place in [*places, ".takeback/journal.db", "docs/brought-in.md"]:
+        assert not quick.passes(call(tmp_path / place), client, str(tmp_path)), place
+        home = home_of(str(tmp_path / place))
+        assert home is not None
+
+
+def test_other_files_pass_at_once_in_a_harness_and_outside_of_any(tmp_path: Path) -> None:
+    write_harness(tmp_path, "claude-code")
+    (tmp_path / "elsewhere").mkdir()
+    assert quick.passes(call(tmp_path / "elsewhere/CLAUDE.md"), "claude-code", "/")
+    init_clients(tmp_path, ("claude-code",))
+    for place in ("main.py", "src/deep/main.rs", "Makefile.am"):
+        assert quick.passes(call(tmp_path / place), "claude-code", "/"), place
+    (tmp_path / "link.py").symlink_to(".claude/settings.json")
+    assert not quick.passes(call(tmp_path / "link.py"), "claude-code", "/")
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"{}", b'{"hook_event_name": "PreToolUse"}'])
+def test_what_cannot_be_understood_does_not_pass(raw: bytes) -> None:
+    assert not quick.passes(raw, "claude-code", "/")
+
+
+PROBE = """
+import os, sys
+os._exit = sys.exit
+sys.argv = ["takeback", "hook"]
+from takeback.cli import main
+try:
+    main()
+except SystemExit:
+    import json
+    sys.stderr.write(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_next_to_nothing_is_imported_for_it(tmp_path: Path) -> None:
+    write_harness(tmp_path, "claude-code")
+    init_clients(tmp_path, ("claude-code",))
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE],
+        input=call(tmp_path / "main.py"),
+        env=env,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    loaded = json.loads(done.stderr)
+    assert {name for name in loaded if name.startswith("takeback")} == {
+        "takeback",
+        "takeback.adapters",
+        "takeback.adapters.roots",
+        "takeback.agents",
+        "takeback.agents.quick",
+        "takeback.agents.under_way",
+        "takeback.cli",
+        "takeback.cli.hooking",
+    }
+    assert not {"typing", "dataclasses", "pathlib", "tomllib"} & set(loaded)

@@ -1,0 +1,23 @@
+"""The watcher loses nothing to a process that edits without pause; `make test-load` runs the long version."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+import pytest
+
+from takeback.bench.watch import measure
+
+pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_the_last_content_of_every_file_is_recorded_whatever_happens_to_the_watcher():
+    result = measure({**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, edits=60, seconds=2.0)
+    assert (result["edits"], result["files"], result["lost"]) == (60, 10, 0)
+    assert 1 <= result["entries"] <= result["edits"]
+    assert result["cpu_share"] > 0
+    assert result["restart"] == {"entries": 1, "lost": 0}
+    assert result["switch"] == {"entries": 1, "lost": 0}
