@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from takeback.adapters import init_workspace, open_memory, open_workspace
     from takeback.adapters.frameworks import AgentHarness, open_langchain, open_openai_agents, open_pydantic_ai
+    from takeback.agents.asking import propose_text
+    from takeback.agents.checking import check_on_copy
     from takeback.errors import InputError, TakebackError
-    from takeback.evolve import evolve
+    from takeback.evolve import Checked, Evolution, evolve
     from takeback.harness import (
         Adopted,
         Applied,
@@ -49,9 +51,11 @@ __all__ = [
     "Applied",
     "Blocked",
     "Candidate",
+    "Checked",
     "Counterexample",
     "Discarded",
     "EntryView",
+    "Evolution",
     "Gone",
     "Grade",
     "Harness",
@@ -73,6 +77,7 @@ __all__ = [
     "Why",
     "__version__",
     "candidate_schema",
+    "check_on_copy",
     "diff",
     "evolve",
     "gate",
@@ -84,6 +89,7 @@ __all__ = [
     "open_pydantic_ai",
     "open_workspace",
     "oracle",
+    "propose_text",
     "prove",
     "read_candidate",
     "register",
@@ -93,7 +99,9 @@ __all__ = [
 
 _HOMES = {
     "takeback.errors": ("InputError", "TakebackError"),
-    "takeback.evolve": ("evolve",),
+    "takeback.agents.asking": ("propose_text",),
+    "takeback.agents.checking": ("check_on_copy",),
+    "takeback.evolve": ("Checked", "Evolution", "evolve"),
     "takeback.harness": (
         "Adopted",
         "Applied",

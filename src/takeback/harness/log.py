@@ -53,6 +53,8 @@ class EntryView:
     """When the client notices it, where that is known."""
     layout: tuple[str, ...] = ()
     """Files that changed in nothing that the state says: comments, formatting, permission bits."""
+    check: Mapping[str, Any] | None = None
+    """What a check said of an applied change before it was made, where one was asked for."""
 
     def __repr__(self) -> str:
         more = f" and {len(self.addresses) - 1} more" if len(self.addresses) > 1 else ""
@@ -78,6 +80,7 @@ class EntryView:
             "files": list(self.files),
             "effect": list(self.effect),
             "layout": list(self.layout),
+            "check": None if self.check is None else dict(self.check),
         }
 
 
@@ -114,6 +117,7 @@ def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryVie
         mutation=tuple((candidate_of(harness.journal, record) or {}).get("mutation", ())),
         effect=tuple(payload.get("effect", ())),
         layout=tuple(payload.get("layout", ())),
+        check=payload.get("check"),
     )
 
 
