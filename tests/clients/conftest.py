@@ -18,7 +18,7 @@ from tests.clients.install import program
 from tests.support.client_harnesses import files_of
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.harness import Applied, Harness, Refused, Undone
 from takeback.language import read_program
 from takeback.state import Stage

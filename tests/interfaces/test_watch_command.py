@@ -16,7 +16,7 @@ import pytest
 from tests.support.client_harnesses import files_of, write_harness
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 
 pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
 BOUND = 90

@@ -12,7 +12,7 @@ from tests.support.odd_toml import ODD_TOML
 
 from takeback.adapters.formats.document import alike, changed, inserted, look_up, moved, without
 from takeback.adapters.formats.toml_text import TomlDocument
-from takeback.adapters.formats.toml_tree import Made, Table
+from takeback.adapters.formats.toml_tree import TableOrigin, TomlTable
 from takeback.errors import CannotSplice
 
 NEW = [5, "s", [], [1, "b"], {}, {"k": 1}, {"k": {"j": [{"x": 1}]}}, [{"id": "n", "h": [{"t": 1}]}]]
@@ -51,8 +51,8 @@ def attempted(edit, *reasons):
 
 def leaves_a_trace(document, path, new):
     spot, there = document._find(path), document.get(path)
-    if isinstance(spot, Table):
-        return spot.made is Made.BELOW and not isinstance(new, dict)
+    if isinstance(spot, TomlTable):
+        return spot.made is TableOrigin.BELOW and not isinstance(new, dict)
     return not there and b" " in spot_text(document, spot)
 
 

@@ -13,7 +13,7 @@ import pytest
 from takeback.lab import undo_laws
 from takeback.lab.law_world import World
 from takeback.lab.random_changes import EVERY, FOCI
-from takeback.lab.undo_laws import Findings
+from takeback.lab.undo_laws import LawFindings
 from takeback.state import KINDS, Stage
 from takeback.undo import Blocked, Plan
 
@@ -65,7 +65,7 @@ def _told(outcome):
 
 
 def test_whoever_acts_both_harnesses_know_the_same(tmp_path):
-    found, kinds, turns = Findings(), set(), [0, 0]
+    found, kinds, turns = LawFindings(), set(), [0, 0]
     for number in range(HISTORIES):
         rng = random.Random(f"two/{number}")
         world = TwoHarnesses(rng, EVERY if number % 3 else rng.choice(FOCI), tmp_path / f"{number}.db")
@@ -88,7 +88,7 @@ def test_whoever_acts_both_harnesses_know_the_same(tmp_path):
 @pytest.mark.parametrize("first", ["undo", "redo", "restore"])
 @pytest.mark.parametrize("second", ["undo", "redo", "restore"])
 def test_every_order_of_undo_redo_and_restore_by_two_harnesses(tmp_path, first, second):
-    found = Findings()
+    found = LawFindings()
     for number in range(4):
         rng = random.Random(f"{first}/{second}/{number}")
         world = TwoHarnesses(rng, EVERY, tmp_path / f"{number}.db")

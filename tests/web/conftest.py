@@ -35,9 +35,9 @@ def pytest_collection_modifyitems(items):
 def served(*harnesses, read_only=False):
     """A server for some harnesses, with its link."""
     from takeback.web.server import PageServer
-    from takeback.web.shelf import Shelf
+    from takeback.web.shelf import HarnessShelf
 
-    shelf = Shelf(harnesses)
+    shelf = HarnessShelf(harnesses)
     server = PageServer(shelf, read_only=read_only)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from takeback.adapters.memory import MemoryAdapter, open_memory
-    from takeback.adapters.opening import open_workspace
+    from takeback.adapters.open_by_manifest import open_workspace
     from takeback.adapters.registry import adapter_named, adapter_names
     from takeback.adapters.workspace import WorkspaceAdapter, init_workspace
     from takeback.harness.adapter import Adapter, FileAdapter, LiveAdapter
@@ -28,7 +28,7 @@ __all__ = [
 
 _HOMES = {
     "takeback.adapters.memory": ("MemoryAdapter", "open_memory"),
-    "takeback.adapters.opening": ("open_workspace",),
+    "takeback.adapters.open_by_manifest": ("open_workspace",),
     "takeback.adapters.registry": ("adapter_named", "adapter_names"),
     "takeback.adapters.workspace": ("WorkspaceAdapter", "init_workspace"),
     "takeback.harness.adapter": ("Adapter", "FileAdapter", "LiveAdapter"),

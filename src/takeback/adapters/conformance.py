@@ -46,7 +46,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CheckOutcome:
     """What one check came to: `passed`, `failed` or `left out`."""
 
     check: str
@@ -59,7 +59,7 @@ class Outcome:
 class Report:
     """What all checks came to."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CheckOutcome, ...]
 
     @property
     def conforms(self) -> bool:
@@ -71,17 +71,17 @@ class Report:
 
 def examine_adapter(make: Callable[[], Subject]) -> Report:
     """Run every check on a fresh subject each."""
-    outcomes: list[Outcome] = []
+    outcomes: list[CheckOutcome] = []
     for check in (*REQUIRED, *OPTIONAL):
         required = check in REQUIRED
         try:
             check(make())
         except NotProvidedFor as reason:
-            outcomes.append(Outcome(check.__name__, required, "left out", str(reason)))
+            outcomes.append(CheckOutcome(check.__name__, required, "left out", str(reason)))
         except ConformanceError as fault:
-            outcomes.append(Outcome(check.__name__, required, "failed", fault.message))
+            outcomes.append(CheckOutcome(check.__name__, required, "failed", fault.message))
         else:
-            outcomes.append(Outcome(check.__name__, required, "passed"))
+            outcomes.append(CheckOutcome(check.__name__, required, "passed"))
     return Report(tuple(outcomes))
 
 
@@ -300,8 +300,8 @@ def sweeps_only_its_own(subject: Subject) -> None:
         foreign.unlink()
 
 
-Check = Callable[[Subject], None]
-REQUIRED: tuple[Check, ...] = (
+AdapterCheck = Callable[[Subject], None]
+REQUIRED: tuple[AdapterCheck, ...] = (
     is_of_one_kind,
     says_which_surfaces_it_stores,
     reads_back_what_it_wrote,
@@ -309,7 +309,7 @@ REQUIRED: tuple[Check, ...] = (
     undo_gives_back_every_byte,
     takes_back_the_first_and_keeps_the_rest,
 )
-OPTIONAL: tuple[Check, ...] = (
+OPTIONAL: tuple[AdapterCheck, ...] = (
     shows_edits_by_hand_and_takes_them_back,
     tells_of_a_broken_file_and_puts_it_back,
     survives_a_crash_anywhere,

@@ -57,7 +57,7 @@ class Signature(NamedTuple):
     mode: int
 
 
-class Seen(NamedTuple):
+class ReadFile(NamedTuple):
     """A file that was read, and when."""
 
     signature: Signature
@@ -98,7 +98,7 @@ class Directory:
     def __init__(self, root: str | os.PathLike[str], *, tag: str = "") -> None:
         self.root = Path(root)
         self.tag = (tag + "0" * 12)[:12]
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, ReadFile] = {}
         self.met: list[str] = []
         """Temporaries under the tag that walks have come across."""
         try:
@@ -161,7 +161,7 @@ class Directory:
         else:
             image = FileImage(content, mode)
         if len(content) == status.st_size:
-            self._seen[path] = Seen(signature(status), at, image)
+            self._seen[path] = ReadFile(signature(status), at, image)
         return image
 
     def walk(

@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 
 from takeback.adapters.manifest import KEYS, MANIFEST, manifest_path, read_manifest
-from takeback.adapters.opening import demand_workspace, open_workspace
+from takeback.adapters.open_by_manifest import demand_workspace, open_workspace
 from takeback.errors import TakebackError
 from takeback.harness.doctor import Finding, examine_harness
 from takeback.journal import examine

@@ -32,7 +32,7 @@ PATIENCE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptFile:
     """What one change put in place and what it keeps of what was there."""
 
     change: FileChange
@@ -59,7 +59,7 @@ class FilePlace:
         """What is at a path now."""
         return self._directory.look(path)
 
-    def put(self, change: FileChange) -> Kept:
+    def put(self, change: FileChange) -> KeptFile:
         """Make one change, if the file still is what it was before."""
         with self._at(change.path, "write") as (parent, name):
             match change.before, change.after:
@@ -72,7 +72,7 @@ class FilePlace:
                 case _:
                     return self._remove(parent, name, change)
 
-    def take_back(self, kept: Kept) -> None:
+    def take_back(self, kept: KeptFile) -> None:
         """Put back what was there, unless someone has changed the file since."""
         with self._at(kept.change.path, "put back") as (parent, name):
             if isinstance(kept.change.after, DirectoryImage):
@@ -91,7 +91,7 @@ class FilePlace:
                 _bring_back(parent, kept.aside, name, kept.new)
             os.fsync(parent)
 
-    def unchanged(self, kept: Kept) -> bool:
+    def unchanged(self, kept: KeptFile) -> bool:
         """Whether the file that was replaced still is what it was."""
         if kept.aside is None:
             return True
@@ -100,10 +100,10 @@ class FilePlace:
         with self._at(kept.change.path, "look at") as (parent, _):
             return _quiet_traits(parent, kept.aside) == kept.old
 
-    def _keeper(self, parent: int, kept: Kept) -> int:
+    def _keeper(self, parent: int, kept: KeptFile) -> int:
         return self._directory.descriptor if kept.far else parent
 
-    def settle(self, kept: Kept) -> str | None:
+    def settle(self, kept: KeptFile) -> str | None:
         """Let go of the file that was replaced; keep it if someone wrote to it meanwhile."""
         if kept.aside is None:
             return None
@@ -121,7 +121,7 @@ class FilePlace:
         failpoint("file.settled")
         return None
 
-    def _write(self, parent: int, name: str, change: FileChange, image: FileImage) -> Kept:
+    def _write(self, parent: int, name: str, change: FileChange, image: FileImage) -> KeptFile:
         status = Directory.status(parent, name)
         there = self._expected(parent, name, change)
         mode = image.mode
@@ -134,7 +134,7 @@ class FilePlace:
                 take_name(parent, aside, parent, name)
                 failpoint("file.renamed")
                 os.fsync(parent)
-                return Kept(change, new=new)
+                return KeptFile(change, new=new)
             aside = _exchange(parent, aside, name, self._directory.temporary_name())
         except FileExistsError:
             Directory.discard(parent, aside)
@@ -148,11 +148,11 @@ class FilePlace:
             _bring_back(parent, aside, name, new)
             raise self._changed(change.path)
         os.fsync(parent)
-        return Kept(change, aside, far=False, old=old, new=new)
+        return KeptFile(change, aside, far=False, old=old, new=new)
 
-    def _remove(self, parent: int, name: str, change: FileChange) -> Kept:
+    def _remove(self, parent: int, name: str, change: FileChange) -> KeptFile:
         if self._expected(parent, name, change) is None:
-            return Kept(change)
+            return KeptFile(change)
         aside, top = self._directory.temporary_name(), self._directory.descriptor
         far = True
         try:
@@ -167,18 +167,18 @@ class FilePlace:
             take_name(keeper, aside, parent, name)
             raise self._changed(change.path)
         os.fsync(parent)
-        return Kept(change, aside, far=far, old=old)
+        return KeptFile(change, aside, far=far, old=old)
 
-    def _make_directory(self, parent: int, name: str, change: FileChange) -> Kept:
+    def _make_directory(self, parent: int, name: str, change: FileChange) -> KeptFile:
         mode = change.after.mode if isinstance(change.after, DirectoryImage) else 0o755
         made = self._directory.make_in(parent, name, mode)
-        return Kept(change, new=_traits(parent, name) if made else None)
+        return KeptFile(change, new=_traits(parent, name) if made else None)
 
-    def _remove_directory(self, parent: int, name: str, change: FileChange) -> Kept:
+    def _remove_directory(self, parent: int, name: str, change: FileChange) -> KeptFile:
         if _remove_empty(parent, name):
             failpoint("directory.removed")
             os.fsync(parent)
-        return Kept(change)
+        return KeptFile(change)
 
     def _expected(self, parent: int, name: str, change: FileChange) -> Image | None:
         there = self._image(parent, name)

@@ -18,7 +18,7 @@ ASKS: Final = "claude-code"
 NOBODY_TO_ASK: Final = " This client cannot ask from here: the edit is not made; a person can make it by hand."
 
 
-class Reply(NamedTuple):
+class HookReply(NamedTuple):
     """What a hook prints, and its exit code."""
 
     out: str = ""
@@ -26,16 +26,16 @@ class Reply(NamedTuple):
     code: int = 0
 
 
-def answer_before(event: Event) -> Reply:
+def answer_before(event: Event) -> HookReply:
     """The guard's answer about a tool call."""
     ruling = rule(edits_of(event))
     if ruling.answer is Answer.PASS:
-        return Reply()
+        return HookReply()
     if event.client == ASKS:
         said: dict[str, Any] = {
             "hookEventName": event.name,
             "permissionDecision": str(ruling.answer),
             "permissionDecisionReason": ruling.told(),
         }
-        return Reply(out=compact({"hookSpecificOutput": said}) + "\n")
-    return Reply(err=ruling.told() + (NOBODY_TO_ASK if ruling.answer is Answer.ASK else "") + "\n", code=BLOCK)
+        return HookReply(out=compact({"hookSpecificOutput": said}) + "\n")
+    return HookReply(err=ruling.told() + (NOBODY_TO_ASK if ruling.answer is Answer.ASK else "") + "\n", code=BLOCK)

@@ -20,7 +20,7 @@ from takeback.errors import HarnessError
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class PlainFile:
     """A file of a client of which only the bytes count: instructions, a skill, a script."""
 
     script: bool = False
@@ -51,7 +51,7 @@ class Home:
         real = os.path.relpath(os.path.realpath(path), os.path.realpath(self.root))
         return real == ".." or real.startswith("../")
 
-    def declared(self, path: str) -> tuple[str, Client | None, Documents | Texts | Plain | Own] | None:
+    def declared(self, path: str) -> tuple[str, Client | None, Documents | Texts | PlainFile | Own] | None:
         """Where a file is in the harness, whose it is and what it is to that client; None if it is nobody's."""
         for place in self.relative(path):
             if place == PRIVATE or place.startswith(f"{PRIVATE}/"):
@@ -84,7 +84,7 @@ def home_of(path: str) -> Home | None:
     return Home(root, clients, str(about.get("journal", "")))
 
 
-def _declared(client: Client, path: str) -> Documents | Texts | Plain | None:
+def _declared(client: Client, path: str) -> Documents | Texts | PlainFile | None:
     for documents in client.documents:
         start, star, end = documents.path.partition(ANY)
         if path == documents.path or (star and path.startswith(start) and path.endswith(end)):
@@ -93,7 +93,7 @@ def _declared(client: Client, path: str) -> Documents | Texts | Plain | None:
         if path.startswith(f"{texts.folder}/") and path.endswith(texts.ending):
             return texts
     if any(path.startswith(f"{scripts.folder}/") for scripts in client.scripts):
-        return Plain(script=True)
+        return PlainFile(script=True)
     if any(path.startswith(f"{skills.folder}/") for skills in client.skills):
-        return Plain()
-    return Plain() if path.rpartition("/")[2] in client.instructions else None
+        return PlainFile()
+    return PlainFile() if path.rpartition("/")[2] in client.instructions else None

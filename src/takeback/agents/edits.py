@@ -22,7 +22,7 @@ _NAMES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class FileEdit:
     """One file: what it holds, and what it would hold; None where it is not there."""
 
     path: str
@@ -39,7 +39,7 @@ def named_paths(event: Event) -> tuple[str, ...]:
     return tuple(os.path.join(event.cwd, found) for found, _ in patched(patch, lambda _: "")) if patch else ()
 
 
-def edits_of(event: Event) -> Iterator[Edit]:
+def edits_of(event: Event) -> Iterator[FileEdit]:
     """What a call would make of each file it edits."""
     tool = event.tool.lower()
     if tool in NOTEBOOKS:
@@ -56,7 +56,7 @@ def edits_of(event: Event) -> Iterator[Edit]:
             before = _read(place)
             new = None if after is None else after.encode()
             if new != before:
-                yield Edit(place, before, new)
+                yield FileEdit(place, before, new)
 
 
 def _patch(event: Event) -> str:
@@ -74,12 +74,12 @@ def _patch(event: Event) -> str:
     return patch_in(texts[0])
 
 
-def _edited(place: str, tool: str, given: Mapping[str, Any]) -> Iterator[Edit]:
+def _edited(place: str, tool: str, given: Mapping[str, Any]) -> Iterator[FileEdit]:
     before = _read(place)
     if tool in WRITES:
         content = given.get("content")
         if isinstance(content, str):
-            yield Edit(place, before, content.encode("utf-8", "surrogatepass"))
+            yield FileEdit(place, before, content.encode("utf-8", "surrogatepass"))
         return
     text: str | None = "" if before is None else before.decode("utf-8", "surrogateescape")
     steps = given.get("edits")
@@ -88,7 +88,7 @@ def _edited(place: str, tool: str, given: Mapping[str, Any]) -> Iterator[Edit]:
             return
         text = _replaced(text, _given(step, "old"), _given(step, "new"), every=_given(step, "all") is True)
     if text is not None:
-        yield Edit(place, before, text.encode("utf-8", "surrogateescape"))
+        yield FileEdit(place, before, text.encode("utf-8", "surrogateescape"))
 
 
 def _replaced(text: str, old: Any, new: Any, *, every: bool) -> str | None:

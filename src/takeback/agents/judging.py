@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from takeback.adapters.clients.client import ANY, Check, Documents, Texts
+from takeback.adapters.clients.client import ANY, Documents, Texts, ValueCheck
 from takeback.adapters.clients.guarding import loosened
-from takeback.agents.declared import Home, Own, Plain, home_of
-from takeback.agents.edits import Edit
+from takeback.agents.declared import Home, Own, PlainFile, home_of
+from takeback.agents.edits import FileEdit
 from takeback.agents.reducing import smallest
 from takeback.canonical import compact
 from takeback.errors import InputError
@@ -58,7 +58,7 @@ class Ruling:
 PASS: Final = Ruling(Answer.PASS)
 
 
-def rule(edits: Iterator[Edit]) -> Ruling:
+def rule(edits: Iterator[FileEdit]) -> Ruling:
     """The strictest ruling about some edits."""
     found = PASS
     for edit in edits:
@@ -69,7 +69,7 @@ def rule(edits: Iterator[Edit]) -> Ruling:
     return found
 
 
-def rule_one(edit: Edit) -> Ruling:
+def rule_one(edit: FileEdit) -> Ruling:
     """The ruling about the edit of one file."""
     home = home_of(edit.path)
     known = None if home is None else home.declared(edit.path)
@@ -91,7 +91,7 @@ def rule_one(edit: Edit) -> Ruling:
     return PASS
 
 
-def unloadable(declared: Documents | Texts | Plain, data: bytes | None, where: str) -> tuple[str, str] | None:
+def unloadable(declared: Documents | Texts | PlainFile, data: bytes | None, where: str) -> tuple[str, str] | None:
     """Why a client would not load a file with these bytes, and the smallest content that breaks it."""
     if data is None:
         return None
@@ -104,18 +104,18 @@ def unloadable(declared: Documents | Texts | Plain, data: bytes | None, where: s
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return None if isinstance(declared, Plain) and declared.script else ("it is not UTF-8 text", "")
+        return None if isinstance(declared, PlainFile) and declared.script else ("it is not UTF-8 text", "")
     return _checked(declared.check, text) if isinstance(declared, Texts) else None
 
 
-def _checked(check: Check, value: Any) -> tuple[str, str] | None:
+def _checked(check: ValueCheck, value: Any) -> tuple[str, str] | None:
     wrong = check(value)
     if wrong is None:
         return None
     return wrong, compact(smallest(value, lambda one: check(one) == wrong))[:LONGEST] if value else ""
 
 
-def _unrecordable(home: Home, edit: Edit) -> str:
+def _unrecordable(home: Home, edit: FileEdit) -> str:
     """Why the recorder could not record an edit; empty if it could."""
     if home.leads_out(edit.path):
         return "it is a link that leads out of the harness"
@@ -124,10 +124,10 @@ def _unrecordable(home: Home, edit: Edit) -> str:
     return ""
 
 
-def _loosened(home: Home, place: str, declared: Documents | Texts | Plain, edit: Edit) -> list[str]:
+def _loosened(home: Home, place: str, declared: Documents | Texts | PlainFile, edit: FileEdit) -> list[str]:
     if isinstance(declared, Documents):
         return loosened(_parts(declared, edit.before, place), _parts(declared, edit.after, place))
-    if not isinstance(declared, Plain) or not declared.script:
+    if not isinstance(declared, PlainFile) or not declared.script:
         return []
     before, after = _listening(home), _listening(home)
     for parts, data in ((before, edit.before), (after, edit.after)):

@@ -11,7 +11,7 @@ BEGIN = "*** Begin Patch"
 END = "*** End Patch"
 _ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
 _END_OF_FILE = "*** End of File"
-Read = Callable[[str], str | None]
+ReadText = Callable[[str], str | None]
 
 
 def patch_in(text: str) -> str:
@@ -20,7 +20,7 @@ def patch_in(text: str) -> str:
     return "" if start < 0 else text[start:]
 
 
-def patched(patch: str, read: Read) -> Iterator[tuple[str, str | None]]:
+def patched(patch: str, read: ReadText) -> Iterator[tuple[str, str | None]]:
     """Each file that a patch changes, with its text afterwards; None where it is deleted."""
     lines = patch.splitlines()[1:]
     at = 0
@@ -48,7 +48,7 @@ def _body(lines: list[str], at: int) -> tuple[list[str], int]:
     return found, at
 
 
-def _updated(path: str, body: list[str], read: Read) -> Iterator[tuple[str, str | None]]:
+def _updated(path: str, body: list[str], read: ReadText) -> Iterator[tuple[str, str | None]]:
     text = read(path)
     moved = next((line[len(_MOVE) :] for line in body if line.startswith(_MOVE)), "")
     after = None if text is None else _with_hunks(text, body)

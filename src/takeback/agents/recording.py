@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from takeback.adapters.clients.guarding import loosened
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.adapters.roots import root_above
-from takeback.agents.answers import BLOCK, Reply
+from takeback.agents.answers import BLOCK, HookReply
 from takeback.agents.declared import home_of
 from takeback.agents.edits import named_paths
 from takeback.agents.events import CHANGED, Event
@@ -30,13 +30,13 @@ BROUGHT_IN: Final = frozenset({".md", ".mdc", ".txt", ""})
 """Endings of files that an instruction file may bring in; whether one does is found out by looking."""
 
 
-def answer_after(event: Event) -> Reply:
+def answer_after(event: Event) -> HookReply:
     """Record what changed in the harnesses that an event may concern."""
     if event.name in CHANGED:
         time.sleep(SETTLING)
     told = [record(root, event) for root in _roots(event)]
     err = "".join(one.err for one in told)
-    return Reply(err=err, code=max((one.code for one in told), default=0))
+    return HookReply(err=err, code=max((one.code for one in told), default=0))
 
 
 def _roots(event: Event) -> tuple[Path, ...]:
@@ -55,12 +55,12 @@ def _may_be_ours(path: str) -> bool:
     return root_above(Path(path)) is not None if home is None else home.declared(path) is not None
 
 
-def record(root: Path, event: Event) -> Reply:
+def record(root: Path, event: Event) -> HookReply:
     """Record what changed in one harness."""
     with closing(open_workspace(root, hold=False)) as harness:
         reading = harness.adapter.read(harness.state)
         if event.name in CHANGED and event.path and not _differs(harness, reading, root, event.path):
-            return Reply()  # recorded already; what else differs belongs to a tool whose recorder is under way
+            return HookReply()  # recorded already; what else differs belongs to a tool whose recorder is under way
         weaker = [] if reading.state is harness.state else loosened(harness.state, reading.state)
         by = f"{event.client} (declared)" + (f", session {event.session[:SHORT]}" if event.session else "")
         origin = event.origin() | ({"loosens": "; ".join(weaker)} if weaker else {})
@@ -70,8 +70,8 @@ def record(root: Path, event: Event) -> Reply:
             hint = f" 'takeback discard {names}' puts the last content back." if names else ""
             return _warning(event, f"takeback: {found.message}.{hint}\n")
         if isinstance(found, Adopted) and weaker:
-            return Reply(err=f"takeback: recorded as #{found.entry.entry}: {'; '.join(weaker)}\n")
-    return Reply()
+            return HookReply(err=f"takeback: recorded as #{found.entry.entry}: {'; '.join(weaker)}\n")
+    return HookReply()
 
 
 def _differs(harness: Harness, reading: Reading, root: Path, path: str) -> bool:
@@ -90,7 +90,7 @@ def _note(root: Path, event: Event, weaker: list[str]) -> str:
     return f"{what}; loosens: {'; '.join(weaker)}" if weaker else what
 
 
-def _warning(event: Event, text: str) -> Reply:
+def _warning(event: Event, text: str) -> HookReply:
     """Tell of files that can no longer be read: to the model, and so that the client does not take them over."""
     told = event.client == "claude-code" and (event.name in CHANGED or bool(event.tool))
-    return Reply(err=text, code=BLOCK if told else 0)
+    return HookReply(err=text, code=BLOCK if told else 0)

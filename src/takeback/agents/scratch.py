@@ -17,10 +17,10 @@ from tempfile import TemporaryDirectory
 from typing import IO, Final
 
 from takeback.adapters.clients.finding import FOREIGN
-from takeback.adapters.opening import manifest_of, open_workspace
+from takeback.adapters.open_by_manifest import manifest_of, open_workspace
 from takeback.errors import HarnessError, InputError
 from takeback.harness import Harness, Undone
-from takeback.harness.bisecting import Live
+from takeback.harness.bisecting import LiveEntries
 
 VERSIONED: Final = frozenset({".git", ".hg", ".svn"})
 CANNOT_TELL: Final = 125
@@ -87,7 +87,7 @@ class Rehearsal:
         self._command = command
         self._seconds = seconds
 
-    def broken(self, live: Live) -> bool | None:
+    def broken(self, live: LiveEntries) -> bool | None:
         """Whether the command fails with these entries alone; None if there is no such history, or it cannot tell."""
         off = [f"#{entry}" for entry in self._entries if entry not in live]
         with closing(open_workspace(self._place, hold=False)) as harness:

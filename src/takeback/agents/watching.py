@@ -18,7 +18,7 @@ from typing import Any, Final
 from takeback.adapters.clients.finding import FOREIGN
 from takeback.adapters.clients.guarding import loosened
 from takeback.adapters.directory import TEMPORARY
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.adapters.roots import PRIVATE
 from takeback.agents.declared import Home, Own, home_of
 from takeback.agents.judging import unloadable

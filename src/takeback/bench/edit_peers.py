@@ -21,9 +21,9 @@ from typing import Any, Final
 from takeback.bench.histories import TAKEN_OUT, joined
 from takeback.canonical import decode, pretty
 
-Parts = tuple[str, ...]
-Versions = tuple[Parts, ...]
-Answer = Parts | None
+PeerParts = tuple[str, ...]
+PeerVersions = tuple[PeerParts, ...]
+PeerAnswer = PeerParts | None
 _BEFORE, _AFTER = TAKEN_OUT - 1, TAKEN_OUT
 _PERSON: Final = "bench <bench@localhost> 0 +0000"
 
@@ -34,7 +34,7 @@ class Peer:
 
     name: str
     needs: str
-    answers: Callable[[Sequence[Versions]], list[Answer]]
+    answers: Callable[[Sequence[PeerVersions]], list[PeerAnswer]]
 
     @property
     def there(self) -> bool:
@@ -42,14 +42,14 @@ class Peer:
         return shutil.which("git") is not None if self.needs == "git" else find_spec(self.needs) is not None
 
 
-def _each(take_out: Callable[[Versions], Answer]) -> Callable[[Sequence[Versions]], list[Answer]]:
+def _each(take_out: Callable[[PeerVersions], PeerAnswer]) -> Callable[[Sequence[PeerVersions]], list[PeerAnswer]]:
     return lambda histories: list(map(take_out, histories))
 
 
-def _reverted(write: Callable[[Parts], str], read: Callable[[str], Parts]) -> Callable[..., list[Answer]]:
+def _reverted(write: Callable[[PeerParts], str], read: Callable[[str], PeerParts]) -> Callable[..., list[PeerAnswer]]:
     """`git revert` of the third commit, with git itself, a file holding what `write` makes of each version."""
 
-    def answers(histories: Sequence[Versions]) -> list[Answer]:
+    def answers(histories: Sequence[PeerVersions]) -> list[PeerAnswer]:
         with TemporaryDirectory(prefix="takeback-bench-") as folder:
             git = _Git(Path(folder))
             git.run("init", "-q", ".")
@@ -83,7 +83,7 @@ class _Git:
         )
         return done.returncode == 0
 
-    def without(self, commit: str, onto: str, read: Callable[[str], Parts]) -> Answer:
+    def without(self, commit: str, onto: str, read: Callable[[str], PeerParts]) -> PeerAnswer:
         if not self.run("checkout", "-q", "-f", "--detach", onto):
             raise AssertionError(f"git did not check out {onto}")
         if not self.run("revert", "--no-commit", commit):
@@ -91,7 +91,7 @@ class _Git:
         return read((self.folder / "file").read_bytes().decode())
 
 
-def _stream(histories: Sequence[Versions], write: Callable[[Parts], str]) -> Iterator[str]:
+def _stream(histories: Sequence[PeerVersions], write: Callable[[PeerParts], str]) -> Iterator[str]:
     """What `git fast-import` reads: a branch for each history, a commit for each version."""
     for at, versions in enumerate(histories):
         yield f"reset refs/heads/h{at}\n\n"
@@ -101,19 +101,19 @@ def _stream(histories: Sequence[Versions], write: Callable[[Parts], str]) -> Ite
             yield f"data {len(text.encode())}\n{text}\n"
 
 
-def _lines(text: str) -> Parts:
+def _lines(text: str) -> PeerParts:
     return tuple(text.split("\n")[:-1])
 
 
-def _json(items: Parts) -> str:
+def _json(items: PeerParts) -> str:
     return pretty({"allow": list(items)}) + "\n"
 
 
-def _items(text: str) -> Parts:
+def _items(text: str) -> PeerParts:
     return tuple(decode(text)["allow"])
 
 
-def _patched(versions: Versions) -> Answer:
+def _patched(versions: PeerVersions) -> PeerAnswer:
     """diff-match-patch: the patch back, found again by its surroundings."""
     from diff_match_patch import diff_match_patch  # noqa: PLC0415 - a peer may be missing
 
@@ -124,7 +124,7 @@ def _patched(versions: Versions) -> Answer:
     return _lines(text) if all(applied) else None
 
 
-def _merged(versions: Versions) -> Answer:
+def _merged(versions: PeerVersions) -> PeerAnswer:
     """merge3: a three-way merge of the last version and the one before the edit, seen from the one after it."""
     from merge3 import Merge3  # noqa: PLC0415 - a peer may be missing
 
@@ -137,13 +137,13 @@ def _merged(versions: Versions) -> Answer:
     return tuple(found)
 
 
-def _shared_text(versions: Versions) -> Answer:
+def _shared_text(versions: PeerVersions) -> PeerAnswer:
     """Yjs, one shared text: each edit a transaction of its own, an undo manager that watches the third."""
     from pycrdt import Text  # noqa: PLC0415 - a peer may be missing
 
     shared: Any = Text(joined(versions[0]))
 
-    def write(old: Parts, new: Parts, begin: int) -> None:
+    def write(old: PeerParts, new: PeerParts, begin: int) -> None:
         gone, come = joined(old), joined(new)
         same = _shared_begin(gone, come)
         rest = _shared_begin(gone[same:][::-1], come[same:][::-1])
@@ -159,13 +159,13 @@ def _shared_begin(one: str, two: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))
 
 
-def _shared_lines(versions: Versions) -> Answer:
+def _shared_lines(versions: PeerVersions) -> PeerAnswer:
     """Yjs, a shared array of lines or items."""
     from pycrdt import Array  # noqa: PLC0415 - a peer may be missing
 
     shared: Any = Array(list(versions[0]))
 
-    def write(old: Parts, new: Parts, begin: int) -> None:
+    def write(old: PeerParts, new: PeerParts, begin: int) -> None:
         del shared[begin : begin + len(old)]
         for at, line in enumerate(new):
             shared.insert(begin + at, line)
@@ -174,7 +174,7 @@ def _shared_lines(versions: Versions) -> Answer:
     return tuple(shared)
 
 
-def _undo(shared: Any, versions: Versions, write: Callable[[Parts, Parts, int], None]) -> None:
+def _undo(shared: Any, versions: PeerVersions, write: Callable[[PeerParts, PeerParts, int], None]) -> None:
     """Make the six edits of a shared value, and let its undo manager take the third out."""
     from pycrdt import Doc, UndoManager  # noqa: PLC0415 - a peer may be missing
 
@@ -191,7 +191,7 @@ def _undo(shared: Any, versions: Versions, write: Callable[[Parts, Parts, int], 
     watch.undo()
 
 
-def _patch_of_lists(versions: Versions) -> Answer:
+def _patch_of_lists(versions: PeerVersions) -> PeerAnswer:
     """jsonpatch: the patch back, by index."""
     import jsonpatch  # noqa: PLC0415 - a peer may be missing
 

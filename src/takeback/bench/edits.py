@@ -21,8 +21,8 @@ from typing import Any, Final
 from takeback.adapters import open_memory
 from takeback.adapters.memory import MemoryAdapter
 from takeback.bench.edit_growth import SIZES, measure_growth
-from takeback.bench.edit_peers import LIST_PEERS, TEXT_PEERS, Parts, Peer, Versions
-from takeback.bench.histories import CLASSES, TAKEN_OUT, History, histories
+from takeback.bench.edit_peers import LIST_PEERS, TEXT_PEERS, Peer, PeerParts, PeerVersions
+from takeback.bench.histories import CLASSES, TAKEN_OUT, TextHistory, histories
 from takeback.bench.list_histories import ListHistory, list_histories
 from takeback.harness import Adopted, Applied, Harness, Undone
 from takeback.language import read_program
@@ -36,15 +36,15 @@ _RIGHT, _REFUSED, _WRONG = "right", "refused", "wrong"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class EditCase:
     """A history as both sides see it: versions as lines or items, operations, and what is right."""
 
     kind: str
-    versions: Versions
+    versions: PeerVersions
     operations: tuple[tuple[dict[str, Any], ...], ...]
-    right: Parts
-    state: Callable[[Parts], State]
-    parts: Callable[[State], Parts]
+    right: PeerParts
+    state: Callable[[PeerParts], State]
+    parts: Callable[[State], PeerParts]
 
     @property
     def one_operation(self) -> bool:
@@ -53,7 +53,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class UndoEnding:
     """How an undo of ours ended, and which of the six entries said that they have several readings."""
 
     outcome: str
@@ -67,7 +67,7 @@ def measure(*, seed: int = 0, each: int = EACH, sizes: Sequence[int] = SIZES) ->
     return {"seed": seed, **measure_growth(sizes), **texts, "lists": lists}
 
 
-def compare(cases: Sequence[Case], peers: Iterable[Peer]) -> dict[str, Any]:
+def compare(cases: Sequence[EditCase], peers: Iterable[Peer]) -> dict[str, Any]:
     """Take the third edit out of every history, with operations, with adoptions, and with each peer."""
     known, known_us = _timed(cases, _known)
     adopted, adopted_us = _timed(cases, _adopted)
@@ -100,13 +100,13 @@ def compare(cases: Sequence[Case], peers: Iterable[Peer]) -> dict[str, Any]:
     return found
 
 
-def _timed(cases: Sequence[Case], undo: Callable[[Case], Told]) -> tuple[list[Told], int]:
+def _timed(cases: Sequence[EditCase], undo: Callable[[EditCase], UndoEnding]) -> tuple[list[UndoEnding], int]:
     begin = perf_counter()
     told = [undo(case) for case in cases]
     return told, round((perf_counter() - begin) / max(1, len(cases)) * 1e6)
 
 
-def _tally(cases: Sequence[Case], outcomes: Sequence[str]) -> dict[str, Any]:
+def _tally(cases: Sequence[EditCase], outcomes: Sequence[str]) -> dict[str, Any]:
     """How many were right, refused and wrong, in all and by class."""
     by_class: dict[str, Counter[str]] = {case.kind: Counter() for case in cases}
     for case, outcome in zip(cases, outcomes, strict=True):
@@ -116,7 +116,7 @@ def _tally(cases: Sequence[Case], outcomes: Sequence[str]) -> dict[str, Any]:
     return {**total, "by_class": rows}
 
 
-def _ambiguous(cases: Sequence[Case], adopted: Sequence[Told]) -> dict[str, int]:
+def _ambiguous(cases: Sequence[EditCase], adopted: Sequence[UndoEnding]) -> dict[str, int]:
     """Of edits made in one place: how many allow several readings, and how many of those and of others said so."""
     edits = several = said = needlessly = 0
     for case, told in zip(cases, adopted, strict=True):
@@ -129,7 +129,7 @@ def _ambiguous(cases: Sequence[Case], adopted: Sequence[Told]) -> dict[str, int]
     return {"edits": edits, "several": several, "said": said, "said_needlessly": needlessly}
 
 
-def readings(before: Parts, after: Parts) -> int:
+def readings(before: PeerParts, after: PeerParts) -> int:
     """In how many ways one edit in one place makes one version the other: all of them tried, one by one.
 
     Such an edit replaces lines one for one, removes neighbouring ones or adds some.
@@ -141,7 +141,7 @@ def readings(before: Parts, after: Parts) -> int:
     return sum(many[:at] + many[at + more :] == few for at in range(len(few) + 1))
 
 
-def _known(case: Case) -> Told:
+def _known(case: EditCase) -> UndoEnding:
     """Make the edits as operations, take the third back."""
     with open_memory(case.state(case.versions[0])) as harness:
         made = []
@@ -150,10 +150,10 @@ def _known(case: Case) -> Told:
             if not isinstance(done, Applied):
                 raise TypeError(f"not applied: {done}")
             made.append(done)
-        return Told(_outcome(harness, case, made[TAKEN_OUT - 1]))
+        return UndoEnding(_outcome(harness, case, made[TAKEN_OUT - 1]))
 
 
-def _adopted(case: Case) -> Told:
+def _adopted(case: EditCase) -> UndoEnding:
     """Adopt the versions one by one, take the third back."""
     with open_memory(case.state(case.versions[0])) as harness:
         adapter = harness.adapter
@@ -166,10 +166,10 @@ def _adopted(case: Case) -> Told:
             if not isinstance(done, Adopted):
                 raise TypeError(f"not adopted: {done}")
             made.append(done)
-        return Told(_outcome(harness, case, made[TAKEN_OUT - 1]), tuple(bool(one.ambiguous) for one in made))
+        return UndoEnding(_outcome(harness, case, made[TAKEN_OUT - 1]), tuple(bool(one.ambiguous) for one in made))
 
 
-def _outcome(harness: Harness, case: Case, entry: Applied | Adopted) -> str:
+def _outcome(harness: Harness, case: EditCase, entry: Applied | Adopted) -> str:
     if case.parts(harness.state) != case.versions[-1]:
         raise AssertionError("the history did not come out as it was made")
     undone = harness.undo(entry)
@@ -178,7 +178,7 @@ def _outcome(harness: Harness, case: Case, entry: Applied | Adopted) -> str:
     return _RIGHT if case.parts(harness.state) == case.right else _WRONG
 
 
-def _of_text(history: History) -> Case:
+def _of_text(history: TextHistory) -> EditCase:
     operations = tuple(
         tuple(
             {"op_type": "edit_file", "target": _FILE, "value": {"old": change.old, "new": change.new}}
@@ -187,29 +187,29 @@ def _of_text(history: History) -> Case:
         for changes in history.changes
     )
     versions = tuple(map(_lines, history.versions))
-    return Case(history.kind, versions, operations, _lines(history.right), _text_state, _text_of)
+    return EditCase(history.kind, versions, operations, _lines(history.right), _text_state, _text_of)
 
 
-def _of_list(history: ListHistory) -> Case:
+def _of_list(history: ListHistory) -> EditCase:
     operations = tuple(({"target": _KEY, **operation},) for operation in history.operations)
-    return Case(history.kind, history.versions, operations, history.right, _list_state, _list_of)
+    return EditCase(history.kind, history.versions, operations, history.right, _list_state, _list_of)
 
 
-def _lines(text: str) -> Parts:
+def _lines(text: str) -> PeerParts:
     return tuple(text.split("\n")[:-1])
 
 
-def _text_state(lines: Parts) -> State:
+def _text_state(lines: PeerParts) -> State:
     return State.read({"files": {_FILE: {"content": "".join(f"{line}\n" for line in lines)}}})
 
 
-def _text_of(state: State) -> Parts:
+def _text_of(state: State) -> PeerParts:
     return _lines(state.write()["files"][_FILE]["content"])
 
 
-def _list_state(items: Parts) -> State:
+def _list_state(items: PeerParts) -> State:
     return State.read({"config": {"permissions": {"allow": list(items)}}})
 
 
-def _list_of(state: State) -> Parts:
+def _list_of(state: State) -> PeerParts:
     return tuple(state.write()["config"]["permissions"]["allow"])

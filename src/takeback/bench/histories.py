@@ -48,7 +48,7 @@ _ENDS: Final = (
 
 
 @dataclass(slots=True, eq=False)
-class Line:
+class HistoryLine:
     """One line that was there at some time: its versions, newest last; None where it was removed."""
 
     versions: list[tuple[int, str | None]]
@@ -64,7 +64,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Replacement:
     """A stretch of the text replaced: `old` occurs exactly once."""
 
     old: str
@@ -72,12 +72,12 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class TextHistory:
     """Seven versions of a text, the changes between them, and the text without the third edit."""
 
     kind: str
     versions: tuple[str, ...]
-    changes: tuple[tuple[Change, ...], ...]
+    changes: tuple[tuple[Replacement, ...], ...]
     right: str
 
 
@@ -86,12 +86,12 @@ class _Document:
     """All lines that ever were, in order, and which edit is being made."""
 
     rng: random.Random
-    lines: list[Line]
+    lines: list[HistoryLine]
     edit: int = 0
-    made: list[Change] = field(default_factory=list)
+    made: list[Replacement] = field(default_factory=list)
     serial: int = 0
 
-    def visible(self) -> list[Line]:
+    def visible(self) -> list[HistoryLine]:
         return [line for line in self.lines if line.shown() is not None]
 
     def text(self, without: int = NONE) -> str:
@@ -142,7 +142,7 @@ class _Document:
         if not self._say(after + 1, 0, new):
             return False
         at = len(self.lines) if after == len(visible) - 1 else self.lines.index(visible[after]) + 1
-        self.lines[at:at] = [Line([(self.edit, content)]) for content in new]
+        self.lines[at:at] = [HistoryLine([(self.edit, content)]) for content in new]
         return True
 
     def _say(self, first: int, count: int, new: list[str]) -> bool:
@@ -153,7 +153,7 @@ class _Document:
         for begin, end in _windows(low, high, len(now)):
             old, put = now[begin:end], [*now[begin:first], *new, *now[high:end]]
             if _once(text, joined(old)) and _only_reading(old, put) == (first - begin, high - begin):
-                self.made.append(Change(joined(old), joined(put)))
+                self.made.append(Replacement(joined(old), joined(put)))
                 return True
         return False
 
@@ -191,7 +191,7 @@ def _only_reading(old: list[str], new: list[str]) -> tuple[int, int] | None:
     return begin, len(old) - end
 
 
-Wanted = Callable[[range], bool]
+WantedRange = Callable[[range], bool]
 
 
 def _anywhere(at: range) -> bool:
@@ -236,7 +236,7 @@ def _make(kind: str, document: _Document) -> None:
         while document.text() == before:
             _draw(document, _anywhere)
     elif edit < TAKEN_OUT:
-        outside: dict[str, Wanted] = {
+        outside: dict[str, WantedRange] = {
             "far apart": lambda at: at.stop <= middle.start - _FAR or at.start >= middle.stop + _FAR,
             "overlapping": lambda at: at.start in middle,
         }
@@ -252,7 +252,7 @@ def _make_later(kind: str, document: _Document) -> None:
     touched = _touched(document, TAKEN_OUT)
     low, high = min(touched), max(touched)
     visible = document.visible()
-    near: dict[str, Wanted] = {
+    near: dict[str, WantedRange] = {
         "far apart": lambda at: at.stop <= low - _FAR or at.start > high + _FAR,
         "adjacent": lambda at: (
             low - _NEAR <= at.start < at.stop <= low or high < at.start < at.stop <= high + _NEAR + 1
@@ -267,23 +267,23 @@ def _make_later(kind: str, document: _Document) -> None:
     _draw(document, wanted, kinds=_LATER.get(kind, _ANY))
 
 
-def history(kind: str, seed: str) -> History:
+def history(kind: str, seed: str) -> TextHistory:
     """Return one history of a class; the same for the same seed."""
     rng = random.Random(f"{kind} {seed}")
     document = _Document(rng, [])
     while len(document.lines) < LINES:
         repeats = rng.random() < 0.35  # noqa: PLR2004  (a third of a Markdown text is blank lines and the like)
         content = rng.choice(_REPEATED) if repeats else document.fresh()
-        document.lines.append(Line([(0, content)]))
+        document.lines.append(HistoryLine([(0, content)]))
     versions, changes = [document.text()], []
     for edit in range(1, EDITS + 1):
         document.edit, document.made = edit, []
         _make(kind, document)
         versions.append(document.text())
         changes.append(tuple(document.made))
-    return History(kind, tuple(versions), tuple(changes), document.text(without=TAKEN_OUT))
+    return TextHistory(kind, tuple(versions), tuple(changes), document.text(without=TAKEN_OUT))
 
 
-def histories(each: int, seed: int = 0) -> list[History]:
+def histories(each: int, seed: int = 0) -> list[TextHistory]:
     """Return so many histories of each class."""
     return [history(kind, f"{seed} {at}") for kind in CLASSES for at in range(each)]

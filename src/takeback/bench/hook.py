@@ -29,7 +29,7 @@ _SETTINGS: Final = {
 _TEXT: Final = "".join(f"- Rule {at}: what is agreed on.\n" for at in range(200))
 
 
-class Cost(NamedTuple):
+class ProcessCost(NamedTuple):
     """One process: seconds on the wall, and of the processor."""
 
     wall: float
@@ -49,7 +49,7 @@ def measure(environment: Mapping[str, str], rounds: int = ROUNDS) -> dict[str, A
             "after an edit": _event(root, "PostToolUse", "Edit", "CLAUDE.md", "Rule 7:", "Rule seven:"),
         }
         words = [sys.executable, "-m", "takeback", "hook", "claude-code"]
-        costs: dict[str, list[Cost]] = {name: [] for name in ("python", *calls)}
+        costs: dict[str, list[ProcessCost]] = {name: [] for name in ("python", *calls)}
         for at in range(rounds + 1):
             found = {"python": _run([sys.executable, "-c", "pass"], "", root, env)}
             for name, given in calls.items():
@@ -88,7 +88,7 @@ def _event(root: Path, name: str, tool: str, path: str, old: str, new: str) -> s
     return compact({**about, "tool_name": tool, "tool_input": given})
 
 
-def _run(words: Sequence[str], given: str, root: Path, env: Mapping[str, str]) -> Cost:
+def _run(words: Sequence[str], given: str, root: Path, env: Mapping[str, str]) -> ProcessCost:
     before = os.times()
     start = perf_counter()
     done = subprocess.run(  # noqa: S603 - words of our own
@@ -99,10 +99,10 @@ def _run(words: Sequence[str], given: str, root: Path, env: Mapping[str, str]) -
     if done.returncode or done.stderr:
         raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}: {done.stderr}")
     used = after.children_user + after.children_system - before.children_user - before.children_system
-    return Cost(wall, used)
+    return ProcessCost(wall, used)
 
 
-def _row(costs: Sequence[Cost]) -> dict[str, float]:
+def _row(costs: Sequence[ProcessCost]) -> dict[str, float]:
     walls = sorted(cost.wall for cost in costs)
     return {
         "median_ms": round(median(walls) * 1000, 1),

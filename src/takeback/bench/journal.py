@@ -22,7 +22,7 @@ from takeback.adapters import open_memory
 from takeback.harness import Applied, Harness, Undone
 from takeback.harness.doctor import examine_harness
 from takeback.harness.log import log
-from takeback.harness.requests import restore_request
+from takeback.harness.toggle_requests import restore_request
 from takeback.journal import open_journal
 from takeback.journal.sql import SqlStore
 from takeback.language import Candidate, read_program

@@ -21,7 +21,7 @@ _TRIES: Final = 400
 
 
 @dataclass(slots=True, eq=False)
-class Item:
+class ListItem:
     """One item that was there at some time: which edit added it, which removed it."""
 
     content: str
@@ -48,11 +48,11 @@ class _List:
     """All items that ever were, in order, and which edit is being made."""
 
     rng: random.Random
-    items: list[Item]
+    items: list[ListItem]
     edit: int = 0
     made: list[dict[str, Any]] = field(default_factory=list)
 
-    def visible(self) -> list[Item]:
+    def visible(self) -> list[ListItem]:
         return [item for item in self.items if item.shown()]
 
     def contents(self, without: int = NONE) -> tuple[str, ...]:
@@ -66,11 +66,11 @@ class _List:
             if item not in known:
                 return item
 
-    def only(self, item: Item) -> bool:
+    def only(self, item: ListItem) -> bool:
         """Whether an operation can name an item by its value."""
         return self.contents().count(item.content) == 1
 
-    def add(self, content: str, near: Item | None, where: str) -> None:
+    def add(self, content: str, near: ListItem | None, where: str) -> None:
         """Add an item `after` or `before` another one, or at the end."""
         shown = self.visible()
         if near is None or (where == "after" and near is shown[-1]):
@@ -80,10 +80,10 @@ class _List:
         else:
             at = self.items.index(near) + (where == "after")
         said = {} if near is None else {where: near.content}
-        self.items.insert(at, Item(content, self.edit))
+        self.items.insert(at, ListItem(content, self.edit))
         self.made.append({"op_type": "insert_config" if said else "append_config", "value": content, **said})
 
-    def remove(self, item: Item) -> None:
+    def remove(self, item: ListItem) -> None:
         """Remove an item."""
         item.removed = self.edit
         self.made.append({"op_type": "remove_config_item", "value": item.content})
@@ -154,11 +154,11 @@ def list_history(kind: str, seed: str) -> ListHistory:
     """Return one history of a class; the same for the same seed."""
     document = _List(random.Random(f"list {kind} {seed}"), [])
     while len(document.items) < ITEMS:
-        document.items.append(Item(document.fresh(), 0))
+        document.items.append(ListItem(document.fresh(), 0))
     if kind == "duplicates":
         for _ in range(3):
             again = document.rng.choice(document.items).content
-            document.items.insert(document.rng.randrange(ITEMS), Item(again, 0))
+            document.items.insert(document.rng.randrange(ITEMS), ListItem(again, 0))
     versions = [document.contents()]
     for edit in range(1, EDITS + 1):
         document.edit = edit

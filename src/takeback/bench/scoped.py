@@ -18,7 +18,7 @@ from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.tree_surface import TreeSurface
 from takeback.undo import Plan, SlotChange
 
-Row = tuple[str, Any, Any, int]
+ScopedRow = tuple[str, Any, Any, int]
 """A surface, a key or path in it, what stood there, and how many containers above it were missing."""
 
 
@@ -27,14 +27,14 @@ class ScopedSnapshots:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._kept: dict[str, tuple[int, tuple[Row, ...]]] = {}
+        self._kept: dict[str, tuple[int, tuple[ScopedRow, ...]]] = {}
         self._undone: set[str] = set()
         self._lock = threading.RLock()
 
     def keep(self, entry: Applied, change: Program, before: State) -> None:
         """Keep the values before of what a change affects."""
         after, receipt = forward(change, before)
-        rows: dict[tuple[str, Any], Row] = {}
+        rows: dict[tuple[str, Any], ScopedRow] = {}
         for address in sorted(effects(before, after, receipt)):
             surface, part = SURFACES[address.surface], before.part(address.surface)
             if address.surface == "middleware":

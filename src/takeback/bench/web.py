@@ -24,7 +24,7 @@ from takeback.language import read_program
 from takeback.state import Stage, State
 from takeback.synthesize import invert
 from takeback.web.server import LOOPBACK, PageServer
-from takeback.web.shelf import Shelf
+from takeback.web.shelf import HarnessShelf
 
 ENTRIES: Final = 10_000
 REQUESTS: Final = 200
@@ -84,7 +84,7 @@ def filled(entries: int) -> Harness:
 
 @contextmanager
 def _served(harness: Harness) -> Iterator[str]:
-    server = PageServer(Shelf([("bench", harness)]), read_only=True)
+    server = PageServer(HarnessShelf([("bench", harness)]), read_only=True)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

@@ -13,8 +13,8 @@ from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, err, finish, out
 from takeback.cli.workspaces import DirOption, JournalOption, opened
 from takeback.harness import Harness, Refused
-from takeback.harness.bisecting import Found, Live, bisect
-from takeback.harness.requests import named_entry
+from takeback.harness.bisecting import Bisection, LiveEntries, bisect
+from takeback.harness.toggle_requests import named_entry
 from takeback.present.filters import names_in
 
 
@@ -55,7 +55,7 @@ def find(
             place = leaving.enter_context(scratch_of(root))
         rehearsal = Rehearsal(place, entries, test, seconds)
 
-        def broken(live: Live) -> bool | None:
+        def broken(live: LiveEntries) -> bool | None:
             answer = rehearsal.broken(live)
             told = {True: "broken", False: "works", None: "cannot tell"}[answer]
             err.print(f"with {len(live)} of {len(entries)} entries: {told}")
@@ -66,7 +66,7 @@ def find(
     finish(yes=bool(found.entries))
 
 
-def _tell(found: Found, harness: Harness, *, as_json: bool) -> None:
+def _tell(found: Bisection, harness: Harness, *, as_json: bool) -> None:
     named = names_in(harness)
     undo = ["takeback", "undo", *(f"#{entry}" for entry in found.entries)] if found.entries else []
     if as_json:

@@ -12,7 +12,7 @@ from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.harness import Harness
 from takeback.harness.log import changes_between, changes_of, state_after, state_before
-from takeback.harness.requests import named_entry
+from takeback.harness.toggle_requests import named_entry
 from takeback.state import State
 from takeback.undo import SlotChange, Write
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from takeback.cli.output import out
-from takeback.present.diffs import Difference, Role, unified
+from takeback.present.diffs import Difference, LineRole, unified
 
-STYLES: Final[dict[Role, str]] = {
+STYLES: Final[dict[LineRole, str]] = {
     "address": "bold",
     "hunk": "cyan",
     "context": "",

@@ -9,7 +9,7 @@ import typer
 from takeback.cli.output import JsonFlag, emit
 from takeback.cli.workspaces import DirOption, JournalOption, opened
 from takeback.harness.log import state_after
-from takeback.harness.requests import named_entry
+from takeback.harness.toggle_requests import named_entry
 
 
 def register(app: typer.Typer) -> None:

@@ -12,7 +12,7 @@ from takeback.cli.output import JsonFlag, emit, err, finish, out
 from takeback.cli.workspaces import SHORT, DirOption, EntriesArgument, JournalOption, opened
 from takeback.errors import InputError
 from takeback.harness.forgetting import Forgetting
-from takeback.harness.requests import named_entry
+from takeback.harness.toggle_requests import named_entry
 from takeback.state.slots import slot_title
 
 

@@ -10,7 +10,7 @@ import typer
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.manifest import find_root, manifest_path
-from takeback.adapters.opening import manifest_of
+from takeback.adapters.open_by_manifest import manifest_of
 from takeback.agents.events import CLIENTS
 from takeback.agents.installing import BY, additions, candidate_of, installed, note_of
 from takeback.cli.outcomes import conclude

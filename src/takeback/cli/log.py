@@ -16,7 +16,7 @@ from takeback.cli.output import JsonFlag, emit, err, out
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, opened
 from takeback.harness import Harness
 from takeback.harness.log import EntryView, Rewind, changes_of, log
-from takeback.present.entries import Named, summary
+from takeback.present.entries import EntryNamer, summary
 from takeback.present.filters import Filter, names_in, read_filter
 
 ON_A_TERMINAL: Final = 30
@@ -85,7 +85,7 @@ def _tell_of_more(entries: Iterator[EntryView], *, given: int | None) -> None:
         err.print("older entries: 'takeback log -n 0' lists all of them", style="dim")
 
 
-def _json(harness: Harness, entry: EntryView, named: Named, *, patch: bool) -> dict[str, object]:
+def _json(harness: Harness, entry: EntryView, named: EntryNamer, *, patch: bool) -> dict[str, object]:
     told = {**entry.to_json(), "what": summary(entry, named)}
     if patch and entry.kind != "genesis":
         told["changes"] = changes_json(changes_of(harness, harness.journal.get(entry.seq)))

@@ -11,7 +11,7 @@ import typer
 
 from takeback.canonical import parse
 from takeback.cli.inputs import read_bytes
-from takeback.cli.outcomes import Outcome, conclude
+from takeback.cli.outcomes import CommandOutcome, conclude
 from takeback.cli.output import JSON_VALUE, JsonFlag
 from takeback.cli.workspaces import ByOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError
@@ -234,7 +234,7 @@ def _make(line: OneLine, how: _How) -> None:
         conclude(outcome, harness, as_json=how.as_json, stat=how.stat, name=line.where)
 
 
-def _outcome(line: OneLine, harness: Harness, how: _How) -> Outcome:
+def _outcome(line: OneLine, harness: Harness, how: _How) -> CommandOutcome:
     """Work the change out from the state and make it, with the journal held meanwhile."""
     with harness.held() as state:
         if isinstance(state, Refused):

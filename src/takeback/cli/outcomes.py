@@ -25,10 +25,10 @@ from takeback.undo import Blocked, Gone, Plan
 
 SEVERAL = "can be read in several ways from the versions alone; it was recorded as shown"
 
-Outcome = Applied | Preview | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
+CommandOutcome = Applied | Preview | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
 
 
-def exit_code(outcome: Outcome) -> int:
+def exit_code(outcome: CommandOutcome) -> int:
     """0 for done or can be done, 1 for no."""
     match outcome:
         case Applied() | Preview() | Adopted() | Undone() | Plan() | Discarded():
@@ -40,7 +40,7 @@ def exit_code(outcome: Outcome) -> int:
 
 
 def conclude(
-    outcome: Outcome,
+    outcome: CommandOutcome,
     harness: Harness,
     *,
     as_json: bool,
@@ -64,7 +64,7 @@ def conclude(
     raise typer.Exit(code)
 
 
-def outcome_json(outcome: Outcome, harness: Harness) -> dict[str, Any]:
+def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
     """Any outcome as JSON."""
     match outcome:
         case Applied():
@@ -137,7 +137,7 @@ def broken_json(fault: Broken) -> dict[str, str]:
     return {"path": fault.path, "where": fault.where, "message": fault.message}
 
 
-def show_outcome(outcome: Outcome, harness: Harness, *, stat: bool = False, name: str = "") -> None:
+def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = False, name: str = "") -> None:
     """Print any outcome; `name` is what a verdict is about."""
     match outcome:
         case Applied():

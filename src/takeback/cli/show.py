@@ -13,7 +13,7 @@ from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import DirOption, EntryArgument, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.harness.codec import candidate_of, evidence_of
 from takeback.harness.log import changes_of, state_after, state_before, view
-from takeback.harness.requests import named_entry
+from takeback.harness.toggle_requests import named_entry
 from takeback.present.entries import check_words, summary
 from takeback.present.filters import names_in
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import typer
 
 from takeback.cli.entries import live_entries
-from takeback.cli.outcomes import Outcome, conclude
+from takeback.cli.outcomes import CommandOutcome, conclude
 from takeback.cli.output import JsonFlag, out
 from takeback.cli.workspaces import DirOption, EntriesArgument, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.requests import redo_request, restore_request, undo_request
+from takeback.harness.toggle_requests import redo_request, restore_request, undo_request
 from takeback.present.filters import Filter, read_filter
 
 TokenOption = typer.Option(
     None, "--token", metavar="TOKEN", help="Do it only if the plan is still the one with this token."
 )
-PlanFlag = typer.Option(False, "--plan", help="Only show what it would do, with a token that binds.")
+BindingPlanFlag = typer.Option(False, "--plan", help="Only show what it would do, with a token that binds.")
 StrictFlag = typer.Option(False, "--strict", help="Refuse if something is kept because a later entry wrote it.")
 CascadeFlag = typer.Option(False, "--cascade", help="Take along the entries that block.")
 
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 def undo(
     entries: list[str] | None = EntriesArgument,
-    plan: bool = PlanFlag,
+    plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
     strict: bool = StrictFlag,
@@ -68,7 +68,7 @@ def undo(
     _demand_one(cascade=cascade, salvage=salvage)
     _demand_one(strict=strict, salvage=salvage)
 
-    def answer(harness: Harness) -> Outcome:
+    def answer(harness: Harness) -> CommandOutcome:
         names = tuple(entries or ()) if wanted == Filter() else live_entries(harness, wanted)
         if plan:
             return harness.plan(lambda ledger: undo_request(ledger, names), cascade=cascade, strict=strict)
@@ -81,7 +81,7 @@ def undo(
 
 def redo(
     entries: list[str] | None = EntriesArgument,
-    plan: bool = PlanFlag,
+    plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
     strict: bool = StrictFlag,
@@ -98,7 +98,7 @@ def redo(
     names = tuple(entries or ())
     _demand_one(plan=plan, token=token is not None)
 
-    def answer(harness: Harness) -> Outcome:
+    def answer(harness: Harness) -> CommandOutcome:
         if plan:
             return harness.plan(lambda ledger: redo_request(ledger, names), cascade=cascade, strict=strict)
         return harness.redo(*names, token=token, cascade=cascade, strict=strict)
@@ -113,7 +113,7 @@ def restore(
         metavar="ENTRY|TIME",
         help="The entry right after which things should be, or a time (ISO 8601, UTC).",
     ),
-    plan: bool = PlanFlag,
+    plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
     strict: bool = StrictFlag,
     directory: Path = DirOption,
@@ -128,7 +128,7 @@ def restore(
     """
     _demand_one(plan=plan, token=token is not None)
 
-    def answer(harness: Harness) -> Outcome:
+    def answer(harness: Harness) -> CommandOutcome:
         if plan:
             return harness.plan(lambda ledger: restore_request(ledger, to), strict=strict)
         return harness.restore(to, token=token, strict=strict)
@@ -144,7 +144,7 @@ def _demand_one(**options: bool) -> None:
 
 
 def _run(
-    answer: Callable[[Harness], Outcome],
+    answer: Callable[[Harness], CommandOutcome],
     directory: Path,
     journal: str | None,
     *,

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from takeback.adapters.manifest import find_root
-from takeback.adapters.opening import demand_workspace
+from takeback.adapters.open_by_manifest import demand_workspace
 from takeback.agents.scratch import run_bounded
 from takeback.agents.watching import Noticed, Watched, follow
 from takeback.canonical import encode

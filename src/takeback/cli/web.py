@@ -50,8 +50,8 @@ def web(
     """
     with web_extra():
         from takeback.web.server import PageServer  # noqa: PLC0415 - the command line starts without the page
-        from takeback.web.shelf import Shelf  # noqa: PLC0415
-    shelf = Shelf.of(directories or [Path()])
+        from takeback.web.shelf import HarnessShelf  # noqa: PLC0415
+    shelf = HarnessShelf.of(directories or [Path()])
     try:
         server = PageServer(shelf, port=port, read_only=read_only)
         if as_json:

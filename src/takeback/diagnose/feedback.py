@@ -99,21 +99,21 @@ def feedback(
     return Feedback(mode, used, _TELL[used](fill, mutation, wrong, seen))
 
 
-Files = Mapping[str, str]
+FileTexts = Mapping[str, str]
 """Template files by name."""
 
 
-def _generic(fill: Files, _: Program, __: tuple[Defect, ...], ___: Visible) -> str:
+def _generic(fill: FileTexts, _: Program, __: tuple[Defect, ...], ___: Visible) -> str:
     return _fill(fill, "generic")
 
 
-def _raw(fill: Files, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+def _raw(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     if not seen.trips:
         return _counterexample(fill, mutation, wrong, seen)
     return _fill(fill, "raw", trace=_lines([f"dev[{at}] {_trace(trip)}" for at, trip in enumerate(seen.trips)]))
 
 
-def _typed(fill: Files, _: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+def _typed(fill: FileTexts, _: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     lines = [f"{defect.kind.value}: {defect.place} ({MEANING[defect.kind]})" for defect in wrong]
     return _fill(
         fill,
@@ -123,7 +123,7 @@ def _typed(fill: Files, _: Program, wrong: tuple[Defect, ...], seen: Visible) ->
     )
 
 
-def _prescriptive(fill: Files, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+def _prescriptive(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     surfaces = dict.fromkeys(op.kind.surface for op in mutation)
     steps = []
     for surface in surfaces:
@@ -135,7 +135,7 @@ def _prescriptive(fill: Files, mutation: Program, wrong: tuple[Defect, ...], see
     return _fill(fill, "prescriptive", typed=_typed(fill, mutation, wrong, seen), steps=_lines(steps))
 
 
-def _d0(fill: Files, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+def _d0(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     surfaces = ", ".join(dict.fromkeys(op.kind.surface for op in mutation))
     kinds = ", ".join(dict.fromkeys(defect.kind.value for defect in wrong))
     return _fill(
@@ -148,20 +148,22 @@ def _d0(fill: Files, mutation: Program, wrong: tuple[Defect, ...], seen: Visible
     )
 
 
-def _d1(fill: Files, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+def _d1(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     observed = [*seen.faults, *(f"the contract omits {address}" for address in seen.uncovered)]
     coarse = _d0(fill, mutation, wrong, seen)
     return _bundle(fill, coarse, mutation, seen.residuals, "; ".join(observed) or _observation(seen))
 
 
-def _d1_refused(fill: Files, coarse: str, mutation: Program, ground: Ground) -> str:
+def _d1_refused(fill: FileTexts, coarse: str, mutation: Program, ground: Ground) -> str:
     """The grounded bundle of an attempt that never ran: from the locked mutation on the nominal state."""
     nominal = ground.nominal if ground.nominal is not None else nominal_state()
     unrecovered = "the attempt was not run; the residuals are what the mutation leaves on the nominal state"
     return _bundle(fill, coarse, mutation, left_over(mutation, nominal), unrecovered)
 
 
-def _bundle(fill: Files, coarse: str, mutation: Program, residuals: tuple[Residual, ...], observation: str) -> str:
+def _bundle(
+    fill: FileTexts, coarse: str, mutation: Program, residuals: tuple[Residual, ...], observation: str
+) -> str:
     return _fill(
         fill,
         "d1",
@@ -173,7 +175,7 @@ def _bundle(fill: Files, coarse: str, mutation: Program, residuals: tuple[Residu
     )
 
 
-def _counterexample(fill: Files, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
+def _counterexample(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     if seen.example is None:
         return _d0(fill, mutation, wrong, seen)
     state = compact(seen.example.state.write())
@@ -225,7 +227,7 @@ def _lines(items: list[str] | tuple[str, ...]) -> str:
     return "\n".join(shown)
 
 
-def _fill(fill: Files, name: str, **values: str) -> str:
+def _fill(fill: FileTexts, name: str, **values: str) -> str:
     return Template(fill[f"{name}.md"]).substitute(values).strip()
 
 

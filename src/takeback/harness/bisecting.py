@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-Live = frozenset[int]
-Try = Callable[[Live], bool | None]
+LiveEntries = frozenset[int]
+Try = Callable[[LiveEntries], bool | None]
 """Whether a history of these entries alone is broken; None if that cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Bisection:
     """What a search came to."""
 
     entries: tuple[int, ...]
@@ -30,7 +30,7 @@ class Trials:
 
     def __init__(self, broken: Try) -> None:
         self._broken = broken
-        self._known: dict[Live, bool | None] = {}
+        self._known: dict[LiveEntries, bool | None] = {}
 
     @property
     def count(self) -> int:
@@ -45,16 +45,16 @@ class Trials:
         return self._known[wanted] is True
 
 
-def bisect(entries: Sequence[int], broken: Try) -> Found:
+def bisect(entries: Sequence[int], broken: Try) -> Bisection:
     """Search among entries, oldest first, for the smallest set that breaks it.
 
     Fewest tests where more entries never mend what fewer broke; otherwise a set of which no member can be left out.
     """
     trial = Trials(broken)
     if not trial(entries):
-        return Found((), trial.count, "it works as it is")
+        return Bisection((), trial.count, "it works as it is")
     if trial(()):
-        return Found((), trial.count, "it is broken without any of these entries, too")
+        return Bisection((), trial.count, "it is broken without any of these entries, too")
     needed: list[int] = []
     before = list(entries)
     while before and not trial(needed):
@@ -65,7 +65,7 @@ def bisect(entries: Sequence[int], broken: Try) -> Found:
         fewer = [one for one in needed if one != entry]
         if trial(fewer):
             needed = fewer
-    return Found(tuple(sorted(needed)), trial.count)
+    return Bisection(tuple(sorted(needed)), trial.count)
 
 
 def _first_broken(trial: Trials, needed: Sequence[int], before: Sequence[int]) -> int:

@@ -15,7 +15,7 @@ from takeback.harness.holes import same_value
 from takeback.harness.images import IMAGES, file_key, image_refs
 from takeback.harness.ledger import Ledger
 from takeback.journal import Record, Ref, Store
-from takeback.journal.search import Place, places_of
+from takeback.journal.search import ValuePlace, places_of
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot, get_slot, put_slots
 
@@ -28,7 +28,7 @@ class Forgetting:
     """The record that says so; None if nothing was done."""
     contents: int
     """How many contents."""
-    places: tuple[Place, ...]
+    places: tuple[ValuePlace, ...]
     """Where the value stands, when one was looked for: what goes, and names and notes, which stay."""
     kept: tuple[Slot, ...]
     """Values in place of which there is no other copy than the journal's: they were not forgotten."""
@@ -38,7 +38,7 @@ class Forgetting:
     """Where copies may be found for a while, and until when."""
 
     @property
-    def stays(self) -> tuple[Place, ...]:
+    def stays(self) -> tuple[ValuePlace, ...]:
         """Names and notes that hold the value, which are not forgotten."""
         return tuple(place for place in self.places if place.ref is None)
 
@@ -98,7 +98,7 @@ def with_former_ids(store: Store, refs: set[Ref]) -> set[Ref]:
     return refs | former if refs else refs
 
 
-def standing(ledger: Ledger, value: str | bytes) -> tuple[tuple[Place, ...], set[Ref]]:
+def standing(ledger: Ledger, value: str | bytes) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
     """Places where a value stands, and the contents to forget for it."""
     raw = value.encode() if isinstance(value, str) else value
     if not raw:
@@ -111,7 +111,7 @@ def standing(ledger: Ledger, value: str | bytes) -> tuple[tuple[Place, ...], set
 
 
 def forget_contents(
-    ledger: Ledger, read: Callable[[State], State], places: tuple[Place, ...], refs: set[Ref], *, dry: bool
+    ledger: Ledger, read: Callable[[State], State], places: tuple[ValuePlace, ...], refs: set[Ref], *, dry: bool
 ) -> Forgetting:
     """Forget contents, except values in place that `read`, what is really there, does not have as well."""
     if refs and not dry:

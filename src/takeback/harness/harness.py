@@ -24,7 +24,6 @@ from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
 from takeback.harness.log import EntryView, log
 from takeback.harness.naming import EntryLike, name_of, names_of
-from takeback.harness.requests import Request, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.results import (
     Adopted,
     Applied,
@@ -40,9 +39,10 @@ from takeback.harness.results import (
     nothing_kept,
 )
 from takeback.harness.retrying import tried_again
+from takeback.harness.toggle_requests import ToggleRequest, named_entry, redo_request, restore_request, undo_request
 from takeback.harness.two_roads import compare_roads, unadmitted
 from takeback.journal import Record, Ref, Store
-from takeback.journal.search import Place
+from takeback.journal.search import ValuePlace
 from takeback.language import Candidate
 from takeback.state import State
 from takeback.state.slots import Slot, put_slots
@@ -50,7 +50,7 @@ from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
-Ask = Callable[[Ledger, Sequence[EntryLike]], Request]
+ToggleReader = Callable[[Ledger, Sequence[EntryLike]], ToggleRequest]
 
 
 class Harness:
@@ -177,12 +177,12 @@ class Harness:
             return previewed(self._engine, found, allow_ties=allow_ties)
 
     def plan(
-        self, request: Callable[[Ledger], Request], *, cascade: bool = False, strict: bool = False
+        self, request: Callable[[Ledger], ToggleRequest], *, cascade: bool = False, strict: bool = False
     ) -> PlanOutcome:
         """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
         return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
 
-    def _plan(self, ask: Ask, entries: tuple[EntryLike, ...], cascade: bool, strict: bool) -> PlanOutcome:
+    def _plan(self, ask: ToggleReader, entries: tuple[EntryLike, ...], cascade: bool, strict: bool) -> PlanOutcome:
         engine = self._engine
         with engine.locked():
             look = engine.look() if engine.writers is None else looked(engine)
@@ -297,7 +297,7 @@ class Harness:
             self._engine.look()
             return self._forget(*standing(self.ledger, value), dry=dry)
 
-    def _forget(self, places: tuple[Place, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
+    def _forget(self, places: tuple[ValuePlace, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
         found = forget_contents(self.ledger, lambda known: self.adapter.read(known).state, places, refs, dry=dry)
         self._engine.note()
         return found
@@ -330,7 +330,7 @@ class Harness:
                 tuple(image.path for image in layout_changes(self._engine)) if not look.drift else (),
             )
 
-    def _planned(self, request: Request, cascade: bool, strict: bool) -> PlanOutcome:
+    def _planned(self, request: ToggleRequest, cascade: bool, strict: bool) -> PlanOutcome:
         ledger = self._engine.ledger
         plan = plan_toggle(ledger.history, ledger.state, request.off, request.on)
         if cascade and isinstance(plan, Blocked) and plan.together is not None:
@@ -346,7 +346,7 @@ class Harness:
     def _toggle(
         self,
         kind: str,
-        ask: Callable[[Ledger], Request],
+        ask: Callable[[Ledger], ToggleRequest],
         token: str | None,
         *,
         cascade: bool,
@@ -356,7 +356,14 @@ class Harness:
         return tried_again(lambda: self._toggled(kind, ask, token, by, cascade=cascade, strict=strict))
 
     def _toggled(
-        self, kind: str, ask: Callable[[Ledger], Request], token: str | None, by: str, *, cascade: bool, strict: bool
+        self,
+        kind: str,
+        ask: Callable[[Ledger], ToggleRequest],
+        token: str | None,
+        by: str,
+        *,
+        cascade: bool,
+        strict: bool,
     ) -> UndoOutcome:
         with self._engine.locked():
             look = looked(self._engine)

@@ -19,7 +19,7 @@ from takeback.harness.images import KeptImage, with_images
 from takeback.harness.stored_index import StoredIndex
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, leaf
 from takeback.journal.encoding import trusting
-from takeback.journal.packing import Known, Packer, Unpacker, inside_refs
+from takeback.journal.packing import KnownRefs, Packer, Unpacker, inside_refs
 from takeback.journal.upgrade import runs
 from takeback.state import ABSENT, State
 from takeback.state.parts import is_part
@@ -68,7 +68,7 @@ class Ledger:
         self._values = self._followed = 0
         self._inside_hidden = False
         self._first: State | None = None
-        self._known: Known = {}
+        self._known: KnownRefs = {}
         self._hidden: dict[Slot, Any] = {}
         self.packer = Packer(self._known, self._hidden)
         self.history = self._history(set())

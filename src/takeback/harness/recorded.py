@@ -33,7 +33,7 @@ MOST = 8
 """How many readings of a merge are followed at most."""
 FARTHEST = 64
 """How many records of one file are looked through at most."""
-Known = Image | None | Unknown
+KnownImage = Image | None | Unknown
 
 
 def exact(
@@ -54,7 +54,7 @@ def exact(
     return FileChange(change.path, change.before, wanted)
 
 
-def last_known(adapter: FileAdapter, ledger: Ledger, path: str, state: State) -> Known:
+def last_known(adapter: FileAdapter, ledger: Ledger, path: str, state: State) -> KnownImage:
     """The image a file should have, as the journal knows it; UNKNOWN if no record tells."""
     for record, image in islice(images_at(ledger.store, path), FARTHEST):
         for known in (image.after, image.before):
@@ -93,7 +93,7 @@ def _stepped(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterabl
 
     A file that is what an entry left becomes what it was before; otherwise the entry's change is merged out of it.
     """
-    steps: list[tuple[Known, Known]] = []
+    steps: list[tuple[KnownImage, KnownImage]] = []
     for number in sorted(off, reverse=True):
         image = _image_in(ledger, number, change)
         steps += [] if image is None else [(image.after, image.before)]
@@ -133,9 +133,9 @@ def _image_in(ledger: Ledger, number: int, change: FileChange) -> KeptImage | No
     return next((image for image in images if image.path == change.path), None)
 
 
-def _earlier(adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State) -> Known:
+def _earlier(adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State) -> KnownImage:
     """Go back from image to image while nobody else has written in between, to one that says what is wanted."""
-    here: Known = change.before
+    here: KnownImage = change.before
     for record, image in islice(images_at(ledger.store, change.path), FARTHEST):
         if isinstance(here, Unknown) or record.kind == "adopt":
             break

@@ -7,11 +7,11 @@ from typing import Final, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError
 
-Result = TypeVar("Result")
+SomeResult = TypeVar("SomeResult")
 ATTEMPTS: Final = 5
 
 
-def tried_again(make: Callable[[], Result]) -> Result:
+def tried_again(make: Callable[[], SomeResult]) -> SomeResult:
     """Make a change, up to five times."""
     for left in reversed(range(ATTEMPTS)):
         try:

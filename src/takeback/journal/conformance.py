@@ -19,7 +19,7 @@ from takeback.journal.record import ROOT, Draft, Record
 from takeback.journal.store import FIND_LIMIT, Store, resolve
 
 Opener = Callable[[], Store]
-Check = Callable[[Opener], None]
+StoreCheck = Callable[[Opener], None]
 
 VALUES: Mapping[str, Json] = {
     "i": 1,
@@ -283,7 +283,7 @@ def serialises_threads(opener: Opener) -> None:
         expect(store.check().whole, "the chain is broken")
 
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[StoreCheck, ...] = (
     begins_empty,
     keeps_values_and_their_types,
     keeps_large_contents,

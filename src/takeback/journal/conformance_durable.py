@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from takeback.errors import JournalBusyError, JournalError, NotHeldError
-from takeback.journal.conformance import Check, ConformanceError, Opener, applied, expect, only
+from takeback.journal.conformance import ConformanceError, Opener, StoreCheck, applied, expect, only
 from takeback.journal.content import Stored, leaf
 from takeback.journal.record import Draft
 
@@ -74,7 +74,7 @@ def forgets_for_other_connections_too(opener: Opener) -> None:
         expect(two.check().whole, "forgetting looks like damage from another connection")
 
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[StoreCheck, ...] = (
     stays_after_closing,
     two_connections_share_one_chain,
     lock_keeps_other_connections_out,

@@ -7,7 +7,7 @@ from typing import Protocol
 from takeback.errors import JournalCorruptError
 from takeback.journal.encoding import decode, sha256, trusting
 from takeback.journal.record import ENTRY_KINDS, ROOT, Draft, Record
-from takeback.journal.schema import Cursor, Dialect, create_tables
+from takeback.journal.schema import Cursor, SqlDialect, create_tables
 from takeback.journal.upgrade import OLD_COLUMNS, OldRow, demand_whole, upgraded
 
 _OLD = ("touches", "attachments", "records")
@@ -25,7 +25,7 @@ class Target(Cursor, Protocol):
         """Write the contents of the records that were inserted."""
 
 
-def set_old_tables_aside(cursor: Cursor, dialect: Dialect, *, version: int, stamp: str, seal: bool) -> None:
+def set_old_tables_aside(cursor: Cursor, dialect: SqlDialect, *, version: int, stamp: str, seal: bool) -> None:
     """Give the tables of an older layout other names, and make the present ones; inside a transaction."""
     for name in _OLD[1 if version == 1 else 0 :]:
         cursor.run(f"ALTER TABLE {name} RENAME TO old_{name}")

@@ -29,7 +29,7 @@ from takeback.state.items import Items
 from takeback.state.keyed_surface import KeyedSurface
 from takeback.state.parts import END, Parts, is_part, part_name
 from takeback.state.slots import Slot, slot_key
-from takeback.state.surfaces.listeners import Listeners
+from takeback.state.surfaces.listeners import ListenersSurface
 from takeback.state.text import Text
 from takeback.state.tree_surface import TreeSurface
 from takeback.state.values import same, thaw
@@ -74,7 +74,7 @@ def blank(form: type[Parts], size: int | None = None) -> Any:
     return None if size is None else [None] * size
 
 
-Known = dict[Slot, tuple[Any, Ref]]
+KnownRefs = dict[Slot, tuple[Any, Ref]]
 """Values that are stored already, by where they stand: the value itself, and its id."""
 
 
@@ -84,8 +84,8 @@ class Packer:
     Values in `known` are referred to, not stored again; values in `hidden` were forgotten, and are not stored.
     """
 
-    def __init__(self, known: Known | None = None, hidden: Mapping[Slot, Any] | None = None) -> None:
-        self._known: Known = {} if known is None else known
+    def __init__(self, known: KnownRefs | None = None, hidden: Mapping[Slot, Any] | None = None) -> None:
+        self._known: KnownRefs = {} if known is None else known
         self._hidden: Mapping[Slot, Any] = {} if hidden is None else hidden
         self._new: list[tuple[Slot, Any, Leaf]] = []
 
@@ -121,7 +121,7 @@ class Packer:
         name = surface.name
         if isinstance(part, Chain):
             return self._node(surface, (name,), part, parts)
-        if isinstance(surface, KeyedSurface | TreeSurface | Listeners):
+        if isinstance(surface, KeyedSurface | TreeSurface | ListenersSurface):
             return ["d", {key: self._node(surface, (name, key), item, parts) for key, item in part.items()}]
         return self._value((name,), part, lambda: leaf(surface.dump(part), slot_key((name,))), parts)
 
@@ -246,14 +246,14 @@ def _shifted(node: Any, by: int) -> Json:
 SCALARS: Final = (str, int, float, bool, type(None))
 """JSON that stands for itself."""
 
-Found = Callable[[int], tuple[Ref, Stored | None]]
+FindStored = Callable[[int], tuple[Ref, Stored | None]]
 """The part at a position: its id, and its bytes unless it was forgotten."""
 
 
 class Unpacker:
     """Turns contents of the journal back into contents of slots, and notes which value has which id."""
 
-    def __init__(self, known: Known | None = None, holes: dict[Slot, Any] | None = None) -> None:
+    def __init__(self, known: KnownRefs | None = None, holes: dict[Slot, Any] | None = None) -> None:
         self._known = known
         self.holes: dict[Slot, Any] = {} if holes is None else holes
         """Where something was forgotten: what stands there instead."""
@@ -262,12 +262,12 @@ class Unpacker:
         """A slot's content that is one value."""
         return self._node(SURFACES[slot[0]], slot, 0, lambda _: (ref, stored), claim)
 
-    def tree(self, slot: Slot, node: Any, found: Found) -> Any:
+    def tree(self, slot: Slot, node: Any, found: FindStored) -> Any:
         """A slot's content that has an inside."""
         with trusting(f"what is stored for {'/'.join(slot)}"):
             return self._node(SURFACES[slot[0]], slot, node, found)
 
-    def state(self, nodes: Mapping[str, Any], found: Found) -> tuple[State, dict[str, Any]]:
+    def state(self, nodes: Mapping[str, Any], found: FindStored) -> tuple[State, dict[str, Any]]:
         """A whole state, with `Forgotten` where values are gone; and the nodes of surfaces that are not installed."""
         with trusting("a stored state"):
             others = {name: node for name, node in nodes.items() if name not in SURFACES}
@@ -276,7 +276,7 @@ class Unpacker:
             }
             return State(parts), others
 
-    def _surface(self, surface: Surface, node: Any, found: Found) -> Any:
+    def _surface(self, surface: Surface, node: Any, found: FindStored) -> Any:
         name = surface.name
         if isinstance(node, int):
             ref, stored = found(node)
@@ -290,7 +290,7 @@ class Unpacker:
             return PMap(items)
         return self._node(surface, (name,), node, found)
 
-    def _node(self, surface: Surface, slot: Slot, node: Any, found: Found, claim: str | None = None) -> Any:
+    def _node(self, surface: Surface, slot: Slot, node: Any, found: FindStored, claim: str | None = None) -> Any:
         if isinstance(node, int):
             ref, stored = found(node)
             if stored is None:
@@ -316,7 +316,7 @@ class Unpacker:
             return self._node(surface, slot, node[2], found, node[1])
         raise ValueError(f"no such node: {tag!r}")
 
-    def _file(self, slot: Slot, node: Any, found: Found) -> Any:
+    def _file(self, slot: Slot, node: Any, found: FindStored) -> Any:
         _, mode, inner = node
         if not isinstance(inner, int):
             edited, whole = self._edited(inner[1], found)
@@ -328,7 +328,7 @@ class Unpacker:
             return self._hole(slot, Forgotten(mode=mode))
         return self._noted(slot, File(stored.data, mode), ref)
 
-    def _edited(self, raw: Any, found: Found) -> tuple[Parts, bool]:
+    def _edited(self, raw: Any, found: FindStored) -> tuple[Parts, bool]:
         """A text or list with its parts, and whether none of them was forgotten; in place of those stand blanks."""
         form = Text if "end" in raw else Items
         segments, whole = [], True
@@ -339,7 +339,7 @@ class Unpacker:
             segments.append([first, second, blank(form, size) if stored is None else stored.json()])
         return form.from_json({**raw, "segments": segments}, "an edited value"), whole
 
-    def _link(self, slot: Slot, node: Any, found: Found) -> Link:
+    def _link(self, slot: Slot, node: Any, found: FindStored) -> Link:
         _, place, at = node
         name = slot[-1][1:] if is_part(slot[-1]) else slot[-1]
         ref, stored = found(at)

@@ -21,7 +21,7 @@ from psycopg import errors, sql
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, NotHeldError
 from takeback.journal.content import Ref
 from takeback.journal.layout import set_old_tables_aside, write_anew
-from takeback.journal.schema import CURRENT, Dialect, create_tables, layout_version, note_erased, read_about
+from takeback.journal.schema import CURRENT, SqlDialect, create_tables, layout_version, note_erased, read_about
 from takeback.journal.sealing import KeyFile, default_keys, key_file
 from takeback.journal.sql import SqlStore
 from takeback.journal.sql_contents import ContentTable
@@ -31,7 +31,7 @@ from takeback.journal.url import ENCODE_HINT, read_url
 
 T = TypeVar("T")
 
-DIALECT: Final = Dialect(number="BIGINT", text='TEXT COLLATE "C"', blob="BYTEA")
+DIALECT: Final = SqlDialect(number="BIGINT", text='TEXT COLLATE "C"', blob="BYTEA")
 
 GUARD = """
 CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS

@@ -19,7 +19,7 @@ OLDEST: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class SqlDialect:
     """Column types: a whole number, a text that sorts by code point (index ranges rely on that), bytes."""
 
     number: str
@@ -63,7 +63,7 @@ TABLES: Final = (
 VERSIONS: Final = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, migrated_at TEXT NOT NULL)"
 
 
-def create_tables(cursor: Cursor, dialect: Dialect, *, stamp: str, seal: bool) -> None:
+def create_tables(cursor: Cursor, dialect: SqlDialect, *, stamp: str, seal: bool) -> None:
     """Make the tables of the present layout."""
     cursor.run(VERSIONS)
     for statement in TABLES:

@@ -29,7 +29,7 @@ _TABLES = (
 )
 
 
-class Key(NamedTuple):
+class ContentKey(NamedTuple):
     """The key of one content."""
 
     id: Ref
@@ -150,7 +150,7 @@ class KeyFile:
     def _run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         return self._connection.execute(sql, parameters).fetchall()
 
-    def add(self, keys: Sequence[Key]) -> None:
+    def add(self, keys: Sequence[ContentKey]) -> None:
         """Keep new keys, durably: before the contents they are for are committed anywhere."""
         with self._faults(), self._transaction():
             self._connection.executemany("INSERT OR REPLACE INTO keys (id, key, lookup) VALUES (?, ?, ?)", keys)

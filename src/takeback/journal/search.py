@@ -21,7 +21,7 @@ MIN_BASE64 = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ValuePlace:
     """One place where a value stands."""
 
     seq: int
@@ -53,7 +53,7 @@ def spellings(value: bytes) -> tuple[bytes, ...]:
     return tuple(sorted(found, key=len, reverse=True))
 
 
-def places_of(store: Store, value: bytes, progress: Callable[[int], None] = lambda _: None) -> Iterator[Place]:
+def places_of(store: Store, value: bytes, progress: Callable[[int], None] = lambda _: None) -> Iterator[ValuePlace]:
     """Every place where a value stands, in the order of the records."""
     wanted = spellings(value)
     leaves, trees, parts = _matching(store, wanted)
@@ -62,12 +62,12 @@ def places_of(store: Store, value: bytes, progress: Callable[[int], None] = lamb
         for name in record.contents:
             for ref in record.refs(name):
                 yield from (
-                    Place(record.seq, record.number, record.kind, name, found)
+                    ValuePlace(record.seq, record.number, record.kind, name, found)
                     for found in dict.fromkeys((ref, *parts.get(ref or "", ())))
                     if found in leaves
                 )
                 if ref in trees:
-                    yield Place(record.seq, record.number, record.kind, f"names in {name}", None)
+                    yield ValuePlace(record.seq, record.number, record.kind, f"names in {name}", None)
         yield from _in_payload(record, wanted)
 
 
@@ -89,8 +89,8 @@ def _matching(store: Store, wanted: tuple[bytes, ...]) -> tuple[set[Ref], set[Re
     return leaves, trees, {ref: inside for ref, inside in parts.items() if inside}
 
 
-def _in_payload(record: Record, wanted: tuple[bytes, ...]) -> Iterator[Place]:
+def _in_payload(record: Record, wanted: tuple[bytes, ...]) -> Iterator[ValuePlace]:
     for name, item in record.payload.items():
         text: Any = json.dumps(item).encode()
         if any(spelling in text for spelling in wanted):
-            yield Place(record.seq, record.number, record.kind, name, None)
+            yield ValuePlace(record.seq, record.number, record.kind, name, None)

@@ -14,7 +14,7 @@ from takeback.journal.content import FORGOTTEN, Content, Leaf, Ref, Tree, lookup
 
 BATCH = 500
 
-Named: TypeAlias = "Content | Sequence[Content | None] | None"
+NamedContents: TypeAlias = "Content | Sequence[Content | None] | None"
 
 
 class Wanted(NamedTuple):
@@ -36,7 +36,7 @@ class Shelf(ABC):
     def taken(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
         """Take in contents that are not there; their new ids."""
 
-    def put(self, contents: Mapping[str, Named]) -> dict[str, Ref | list[Ref | None] | None]:
+    def put(self, contents: Mapping[str, NamedContents]) -> dict[str, Ref | list[Ref | None] | None]:
         """Ids for everything a draft refers to, by name. Leaves learn theirs."""
         leaves: list[Leaf] = []
         for value in contents.values():
@@ -45,7 +45,7 @@ class Shelf(ABC):
             self._shelve(leaves[start : start + BATCH])
         return {name: self._refs(value) for name, value in contents.items()}
 
-    def _refs(self, value: Named) -> Ref | list[Ref | None] | None:
+    def _refs(self, value: NamedContents) -> Ref | list[Ref | None] | None:
         if value is None or isinstance(value, str | Leaf | Tree):
             return self._ref(value)
         return [self._ref(item) for item in value]

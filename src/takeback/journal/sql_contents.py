@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from takeback.errors import JournalCorruptError, JournalError
 from takeback.journal.content import PLAIN, Ref, Stored, content_id, joined, new_salt, pieces_of, unpacked
-from takeback.journal.sealing import Key, KeyFile, new_key, sealed, unsealed
+from takeback.journal.sealing import ContentKey, KeyFile, new_key, sealed, unsealed
 from takeback.journal.shelf import BATCH, Shelf, Wanted
 from takeback.journal.touched import Tables
 
@@ -41,7 +41,7 @@ class ContentTable(Shelf):
         self._location = location
         self._new: dict[bytes, Ref] = {}
         self._new_rows: list[tuple[Any, ...]] = []
-        self._new_keys: list[Key] = []
+        self._new_keys: list[ContentKey] = []
 
     def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
         """Ids of contents that are there, or are about to be."""
@@ -70,7 +70,7 @@ class ContentTable(Shelf):
                 key, salt = new_key(), b""
                 boxes = list(sealed(key, pieces_of(item.data), tree=item.tree))
                 ref = content_id(b"", boxes, tree=item.tree)
-                self._new_keys.append(Key(ref, key, item.lookup))
+                self._new_keys.append(ContentKey(ref, key, item.lookup))
                 pieces = iter(boxes)
             refs.append(ref)
             body = self._body(ref, pieces)

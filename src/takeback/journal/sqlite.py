@@ -18,7 +18,7 @@ from typing import Any, Final
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, NotHeldError
 from takeback.journal.content import Ref
 from takeback.journal.layout import set_old_tables_aside, write_anew
-from takeback.journal.schema import CURRENT, About, Dialect, create_tables, layout_version, note_erased, read_about
+from takeback.journal.schema import CURRENT, About, SqlDialect, create_tables, layout_version, note_erased, read_about
 from takeback.journal.sealing import KeyFile, key_file
 from takeback.journal.sql import SqlStore
 from takeback.journal.sql_contents import ContentTable
@@ -37,7 +37,7 @@ from takeback.journal.sqlite_file import (
 from takeback.journal.store import MISSING_HINT, Options, missing, now
 from takeback.journal.touched import TouchIndex
 
-DIALECT: Final = Dialect(number="INTEGER", text="TEXT", blob="BLOB", compact=" WITHOUT ROWID")
+DIALECT: Final = SqlDialect(number="INTEGER", text="TEXT", blob="BLOB", compact=" WITHOUT ROWID")
 WAL_KEPT: Final = 4 << 20
 """Bytes of write-ahead log that are kept for the next transactions."""
 ERASE_SECONDS: Final = 10.0

@@ -58,7 +58,7 @@ _FIELD = re.compile(r"[A-Za-z0-9_./:~,%+ -]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JournalUrl:
     """A journal's URL, understood."""
 
     connect: str
@@ -73,7 +73,7 @@ class Place:
     """Whether it can be read in one way only."""
 
 
-def read_url(url: str) -> Place:
+def read_url(url: str) -> JournalUrl:
     """The journal a URL stands for. One that is not clear can be connected to, but is never repeated."""
     connect, _, name = url.rpartition("#") if "#" in url else (url, "", "")
     if name and not NAME.fullmatch(name):
@@ -85,14 +85,14 @@ def read_url(url: str) -> Place:
     items = [] if found is None or not found["query"] else found["query"].split("&")
     kept = [item for item in items if _holds_no_secret(item)]
     if found is None or found["name"] not in {None, name} or not _plain(found):
-        return Place(connect, _SHOWN, name, tuple(_spellings([url, connect])), clear=False)
+        return JournalUrl(connect, _SHOWN, name, tuple(_spellings([url, connect])), clear=False)
     empty = ":" if found["password"] == "" else ""
     user = "" if found["user"] is None else f"{found['user']}{empty}@"
     query = f"?{'&'.join(kept)}" if kept else ""
     database = "" if found["database"] is None else f"/{found['database']}"
     shown = f"{found['scheme']}://{user}{found['hosts']}{database}{query}{f'#{name}' if name else ''}"
     hidden = [item.partition("=")[2] for item in items if item not in kept]
-    return Place(
+    return JournalUrl(
         connect, shown, name, tuple(_spellings([found["password"] or "", *hidden, url, connect])), clear=True
     )
 

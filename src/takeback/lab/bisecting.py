@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from takeback.adapters import open_memory
 from takeback.harness import Applied, Harness
-from takeback.harness.bisecting import Found, Live, Trials, Try, bisect
+from takeback.harness.bisecting import Bisection, LiveEntries, Trials, Try, bisect
 from takeback.lab.random_changes import EVERY, random_base, random_op
 from takeback.language import read_program
 from takeback.state import Stage, State
@@ -36,7 +36,7 @@ class Planted:
     entries: tuple[int, ...]
     planted: tuple[int, ...]
 
-    def broken(self, live: Live) -> bool | None:
+    def broken(self, live: LiveEntries) -> bool | None:
         """Whether the history of these entries alone has every mark; None if there is no such history."""
         off = [f"#{entry}" for entry in self.entries if entry not in live]
         if not off:
@@ -82,23 +82,23 @@ def _applied(harness: Harness, ops: list[Any]) -> int:
     return done.entry.entry
 
 
-def over_time(entries: Sequence[int], broken: Try) -> Found:
+def over_time(entries: Sequence[int], broken: Try) -> Bisection:
     """Plain bisection: the first entry after which it is broken, with everything before it."""
     trial = Trials(broken)
     if not trial(entries) or trial(()):
-        return Found((), trial.count)
+        return Bisection((), trial.count)
     works, fails = 0, len(entries)
     while fails - works > 1:
         middle = (works + fails) // 2
         works, fails = (works, middle) if trial(entries[:middle]) else (middle, fails)
-    return Found((entries[fails - 1],), trial.count)
+    return Bisection((entries[fails - 1],), trial.count)
 
 
-def ddmin(entries: Sequence[int], broken: Try) -> Found:
+def ddmin(entries: Sequence[int], broken: Try) -> Bisection:
     """Delta debugging as Zeller and Hildebrandt give it: subsets, then complements, in ever smaller pieces."""
     trial = Trials(broken)
     if not trial(entries) or trial(()):
-        return Found((), trial.count)
+        return Bisection((), trial.count)
     here, pieces = list(entries), 2
     while len(here) > 1:
         size = max(1, len(here) // pieces)
@@ -115,7 +115,7 @@ def ddmin(entries: Sequence[int], broken: Try) -> Found:
             pieces = min(2 * pieces, len(here))
         else:
             break
-    return Found(tuple(here), trial.count)
+    return Bisection(tuple(here), trial.count)
 
 
 WAYS: Final = {"takeback": bisect, "over time": over_time, "ddmin": ddmin}

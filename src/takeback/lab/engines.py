@@ -1,6 +1,6 @@
 """Where the units of a run are done: in this process, on threads, in worker processes, or on Ray.
 
-One shape for all: a work function and its arguments by key go in, results come out by key as they are finished. A
+One form for all: a work function and its arguments by key go in, results come out by key as they are finished. A
 worker that dies is replaced and its unit done again, a bounded number of times: its death is never a result. A fault
 that the work itself raises ends the run.
 """
@@ -19,17 +19,17 @@ from typing import Any, Final, Protocol
 from takeback.errors import InputError, MissingExtraError, WorkerLost
 
 Work = Callable[[Any], Any]
-Done = Iterator[tuple[str, Any]]
+FinishedUnits = Iterator[tuple[str, Any]]
 ENGINES: Final = ("local", "ray")
 TRIES: Final = 3
 AHEAD: Final = 2
 """Units under way for each worker: enough to keep it busy, few enough that a fault leaves little undone."""
 
 
-class Engine(Protocol):
+class UnitEngine(Protocol):
     """Does the same work on many arguments."""
 
-    def each(self, work: Work, units: Mapping[str, Any]) -> Done:
+    def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
         """The result of each unit, with its key, as they are finished."""
         ...
 
@@ -38,7 +38,7 @@ class Engine(Protocol):
 class Here:
     """One after the other, in this process."""
 
-    def each(self, work: Work, units: Mapping[str, Any]) -> Done:
+    def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
         """The result of each unit, in order."""
         for key, unit in units.items():
             yield key, work(unit)
@@ -50,7 +50,7 @@ class Threads:
 
     workers: int
 
-    def each(self, work: Work, units: Mapping[str, Any]) -> Done:
+    def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
         """The result of each unit as it is finished; after a fault, those under way are waited for."""
         with ThreadPoolExecutor(self.workers) as pool:
             yield from _drained(pool, work, units, self.workers)
@@ -62,7 +62,7 @@ class Processes:
 
     workers: int
 
-    def each(self, work: Work, units: Mapping[str, Any]) -> Done:
+    def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
         """The result of each unit as it is finished; a worker that dies has its units done again."""
         left = dict(units)
         for _ in range(TRIES):
@@ -88,7 +88,7 @@ class OnRay:
     workers: int
     address: str | None = None
 
-    def each(self, work: Work, units: Mapping[str, Any]) -> Done:
+    def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
         """The result of each unit as it is finished; a lost worker's units are done again elsewhere."""
         ray = _ray()
         started = not ray.is_initialized()
@@ -113,7 +113,7 @@ class OnRay:
             else:
                 return
 
-    def _each(self, ray: Any, begin: Callable[[Any], Any], units: Mapping[str, Any]) -> Done:
+    def _each(self, ray: Any, begin: Callable[[Any], Any], units: Mapping[str, Any]) -> FinishedUnits:
         left = iter(units.items())
         running: dict[Any, str] = {}
         while True:
@@ -145,7 +145,7 @@ def _ray() -> Any:
     return ray
 
 
-def _drained(pool: Executor, work: Work, units: Mapping[str, Any], workers: int) -> Done:
+def _drained(pool: Executor, work: Work, units: Mapping[str, Any], workers: int) -> FinishedUnits:
     left = iter(units.items())
     running: dict[Future[Any], str] = {}
     try:
@@ -161,7 +161,7 @@ def _drained(pool: Executor, work: Work, units: Mapping[str, Any], workers: int)
         raise
 
 
-def engine_named(name: str, workers: int, *, waiting: bool = False, address: str | None = None) -> Engine:
+def engine_named(name: str, workers: int, *, waiting: bool = False, address: str | None = None) -> UnitEngine:
     """The engine of that name; `waiting` units ask models and share this process, others compute.
 
     `address` is that of a Ray cluster; without one, Ray is started on this machine.

@@ -18,7 +18,7 @@ from takeback.synthesize.models import ChatModel
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Kind = Literal["text", "number", "path", "texts"]
+OptionKind = Literal["text", "number", "path", "texts"]
 FEW = 20
 """Below so many cases no contrast can come out, and tables say so."""
 
@@ -31,7 +31,7 @@ class Option:
     """
 
     name: str
-    kind: Kind
+    kind: OptionKind
     help: str
     least: int | None = None
 
@@ -45,7 +45,7 @@ class Asked:
     name: str
 
 
-class Plan(Protocol):
+class ExperimentPlan(Protocol):
     """What one run is asked to do, fixed before it starts."""
 
     def parts(self, who: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class Plan(Protocol):
         ...
 
 
-SomePlan = TypeVar("SomePlan", bound=Plan)
+SomePlan = TypeVar("SomePlan", bound=ExperimentPlan)
 
 
 class Experiment(Protocol[SomePlan]):
@@ -100,14 +100,14 @@ class Experiment(Protocol[SomePlan]):
         ...
 
 
-class Recorded(Experiment[SomePlan], Protocol[SomePlan]):
+class RecordedExperiment(Experiment[SomePlan], Protocol[SomePlan]):
     """An experiment that asks a model, and whose recording can be frozen beside what was run."""
 
     def freeze_run(self, folder: Path, plan: SomePlan, done: Mapping[str, Any], who: str) -> None:
         """Write beside a recording what was run, so that it replays without being told."""
         ...
 
-    def thaw(self, folder: Path) -> Mapping[str, Any] | None:
+    def thaw_run(self, folder: Path) -> Mapping[str, Any] | None:
         """What a recording was frozen with; None if it was not."""
         ...
 

@@ -28,7 +28,7 @@ from takeback.verify.verdict import Code, Reason, Verdict
 
 
 @dataclass(frozen=True)
-class Attempt:
+class PossibleChange:
     """A change that can run: its operations, its entry for the naive replay, and the entries it would stand on."""
 
     raw: list[Plain]
@@ -83,7 +83,7 @@ class World:
         """Entries as a harness is asked for them."""
         return [self._names[number] for number in sorted(numbers)]
 
-    def attempt(self) -> Attempt | None:
+    def attempt(self) -> PossibleChange | None:
         """A random change; None if it cannot run."""
         rng = self.rng
         raw = [random_op(rng, self.state, self.focus) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
@@ -93,7 +93,7 @@ class World:
             return None
         entry = self._entry(mutation)
         ties = relied_on(self.harness.ledger.history, recorded.writes)
-        return Attempt(raw, invert(mutation), entry, ties)
+        return PossibleChange(raw, invert(mutation), entry, ties)
 
     def _entry(self, mutation: tuple[Operation, ...]) -> NaiveEntry:
         number = 2**40
@@ -106,7 +106,7 @@ class World:
             state = recorded.state
         return NaiveEntry(number, tuple(steps))
 
-    def apply(self, attempt: Attempt) -> Applied | Refused:
+    def apply(self, attempt: PossibleChange) -> Applied | Refused:
         """Make the change."""
         done: Applied | Refused = self.harness.apply(attempt.candidate, force=True)
         if isinstance(done, Applied):

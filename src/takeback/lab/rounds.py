@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from takeback.canonical import encode, parse
 from takeback.errors import InputError, RecordingError
-from takeback.lab.engines import Done, Engine, Work
+from takeback.lab.engines import FinishedUnits, UnitEngine, Work
 from takeback.lab.experiment import Asked, Experiment
 from takeback.synthesize.method import method_of
 from takeback.synthesize.models import RecordingModel, Reply, Request, Usage
@@ -60,10 +60,10 @@ class Rounds:
 
     model: RecordingModel
     unanswered: Unanswered
-    engine: Engine
+    engine: UnitEngine
     answer: Callable[[Any], Any]
 
-    def each(self, work: Work, units: Mapping[str, Any]) -> Done:
+    def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
         """The result of each unit as it is finished."""
         left = dict(units)
         while left:

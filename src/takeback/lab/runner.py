@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from takeback.lab.engines import Engine, Here
+from takeback.lab.engines import Here, UnitEngine
 from takeback.lab.experiment import Asked, Experiment
 from takeback.lab.lock import Lock, make_lock
 from takeback.lab.progress import Progress, progress_path
@@ -45,7 +45,7 @@ def run_experiment(
     plan: Any,
     *,
     asked: Asked | None = None,
-    engine: Engine | None = None,
+    engine: UnitEngine | None = None,
     results: Path | None = None,
     tick: Tick = no_tick,
     files: Callable[[], Mapping[str, bytes]] = dict,
@@ -80,7 +80,7 @@ def do_units(
     experiment: Experiment[Any],
     plan: Any,
     asked: Asked | None,
-    engine: Engine,
+    engine: UnitEngine,
     finished: Progress | None,
     tick: Tick = no_tick,
 ) -> dict[str, Any]:

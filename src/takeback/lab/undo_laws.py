@@ -35,7 +35,7 @@ STORED_SHARE = 4
 
 
 @dataclass
-class Findings:
+class LawFindings:
     """What a run saw; anything but zero under `violations` or `blocked_not_minimal` is a defect."""
 
     histories: int = 0
@@ -72,16 +72,16 @@ class Findings:
             self.examples.append(text)
 
 
-def check_undo_laws(histories: int, seed: int = 0, progress: Callable[[int], None] = lambda _: None) -> Findings:
+def check_undo_laws(histories: int, seed: int = 0, progress: Callable[[int], None] = lambda _: None) -> LawFindings:
     """Run that many random histories and report."""
-    found = Findings()
+    found = LawFindings()
     for at in range(histories):
         check_history(at, seed, found)
         progress(at + 1)
     return found
 
 
-def check_history(at: int, seed: int, found: Findings) -> None:
+def check_history(at: int, seed: int, found: LawFindings) -> None:
     """Run one random history; the same number and seed give the same one."""
     rng = random.Random(f"{seed}/{at}")
     stored = at % STORED_SHARE == 0
@@ -100,7 +100,7 @@ def _memory_backed() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a fresh directory is made in it
 
 
-def _run(world: World, found: Findings, most: int) -> None:
+def _run(world: World, found: LawFindings, most: int) -> None:
     rng = world.rng
     forgetting = rng.random() < FORGETTING
     for _ in range(rng.randint(MIN_CHANGES, most)):
@@ -120,7 +120,7 @@ def _run(world: World, found: Findings, most: int) -> None:
         found.violation("a history of which things were forgotten is not whole")
 
 
-def _change(world: World, found: Findings) -> None:
+def _change(world: World, found: LawFindings) -> None:
     attempt = world.attempt()
     if attempt is None:
         return
@@ -135,7 +135,7 @@ def _change(world: World, found: Findings) -> None:
     _compare(world, found, f"after change {attempt.raw}")
 
 
-def _by_hand(world: World, found: Findings) -> None:
+def _by_hand(world: World, found: LawFindings) -> None:
     done = world.edit_by_hand()
     if done is None:
         return
@@ -146,7 +146,7 @@ def _by_hand(world: World, found: Findings) -> None:
     _compare(world, found, "after an adoption")
 
 
-def _forget(world: World, found: Findings) -> None:
+def _forget(world: World, found: LawFindings) -> None:
     state = world.state
     world.forget(frozenset(world.rng.sample([e.number for e in world.entries], 1)))
     found.forgets += 1
@@ -155,7 +155,7 @@ def _forget(world: World, found: Findings) -> None:
     _compare(world, found, "after forgetting")
 
 
-def _said_gone(world: World, found: Findings, outcome: object) -> bool:
+def _said_gone(world: World, found: LawFindings, outcome: object) -> bool:
     """Whether an answer is that what it needs was forgotten; that must be so, and nothing may have been changed."""
     if not isinstance(outcome, Gone):
         return False
@@ -167,13 +167,13 @@ def _said_gone(world: World, found: Findings, outcome: object) -> bool:
     return True
 
 
-def _compare(world: World, found: Findings, where: str) -> None:
+def _compare(world: World, found: LawFindings, where: str) -> None:
     data, failed = replay(world.start, world.live())
     if failed or not _equal(data, world):
         found.violation(f"replay differs {where}: {encode(world.state.write())} is not {encode(finish(data))}")
 
 
-def _check_report(world: World, entry: NaiveEntry, reported: set[int], found: Findings) -> None:
+def _check_report(world: World, entry: NaiveEntry, reported: set[int], found: LawFindings) -> None:
     needed, newly = set(), set()
     for other in world.live():
         rest = world.live(without=frozenset({other.number}))
@@ -187,7 +187,7 @@ def _check_report(world: World, entry: NaiveEntry, reported: set[int], found: Fi
         found.violation(f"before admission: reported {sorted(reported)}, newly blocked {sorted(newly)}")
 
 
-def _toggle(world: World, found: Findings) -> None:
+def _toggle(world: World, found: LawFindings) -> None:
     rng = world.rng
     undone, live = sorted(world.undone), [entry.number for entry in world.live()]
     if world.entries and rng.random() < 0.15:  # noqa: PLR2004 - now and then back, or forward, in time
@@ -198,7 +198,7 @@ def _toggle(world: World, found: Findings) -> None:
         _undo(world, found, frozenset(rng.sample(live, min(len(live), rng.choice((1, 1, 1, 2, 3))))))
 
 
-def _restore(world: World, found: Findings) -> None:
+def _restore(world: World, found: LawFindings) -> None:
     number, undone = world.rng.choice(world.moments)
     later = {entry.number for entry in world.entries if entry.number > number}
     if undone | later == world.undone:
@@ -216,7 +216,7 @@ def _restore(world: World, found: Findings) -> None:
     world.undone = set(undone | later)
 
 
-def _undo(world: World, found: Findings, wanted: frozenset[int]) -> None:
+def _undo(world: World, found: LawFindings, wanted: frozenset[int]) -> None:
     data, failed = replay(world.start, world.live(without=wanted))
     before = finish(replay(world.start, world.live())[0])
     outcome = world.harness.undo(*world.names(wanted))
@@ -264,7 +264,7 @@ def _parts(entries: frozenset[int]) -> Iterator[frozenset[int]]:
     return islice(parts, BRUTE_FORCE)
 
 
-def _redo(world: World, found: Findings, wanted: frozenset[int]) -> None:
+def _redo(world: World, found: LawFindings, wanted: frozenset[int]) -> None:
     data, failed = replay(world.start, world.live(plus=wanted))
     before = finish(replay(world.start, world.live())[0])
     outcome = world.harness.redo(*world.names(wanted))
@@ -288,7 +288,7 @@ def _redo(world: World, found: Findings, wanted: frozenset[int]) -> None:
         found.violation(f"redo of {sorted(wanted)} gave {outcome}")
 
 
-def _redo_together(world: World, found: Findings, wanted: frozenset[int], outcome: Blocked, before: Plain) -> None:
+def _redo_together(world: World, found: LawFindings, wanted: frozenset[int], outcome: Blocked, before: Plain) -> None:
     def possible(off: frozenset[int], on: frozenset[int]) -> bool:
         return not replay(world.start, world.live(without=off, plus=wanted | on))[1]
 
@@ -309,7 +309,7 @@ def _redo_together(world: World, found: Findings, wanted: frozenset[int], outcom
         world.undone = (world.undone | off) - wanted - on
 
 
-def _settle(world: World, found: Findings, plan: Plan, expected: Plain, before: Plain) -> None:
+def _settle(world: World, found: LawFindings, plan: Plan, expected: Plain, before: Plain) -> None:
     """Compare what a plan made with what it should have made, and what it said of it."""
     if not _equal(expected, world):
         text = f"after off {plan.off} on {plan.on}: {encode(world.state.write())} is not {encode(finish(expected))}"

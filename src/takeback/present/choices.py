@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from takeback.canonical import encode, sha256
 from takeback.present.changes import differences
 from takeback.present.contents import Sheet
-from takeback.present.diffs import Difference, Hunk, unified
+from takeback.present.diffs import Difference, DiffHunk, unified
 from takeback.state import ABSENT, State
 from takeback.state.inside import parts_of
 from takeback.state.items import Items
@@ -49,14 +49,16 @@ def _choices(slot: Slot, group: list[SlotChange], before: State) -> Iterator[Cho
         yield Choice((replace(found[0], hunks=(hunk,)),), tuple(slots))
 
 
-def _by_hunk(slot: Slot, group: list[SlotChange], before: State, found: Difference) -> dict[Hunk, list[Slot]] | None:
+def _by_hunk(
+    slot: Slot, group: list[SlotChange], before: State, found: Difference
+) -> dict[DiffHunk, list[Slot]] | None:
     """The slots that changed in each hunk; None where that is not plain to see."""
     if len(found.hunks) < 2 or not all(is_part(change.slot[-1]) for change in group):  # noqa: PLR2004 - several
         return None
     after = put_slots(before, [(change.slot, change.after) for change in group])
     if not (_one_line_each(slot, before, found.before) and _one_line_each(slot, after, found.after)):
         return None
-    slots: dict[Hunk, list[Slot]] = {hunk: [] for hunk in found.hunks}
+    slots: dict[DiffHunk, list[Slot]] = {hunk: [] for hunk in found.hunks}
     for change in group:
         old, new = (_line(slot, change.slot, state) for state in (before, after))
         hunk = next((hunk for hunk in found.hunks if _holds(hunk, old, new)), None)
@@ -85,7 +87,7 @@ def _line(whole: Slot, part: Slot, state: State) -> int | None:
     return None if position is None else position + 1
 
 
-def _holds(hunk: Hunk, old: int | None, new: int | None) -> bool:
+def _holds(hunk: DiffHunk, old: int | None, new: int | None) -> bool:
     """Whether a hunk removes or adds the line that a part is, or was."""
     return any(
         (line.mark == "-" and line.old == old) or (line.mark == "+" and line.new == new)

@@ -17,11 +17,11 @@ from takeback.present.visible import looks, visible
 
 CONTEXT: Final = 3
 Mark = Literal[" ", "-", "+", "\\"]
-Role = Literal["address", "hunk", "context", "removed", "added", "note"]
+LineRole = Literal["address", "hunk", "context", "removed", "added", "note"]
 NO_NEWLINE: Final = "\\ No newline at the end"
 
 
-class Line(NamedTuple):
+class DiffLine(NamedTuple):
     """One line of a hunk; `old` and `new` are its numbers, counted from 1, on the sides it stands on."""
 
     mark: Mark
@@ -31,10 +31,10 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Hunk:
+class DiffHunk:
     """Changed lines with their surroundings."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[DiffLine, ...]
     old_start: int
     old_count: int
     new_start: int
@@ -55,7 +55,7 @@ class Difference:
     """None: nothing was there."""
     after: Sheet | None
     """None: nothing is there now."""
-    hunks: tuple[Hunk, ...] = ()
+    hunks: tuple[DiffHunk, ...] = ()
     notes: tuple[str, ...] = ()
     """What lines cannot say: moved, another mode, forgotten."""
 
@@ -93,7 +93,7 @@ def stat_of(found: Iterable[Difference]) -> tuple[Stat, ...]:
     return tuple(Stat(one.address, one.added, one.removed) for one in found)
 
 
-def unified(found: Difference) -> Iterator[tuple[Role, str]]:
+def unified(found: Difference) -> Iterator[tuple[LineRole, str]]:
     """The lines to show, each with its role and safe to print; where one line per side says it all, just those."""
     address = visible(found.address)
     if (found.before is None or found.before.single) and (found.after is None or found.after.single):
@@ -108,7 +108,7 @@ def unified(found: Difference) -> Iterator[tuple[Role, str]]:
         yield "note", f"  {address}: {note}"
 
 
-def _one_line_each(found: Difference, address: str) -> Iterator[tuple[Role, str]]:
+def _one_line_each(found: Difference, address: str) -> Iterator[tuple[LineRole, str]]:
     one, two = ("" if side is None else side.inline for side in (found.before, found.after))
     if one == two and found.notes:
         return
@@ -120,8 +120,8 @@ def _one_line_each(found: Difference, address: str) -> Iterator[tuple[Role, str]
         yield "added", f"+ {address} = {two}"
 
 
-def _hunk_lines(hunk: Hunk) -> Iterator[tuple[Role, str]]:
-    roles: dict[Mark, Role] = {" ": "context", "-": "removed", "+": "added"}
+def _hunk_lines(hunk: DiffHunk) -> Iterator[tuple[LineRole, str]]:
+    roles: dict[Mark, LineRole] = {" ": "context", "-": "removed", "+": "added"}
     sides = ({_looks(line) for line in hunk.lines if line.mark == mark} for mark in "-+")
     alike = set.intersection(*sides)
     for line in hunk.lines:
@@ -132,7 +132,7 @@ def _hunk_lines(hunk: Hunk) -> Iterator[tuple[Role, str]]:
             yield "note", NO_NEWLINE
 
 
-def _looks(line: Line) -> tuple[str, bool]:
+def _looks(line: DiffLine) -> tuple[str, bool]:
     return looks(line.text.removesuffix("\n")), line.text.endswith("\n")
 
 
@@ -145,7 +145,7 @@ class _Stretch(NamedTuple):
     new_end: int
 
 
-def _hunks(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[Hunk]:
+def _hunks(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[DiffHunk]:
     """Changed stretches with their context; those whose contexts touch share a hunk."""
     together: list[_Stretch] = []
     for stretch in _stretches(old, new):
@@ -165,21 +165,21 @@ def _stretches(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[_Stretch]
         at, to = match.old + match.size, match.new + match.size
 
 
-def _hunk(stretches: list[_Stretch], old: tuple[str, ...], new: tuple[str, ...]) -> Hunk:
+def _hunk(stretches: list[_Stretch], old: tuple[str, ...], new: tuple[str, ...]) -> DiffHunk:
     first, last = stretches[0], stretches[-1]
     start = max(first.old_at - CONTEXT, 0)
     end = min(last.old_end + CONTEXT, len(old))
     shift = first.new_at - first.old_at
-    lines: list[Line] = []
+    lines: list[DiffLine] = []
     at = start
     for stretch in (*stretches, _Stretch(end, end, 0, 0)):
-        lines += [Line(" ", old[n], n + 1, n + 1 + shift) for n in range(at, stretch.old_at)]
-        lines += [Line("-", old[n], n + 1, None) for n in range(stretch.old_at, stretch.old_end)]
-        lines += [Line("+", new[n], None, n + 1) for n in range(stretch.new_at, stretch.new_end)]
+        lines += [DiffLine(" ", old[n], n + 1, n + 1 + shift) for n in range(at, stretch.old_at)]
+        lines += [DiffLine("-", old[n], n + 1, None) for n in range(stretch.old_at, stretch.old_end)]
+        lines += [DiffLine("+", new[n], None, n + 1) for n in range(stretch.new_at, stretch.new_end)]
         at, shift = stretch.old_end, stretch.new_end - stretch.old_end
     olds = [line.old for line in lines if line.old is not None]
     news = [line.new for line in lines if line.new is not None]
-    return Hunk(
+    return DiffHunk(
         tuple(lines),
         olds[0] if olds else start,
         len(olds),

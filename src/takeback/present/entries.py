@@ -9,7 +9,7 @@ from takeback.canonical import encode
 from takeback.harness.log import EntryView
 from takeback.state import KINDS, SURFACES
 
-Named = Callable[[int], str]
+EntryNamer = Callable[[int], str]
 """The note, or what else there is to say, of the entry with a number."""
 SHORT: Final = 40
 """An item longer than this is not told; texts that are set are not told at all: they may be secrets."""
@@ -28,7 +28,7 @@ _DONE: Final = {
 }
 
 
-def summary(entry: EntryView, named: Named) -> str:
+def summary(entry: EntryView, named: EntryNamer) -> str:
     """What an entry did, on one line and whole."""
     if entry.kind == "genesis":
         return entry.note or "the beginning"
@@ -68,5 +68,5 @@ def _told(op: Mapping[str, Any]) -> str:
     return f"{told} to {encode(value)}" if kind.verb == "set" and isinstance(value, int | float) else told
 
 
-def _listed(numbers: tuple[int, ...], named: Named) -> str:
+def _listed(numbers: tuple[int, ...], named: EntryNamer) -> str:
     return ", ".join(f"#{number} ({name})" if (name := named(number)) else f"#{number}" for number in numbers)

@@ -13,7 +13,7 @@ from takeback.harness import Harness
 from takeback.harness.log import EntryView, view
 from takeback.harness.times import read_time
 from takeback.language.near import suggestion
-from takeback.present.entries import Named, deeds, summary
+from takeback.present.entries import EntryNamer, deeds, summary
 from takeback.state import SURFACES
 from takeback.verify import Grade
 
@@ -31,7 +31,7 @@ class Filter:
     grade: str = ""
     since: datetime | None = None
 
-    def admitted(self, entries: Iterable[EntryView], named: Named) -> Iterator[EntryView]:
+    def admitted(self, entries: Iterable[EntryView], named: EntryNamer) -> Iterator[EntryView]:
         """Entries that pass, of entries newest first; ends at the first that is too old."""
         for entry in entries:
             if self.since is not None and datetime.fromisoformat(entry.at) < self.since:
@@ -61,7 +61,7 @@ def read_filter(text: str = "", *, surface: str = "", by: str = "", grade: str =
     return Filter(text, surface, by, grade, read_time(since, datetime.now(UTC), "--since") if since else None)
 
 
-def names_in(harness: Harness) -> Named:
+def names_in(harness: Harness) -> EntryNamer:
     """What to call an entry that another one names: its note, or the addresses it changed."""
 
     @lru_cache(maxsize=1024)

@@ -1,10 +1,10 @@
 """Running programs: capture, forward, recover; receipts, traces, effects."""
 
 from takeback.runtime.interpreter import (
-    Parts,
     Receipt,
+    SurfaceValues,
+    TracedWrite,
     Witness,
-    Write,
     advance,
     capture,
     effects,
@@ -15,10 +15,10 @@ from takeback.runtime.interpreter import (
 )
 
 __all__ = [
-    "Parts",
     "Receipt",
+    "SurfaceValues",
+    "TracedWrite",
     "Witness",
-    "Write",
     "advance",
     "capture",
     "effects",

@@ -14,12 +14,12 @@ from takeback.state import SURFACES, Address, Captured, Operation, Stage, State,
 from takeback.state.quick import named
 
 Witness = dict[str, Captured]
-Parts = dict[str, Any]
+SurfaceValues = dict[str, Any]
 """Values by surface, as a state holds them."""
 _RECOVERY = Stage.RECOVERY
 
 
-class Write(NamedTuple):
+class TracedWrite(NamedTuple):
     """One write of a forward run: which operation, where, and what it resolved to.
 
     `resolved` is the place of a chain's element, the name of a socket's handle, or None.
@@ -36,7 +36,7 @@ class Receipt(NamedTuple):
     A failed run has no effect on the state, but its writes up to the failure are still on record.
     """
 
-    writes: tuple[Write, ...]
+    writes: tuple[TracedWrite, ...]
     failed_at: int | None = None
     reason: str = ""
 
@@ -62,15 +62,15 @@ def forward(program: Program, state: State) -> tuple[State, Receipt]:
             kind = op.kind
             surface = kind.surface
             parts[surface], resolved = kind.run(parts[surface], op)
-            writes.append(named(Write, (at, op.address, resolved)))
+            writes.append(named(TracedWrite, (at, op.address, resolved)))
             if op.also:
-                writes += [Write(at, address, resolved) for address in op.also]
+                writes += [TracedWrite(at, address, resolved) for address in op.also]
     except OperationFailed as fault:
         return state, Receipt(tuple(writes), at, f"mutation[{at}] {program[at].kind.name}: {fault.message}")
     return State.of(parts), named(Receipt, (tuple(writes), None, ""))
 
 
-def advance(program: Program, parts: Parts) -> None:
+def advance(program: Program, parts: SurfaceValues) -> None:
     """Run a mutation on the parts of a state, in place; raises `OperationFailed` in the middle of it."""
     for op in program:
         kind = op.kind
@@ -85,7 +85,7 @@ def recover(program: Program, state: State, witness: Witness) -> State:
     return State.of(parts)
 
 
-def retreat(program: Program, parts: Parts, witness: Witness) -> None:
+def retreat(program: Program, parts: SurfaceValues, witness: Witness) -> None:
     """Run a recovery program on the parts of a state, in place."""
     for at, op in enumerate(program):
         kind = op.kind

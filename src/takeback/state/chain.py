@@ -19,7 +19,7 @@ from takeback.state.pmap import PMap
 from takeback.state.quick import named
 from takeback.state.values import same
 
-Place = tuple[tuple[int, str], ...]
+ChainPlace = tuple[tuple[int, str], ...]
 STEP: Final = 1024
 SMALL: Final = 64
 """Up to this length a chain is one tuple and is searched from the front."""
@@ -29,7 +29,7 @@ CHUNK: Final = 512
 class Link(NamedTuple):
     """One element of a chain: where it stands, what it is called, what it holds."""
 
-    place: Place
+    place: ChainPlace
     id: str
     record: Any
 
@@ -38,10 +38,10 @@ _new = object.__new__
 _TOP: Final = chr(0x10FFFF) * 256
 """Behind every id."""
 Chunks = tuple[tuple[Link, ...], ...]
-Difference = tuple[str, Link | None, Link | None]
+LinkDifference = tuple[str, Link | None, Link | None]
 
 
-def between(low: Place | None, high: Place | None, name: str) -> Place:
+def between(low: ChainPlace | None, high: ChainPlace | None, name: str) -> ChainPlace:
     """Return a place after `low` and before `high` (None: no bound on that side) for element `name`."""
     if low is None:
         return ((STEP if high is None else high[0][0] - STEP, name),)
@@ -155,7 +155,7 @@ class Chain:
         link = Link(place, name, record)
         return self._with(chunks, size, index, link), link
 
-    def _place(self, low: Link | None, high: Link | None, name: str, *, front: bool) -> Place:
+    def _place(self, low: Link | None, high: Link | None, name: str, *, front: bool) -> ChainPlace:
         """A place between two links, or beyond everything ever used at an end."""
         if low is not None and high is not None:
             return between(low.place, high.place, name)
@@ -196,7 +196,7 @@ class Chain:
                 return links[:at] + links[at + 1 :]
         return links
 
-    def _reached(self, place: Place) -> tuple[int, int]:
+    def _reached(self, place: ChainPlace) -> tuple[int, int]:
         """How far places reach once another one is used."""
         number, reach = place[0][0], self.reach
         if reach is None:
@@ -241,7 +241,7 @@ class Chain:
         """Return the ids in order."""
         return tuple(link[1] for chunk in self._chunks for link in chunk)
 
-    def differences(self, other: Chain) -> list[Difference]:
+    def differences(self, other: Chain) -> list[LinkDifference]:
         """Return `(id, mine, theirs)` for every element that is not the identical link in both."""
         if self._index is not None and other._index is not None:
             pairs = self._index.candidates(other._index)
@@ -263,7 +263,7 @@ class Chain:
         new = {link[1]: link for link in after[low:end]}
         return [(name, one, two) for name in old | new if (one := old.get(name)) is not (two := new.get(name))]
 
-    def moved(self, other: Chain, changed: Sequence[Difference] | None = None) -> set[str]:
+    def moved(self, other: Chain, changed: Sequence[LinkDifference] | None = None) -> set[str]:
         """Return a set of ids whose moving explains the difference in order between two chains.
 
         `changed` are their differences, where those are at hand.
@@ -322,7 +322,7 @@ class Chain:
         return f"Chain({[(link.id, link.record) for link in self]!r})"
 
 
-def _locate(chunks: Chunks, place: Place) -> tuple[int, int]:
+def _locate(chunks: Chunks, place: ChainPlace) -> tuple[int, int]:
     """Where a place is, or would go: which chunk, and where in it.
 
     Links are compared as tuples: no two have one place, so that what follows the place never matters.

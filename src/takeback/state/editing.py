@@ -20,35 +20,35 @@ MOST_PIECES: Final = 6
 READS: Final = ("the text, to find what is replaced in it",)
 
 
-class Edit(NamedTuple):
+class TextEdit(NamedTuple):
     """Replace `old`, which must occur exactly once, by `new`; an empty `old` appends."""
 
     old: str
     new: str
 
 
-def read_edit(raw: Any, where: str) -> Edit:
+def read_edit(raw: Any, where: str) -> TextEdit:
     """Return an edit from its JSON, or raise."""
     if not isinstance(raw, dict) or set(raw) != {"old", "new"}:
         raise InputError(where, found=raw, expected="a mapping with old and new")
-    return Edit(text(raw["old"], f"{where}.old"), text(raw["new"], f"{where}.new"))
+    return TextEdit(text(raw["old"], f"{where}.old"), text(raw["new"], f"{where}.new"))
 
 
-def edited(content: Text, edit: Edit) -> Text:
+def edited(content: Text, edit: TextEdit) -> Text:
     """Return a text with an edit made; raise `OperationFailed` where it cannot be."""
     return content.edited(edit.old, edit.new)
 
 
-def edits_by_path(ops: Iterable[Operation]) -> dict[Any, list[Edit]]:
+def edits_by_path(ops: Iterable[Operation]) -> dict[Any, list[TextEdit]]:
     """Return the edits among operations, by what they edit."""
-    found: dict[Any, list[Edit]] = {}
+    found: dict[Any, list[TextEdit]] = {}
     for op in ops:
-        if isinstance(op.value, Edit):
+        if isinstance(op.value, TextEdit):
             found.setdefault(op.path, []).append(op.value)
     return found
 
 
-def tried_texts(edits: Sequence[Edit], salt: str) -> tuple[str, ...]:
+def tried_texts(edits: Sequence[TextEdit], salt: str) -> tuple[str, ...]:
     """Return texts that edits may meet, smallest first after one on which they go through one after the other.
 
     The others are made of what edits replace and put in, up to two at a time and with nothing else, or of all that
@@ -61,7 +61,7 @@ def tried_texts(edits: Sequence[Edit], salt: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((_editable(edits, salt), *made)))
 
 
-def _editable(edits: Sequence[Edit], salt: str) -> str:
+def _editable(edits: Sequence[TextEdit], salt: str) -> str:
     """A text of its own on which edits go through, as far as one is easily found.
 
     What is to be replaced is put in where nothing before has put it there already.
@@ -73,7 +73,7 @@ def _editable(edits: Sequence[Edit], salt: str) -> str:
     return _spread(wanted, salt)
 
 
-def _goes_through(edits: Sequence[Edit], wanted: list[str], salt: str) -> bool:
+def _goes_through(edits: Sequence[TextEdit], wanted: list[str], salt: str) -> bool:
     now = Text.of(_spread(wanted, salt))
     try:
         for edit in edits:

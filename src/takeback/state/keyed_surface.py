@@ -20,7 +20,7 @@ from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.quick import named
 from takeback.state.record import name_of
 from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.surface import Change, Component, Edit, Path, Surface
+from takeback.state.surface import Change, Component, Surface, TreePath, ValueEdit
 from takeback.state.values import same, thaw
 
 MAX_ENTRIES = 2_000_000
@@ -183,7 +183,7 @@ class KeyedSurface(Surface):
         key = f"bystander_{salt}"
         return value.put(key, self.generic(key, salt))
 
-    def entries(self, value: PMap) -> Iterator[tuple[Address, Edit]]:
+    def entries(self, value: PMap) -> Iterator[tuple[Address, ValueEdit]]:
         """Yield each key."""
         for key in sorted(value):
             yield Address(self.name, key), _dropping(key)
@@ -192,16 +192,16 @@ class KeyedSurface(Surface):
         """Return the number of keys."""
         return len(value)
 
-    def written(self, op: Operation) -> tuple[Path, ...] | None:
+    def written(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Each key is a slot."""
         return ((op.path,),)
 
-    def get_slot(self, part: PMap, path: Path) -> Any:
+    def get_slot(self, part: PMap, path: TreePath) -> Any:
         """Return what the key is bound to, or a part of that."""
         content = part.get(path[0], ABSENT)
         return content if len(path) == 1 else get_part(content, path[1])
 
-    def put_slot(self, part: PMap, path: Path, content: Any) -> PMap:
+    def put_slot(self, part: PMap, path: TreePath, content: Any) -> PMap:
         """Bind or unbind the key, or write a part of what it is bound to."""
         if len(path) > 1:
             there = part.get(path[0], ABSENT)
@@ -209,7 +209,7 @@ class KeyedSurface(Surface):
             return part if gone else part.put(path[0], put_part(there, path[1], content))
         return part.drop(path[0]) if content is ABSENT else part.put(path[0], content)
 
-    def differing(self, before: PMap, after: PMap) -> Iterator[Path]:
+    def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
         """Yield keys bound to different contents, or the parts of one that was edited inside."""
         for key, one, two in before.candidates(after):
             parts = differing_parts(one, two)
@@ -230,7 +230,7 @@ class KeyedSurface(Surface):
         """Return the content as it stands in a state file."""
         return self.describe(content)
 
-    def slot_from_json(self, raw: Any, path: Path) -> Any:
+    def slot_from_json(self, raw: Any, path: TreePath) -> Any:
         """Read the content as from a state file."""
         return self.content(path[0], raw, self.slot_title(path))
 
@@ -243,10 +243,10 @@ class KeyedSurface(Surface):
         return PMap({key: self.slot_from_json(item, (key,)) for key, item in raw.items()})
 
 
-def binding(key: str, content: Any) -> Edit:
+def binding(key: str, content: Any) -> ValueEdit:
     """Return the edit that binds a key."""
     return lambda value: value.put(key, content)
 
 
-def _dropping(key: str) -> Edit:
+def _dropping(key: str) -> ValueEdit:
     return lambda value: value.drop(key)

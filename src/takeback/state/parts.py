@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple, Self
 
-from takeback.state.chain import STEP, Link, Place, between
+from takeback.state.chain import STEP, ChainPlace, Link, between
 from takeback.state.pmap import EMPTY, PMap
 from takeback.state.values import MARK, Whole, freeze, same, thaw
 
@@ -161,7 +161,7 @@ class Parts(Whole):
         link = Link(place, part, record)
         return self.put(link), link
 
-    def _beside(self, low: Place, high: Place, part: str, *, before: bool, follows: bool) -> Place:
+    def _beside(self, low: ChainPlace, high: ChainPlace, part: str, *, before: bool, follows: bool) -> ChainPlace:
         """A place next to `low`, or with `before` next to `high`, whatever was removed between them.
 
         It lies below that of a part that was there before it: later ones come in front of earlier ones, or behind.
@@ -191,12 +191,12 @@ class Parts(Whole):
         before = sum(one.size if isinstance(one, Run) else 1 for one in self._segments[:at])
         return before + int(part) - segment.first if isinstance(segment, Run) else before
 
-    def _segment(self, place: Place) -> tuple[int, Segment | None]:
+    def _segment(self, place: ChainPlace) -> tuple[int, Segment | None]:
         """The position of the last segment that begins at or before a place, and the segment; -1 before all."""
         at = bisect_right(self._segments, place, key=_begins) - 1
         return at, self._segments[at] if at >= 0 else None
 
-    def _opened(self, place: Place, number: int | None) -> tuple[int, tuple[Segment, ...], tuple[Segment, ...]]:
+    def _opened(self, place: ChainPlace, number: int | None) -> tuple[int, tuple[Segment, ...], tuple[Segment, ...]]:
         """Which segment to replace to get at a place, and what stays of it before and after.
 
         `number` is that of the untouched part to be cut out; None: nothing is, something goes in between.
@@ -318,10 +318,10 @@ def original(part: str) -> int | None:
     return int(part) if part.isdecimal() else None
 
 
-def place_of(number: int) -> Place:
+def place_of(number: int) -> ChainPlace:
     """Return the place of a part that was there from the start."""
     return (((number + 1) * STEP, str(number)),)
 
 
-def _begins(segment: Segment) -> Place:
+def _begins(segment: Segment) -> ChainPlace:
     return place_of(segment.first) if isinstance(segment, Run) else segment.place

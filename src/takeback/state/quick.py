@@ -8,5 +8,5 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-Made = TypeVar("Made", bound=tuple[Any, ...])
-named: Final[Callable[[type[Made], tuple[Any, ...]], Made]] = tuple.__new__
+SomeTuple = TypeVar("SomeTuple", bound=tuple[Any, ...])
+named: Final[Callable[[type[SomeTuple], tuple[Any, ...]], SomeTuple]] = tuple.__new__

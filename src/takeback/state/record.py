@@ -1,4 +1,4 @@
-"""Records: the fixed-shape mappings of tools, middleware, callbacks and resources.
+"""Records: mappings with fixed keys, those of tools, middleware, callbacks and resources.
 
 Reads a record with defaults and clear errors, and gives its canonical form, in which volatile fields and
 object addresses in references (`<function f at 0x7f…>`) are placeholders.

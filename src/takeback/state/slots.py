@@ -14,7 +14,7 @@ from takeback.state.harness_state import State
 from takeback.state.operation import Operation
 from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT
-from takeback.state.surface import SURFACES, Path
+from takeback.state.surface import SURFACES, TreePath
 
 Slot = tuple[str, ...]
 
@@ -95,7 +95,7 @@ def same_content(slot: Slot, one: Any, two: Any) -> bool:
     return SURFACES[slot[0]].alike(one, two)
 
 
-def slots_written(op: Operation, before: Any, after: Any) -> Iterator[Path]:
+def slots_written(op: Operation, before: Any, after: Any) -> Iterator[TreePath]:
     """Yield the slots that `op` wrote: its own (also where the value was the same), or whatever differs."""
     surface = SURFACES[op.kind.surface]
     own = None if op.kind.inside else surface.written(op)

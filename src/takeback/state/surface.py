@@ -20,13 +20,13 @@ from takeback.state.operation import Kind, Operation, Stage
 from takeback.state.parts import is_part, part_title
 from takeback.state.pmap import ABSENT, PMap
 
-Path = tuple[str, ...]
+TreePath = tuple[str, ...]
 """Where a slot lies within its surface."""
 
 Inverse = tuple[dict[str, Any], dict[str, Any]]
 """A capture and the restore that uses it, as JSON without their witness key."""
 
-Edit = Callable[[Any], Any]
+ValueEdit = Callable[[Any], Any]
 """A change to one surface's value: value in, value out."""
 
 
@@ -48,7 +48,7 @@ class Component:
     """
 
     name: str
-    alternatives: tuple[Edit, ...]
+    alternatives: tuple[ValueEdit, ...]
     path: tuple[str, ...] = ()
     shows: int = 0
     """How many of the alternatives, from the first, leave what lies below in the tree as it is."""
@@ -151,7 +151,7 @@ class Surface(ABC):
         """Return the value with an entry added that no program names."""
 
     @abstractmethod
-    def entries(self, value: Any) -> Iterator[tuple[Address, Edit]]:
+    def entries(self, value: Any) -> Iterator[tuple[Address, ValueEdit]]:
         """Yield each entry with the edit that removes it, for making counterexamples small."""
 
     @abstractmethod
@@ -174,22 +174,22 @@ class Surface(ABC):
         """Tell whether two operations on this surface can see each other's effect."""
         return "*" in (one.target, two.target) or one.path == two.path
 
-    def written(self, op: Operation) -> tuple[Path, ...] | None:
+    def written(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the slots `op` writes, or None where only a comparison can tell."""
         del op
         return ((),)
 
-    def get_slot(self, part: Any, path: Path) -> Any:
+    def get_slot(self, part: Any, path: TreePath) -> Any:
         """Return the content of a slot, ABSENT if there is none. Contents of chains carry their place."""
         del path
         return part
 
-    def put_slot(self, part: Any, path: Path, content: Any) -> Any:
+    def put_slot(self, part: Any, path: TreePath, content: Any) -> Any:
         """Return the surface's value with other content (or ABSENT) in one slot."""
         del part, path
         return self.empty if content is ABSENT else content
 
-    def differing(self, before: Any, after: Any) -> Iterator[Path]:
+    def differing(self, before: Any, after: Any) -> Iterator[TreePath]:
         """Yield the slots whose content, or place, differs; cost follows what changed."""
         if next(self.diff(before, after), None) is not None:
             yield ()
@@ -198,7 +198,7 @@ class Surface(ABC):
         """Tell whether two contents of a slot are the same by type and value, place included."""
         return next(self.diff(one, two), None) is None
 
-    def divided(self, content: Any, path: Path) -> bool:
+    def divided(self, content: Any, path: TreePath) -> bool:
         """Tell whether slots can lie below a content that stands somewhere."""
         del path
         return self.nested and type(content) is PMap
@@ -207,7 +207,7 @@ class Surface(ABC):
         """Return a slot's content as JSON, with its place."""
         return self.write(content)
 
-    def slot_from_json(self, raw: Any, path: Path) -> Any:
+    def slot_from_json(self, raw: Any, path: TreePath) -> Any:
         """Return the content that `slot_to_json` wrote down."""
         del path
         return self.read(raw, self.name)
@@ -229,7 +229,7 @@ class Surface(ABC):
         del content
         return None
 
-    def slot_title(self, path: Path) -> str:
+    def slot_title(self, path: TreePath) -> str:
         """Return a slot as people write it."""
         if not path:
             return self.name
@@ -238,7 +238,7 @@ class Surface(ABC):
         rest = "".join(f" {name}" for name in path[1:])
         return f"{self.address(path[0])}{rest}"
 
-    def parts_shown(self, path: Path, content: Any) -> Iterator[tuple[Path, Any]]:
+    def parts_shown(self, path: TreePath, content: Any) -> Iterator[tuple[TreePath, Any]]:
         """Yield the slots and contents that a content is shown by: itself, or for a directory its files."""
         yield path, content
 

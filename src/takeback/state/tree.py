@@ -14,10 +14,10 @@ from takeback.state.inside import get_part, put_part
 from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 
-Path = tuple[str, ...]
+TreePath = tuple[str, ...]
 
 
-def get(root: PMap, path: Path) -> Any:
+def get(root: PMap, path: TreePath) -> Any:
     """Return what stands at `path`, or ABSENT."""
     node: Any = root
     for name in path:
@@ -27,7 +27,7 @@ def get(root: PMap, path: Path) -> Any:
     return node
 
 
-def missing(root: PMap, path: Path) -> int:
+def missing(root: PMap, path: TreePath) -> int:
     """Return how many of the containers above `path` are not there."""
     node: Any = root
     for at, name in enumerate(path[:-1]):
@@ -37,7 +37,7 @@ def missing(root: PMap, path: Path) -> int:
     return 0
 
 
-def put(node: PMap, path: Path, value: Any, at: int = 0) -> PMap:
+def put(node: PMap, path: TreePath, value: Any, at: int = 0) -> PMap:
     """Return the tree with `value` at `path`, containers made on the way."""
     name = path[at]
     if at == len(path) - 1:
@@ -52,7 +52,7 @@ def put(node: PMap, path: Path, value: Any, at: int = 0) -> PMap:
     return node.put(name, put(child, path, value, at + 1))
 
 
-def drop(node: PMap, path: Path, at: int = 0) -> PMap:
+def drop(node: PMap, path: TreePath, at: int = 0) -> PMap:
     """Return the tree without the node at `path`; the tree itself if there is none."""
     name = path[at]
     if at == len(path) - 1:
@@ -65,7 +65,7 @@ def drop(node: PMap, path: Path, at: int = 0) -> PMap:
     return node if rest is child else node.put(name, rest)
 
 
-def prune(root: PMap, path: Path, count: int) -> PMap:
+def prune(root: PMap, path: TreePath, count: int) -> PMap:
     """Return the tree without the innermost `count` containers above `path`, as far as they are empty."""
     nodes: list[Any] = [root]
     for name in path[:-1]:
@@ -78,7 +78,7 @@ def prune(root: PMap, path: Path, count: int) -> PMap:
     return root if gone == last else drop(root, path[: gone + 1])
 
 
-def leaves(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def leaves(node: Any, path: TreePath = ()) -> Iterator[tuple[TreePath, Any]]:
     """Yield every leaf and every empty container below `node`, with its path."""
     if type(node) is PMap and (node or not path):
         for name in node:
@@ -87,9 +87,9 @@ def leaves(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield path, node
 
 
-def changes(one: PMap, two: PMap, path: Path = ()) -> list[tuple[Path, Any, Any]]:
+def changes(one: PMap, two: PMap, path: TreePath = ()) -> list[tuple[TreePath, Any, Any]]:
     """Return `(path, before, after)` for each deepest place at which two trees differ in identity."""
-    found: list[tuple[Path, Any, Any]] = []
+    found: list[tuple[TreePath, Any, Any]] = []
     for name, before, after in one.candidates(two):
         here = (*path, name)
         grown, shrunk = type(after) is PMap, type(before) is PMap

@@ -19,8 +19,8 @@ from takeback.state.operation import Captured, Operation
 from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.quick import named
-from takeback.state.surface import Change, Component, Edit, Surface
-from takeback.state.tree import Path
+from takeback.state.surface import Change, Component, Surface, ValueEdit
+from takeback.state.tree import TreePath
 
 
 def capture(value: PMap, op: Operation) -> Captured:
@@ -52,23 +52,23 @@ class TreeSurface(Surface):
     nested = True
 
     @abstractmethod
-    def join(self, path: Path) -> str:
+    def join(self, path: TreePath) -> str:
         """Return a path in the surface's notation."""
 
     @abstractmethod
-    def split(self, key: str) -> Path:
+    def split(self, key: str) -> TreePath:
         """Return the path an address key stands for."""
 
     @abstractmethod
-    def generic(self, path: Path, salt: str) -> tuple[Any, ...]:
+    def generic(self, path: TreePath, salt: str) -> tuple[Any, ...]:
         """Return the contents that programs could tell apart at a path, a leaf first; each equals no other."""
 
-    def contents(self, path: Path, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
+    def contents(self, path: TreePath, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
         """Return the contents that these operations could tell apart at a path, one that lets them run first."""
         del ops
         return self.generic(path, salt)
 
-    def address(self, path: Path) -> Address:
+    def address(self, path: TreePath) -> Address:
         """Return the address of a path."""
         return _address(self, path)
 
@@ -111,7 +111,7 @@ class TreeSurface(Surface):
         return tuple(found)
 
     def _components(
-        self, path: Path, node: dict[str, Any], ops: Sequence[Operation], salt: str
+        self, path: TreePath, node: dict[str, Any], ops: Sequence[Operation], salt: str
     ) -> Iterator[Component]:
         """Yield the parts below `path` first, then `path` itself: its edits come last and can hide theirs."""
         title = str(self.address(path))
@@ -141,7 +141,7 @@ class TreeSurface(Surface):
         path = (f"bystander_{salt}", "inner")
         return tree.put(value, path, self.generic(path, salt)[0])
 
-    def entries(self, value: PMap) -> Iterator[tuple[Address, Edit]]:
+    def entries(self, value: PMap) -> Iterator[tuple[Address, ValueEdit]]:
         """Yield each leaf and empty container; then each container, which goes with all below it."""
         for path, _ in sorted(tree.leaves(value), key=lambda item: item[0]):
             for depth in range(1, len(path) + 1):
@@ -151,19 +151,19 @@ class TreeSurface(Surface):
         """Return the number of leaves and empty containers."""
         return sum(1 for _ in tree.leaves(value))
 
-    def written(self, op: Operation) -> tuple[Path, ...] | None:
+    def written(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Each path is a slot."""
         return self.named(op)
 
-    def get_slot(self, part: PMap, path: Path) -> Any:
+    def get_slot(self, part: PMap, path: TreePath) -> Any:
         """Return what stands at the path."""
         return tree.get(part, path)
 
-    def put_slot(self, part: PMap, path: Path, content: Any) -> PMap:
+    def put_slot(self, part: PMap, path: TreePath, content: Any) -> PMap:
         """Put content at the path, containers made on the way; or remove the node."""
         return tree.drop(part, path) if content is ABSENT else tree.put(part, path, content)
 
-    def differing(self, before: PMap, after: PMap) -> Iterator[Path]:
+    def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
         """Return the highest paths that differ in more than what they contain."""
         return inside.differing_below(before, after)
 
@@ -175,7 +175,7 @@ class TreeSurface(Surface):
         """Return JSON with the identities of parts."""
         return slot_content_to_json(content)
 
-    def slot_from_json(self, raw: Any, path: Path) -> Any:
+    def slot_from_json(self, raw: Any, path: TreePath) -> Any:
         """Return the content that `slot_to_json` wrote down."""
         return slot_content_from_json(raw, path[-1] if path else "", self.slot_title(path))
 
@@ -191,17 +191,17 @@ class TreeSurface(Surface):
         """Return the tree from one content."""
         return self.slot_from_json(raw, ())
 
-    def slot_title(self, path: Path) -> str:
+    def slot_title(self, path: TreePath) -> str:
         """Return the path's address, and of a part which one it is."""
         return str(self.address(path)) if path and not is_part(path[-1]) else super().slot_title(path)
 
 
 @lru_cache(maxsize=65_536)
-def _address(surface: TreeSurface, path: Path) -> Address:
+def _address(surface: TreeSurface, path: TreePath) -> Address:
     return Address(surface.name, surface.join(path))
 
 
-def _setting(path: Path, content: Any) -> Edit:
+def _setting(path: TreePath, content: Any) -> ValueEdit:
     def edit(value: PMap) -> PMap:
         if content is ABSENT:
             return tree.drop(value, path)

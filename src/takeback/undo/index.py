@@ -166,7 +166,7 @@ class Node:
 
 
 _NONE: Any = None
-Written = tuple[Node, SlotChange | None]
+WrittenNode = tuple[Node, SlotChange | None]
 """A slot that an entry wrote, and the way back to what it found there (see `way_back`)."""
 
 
@@ -176,7 +176,7 @@ class Index:
     def __init__(self, source: Source | None = None) -> None:
         self._root = Node(())
         self._entries: dict[int, tuple[Write, ...]] = {}
-        self._written: dict[int, tuple[Written, ...]] = {}
+        self._written: dict[int, tuple[WrittenNode, ...]] = {}
         self._claims: dict[tuple[str, str], list[Version]] = {}
         self.source = source
 
@@ -232,7 +232,7 @@ class Index:
             self._load(self.source, node)
         return node
 
-    def written(self, entry: int) -> tuple[Written, ...]:
+    def written(self, entry: int) -> tuple[WrittenNode, ...]:
         """The nodes of the slots that an entry wrote, each once, their versions complete."""
         found = self._written.get(entry)
         if found is None:
@@ -327,7 +327,7 @@ class Index:
         node.below = True
 
 
-def _written(nodes: list[Node], writes: tuple[Write, ...]) -> tuple[Written, ...]:
+def _written(nodes: list[Node], writes: tuple[Write, ...]) -> tuple[WrittenNode, ...]:
     first: dict[Node, Any] = {}
     last: dict[Node, Any] = {}
     for node, write in zip(nodes, writes, strict=True):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from takeback.language import Program
 from takeback.runtime import forward
 from takeback.runtime.interpreter import Receipt
-from takeback.runtime.interpreter import Write as Traced
+from takeback.runtime.interpreter import TracedWrite as Traced
 from takeback.state import SURFACES, State
 from takeback.state.parts import is_part
 from takeback.state.slots import differing_slots, get_slot, slots_written

@@ -20,12 +20,12 @@ from takeback.runtime import forward
 from takeback.state import SURFACES, Component, Level, Operation, State
 
 MAX_JOINT: Final = 50_000
-Choice = dict[int, int]
+ShapeChoice = dict[int, int]
 """Which alternative some components have, by number; all others have that of the base."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SurfaceComponent:
     """One component in its surface."""
 
     surface: str
@@ -45,26 +45,26 @@ class Classes:
         named: dict[str, list[Operation]] = {}
         for op in (*ops, *_mirrored(self.foreign, candidate.recovery)):
             named.setdefault(op.kind.surface, []).append(op)
-        self.parts: list[Part] = []
+        self.parts: list[SurfaceComponent] = []
         self._empty: dict[str, Any] = {}
         for name, touching in named.items():
             surface = SURFACES[name]
             self._empty[name] = surface.bystander(surface.empty, salt)
-            self.parts += [Part(name, part) for part in surface.components(touching, salt)]
+            self.parts += [SurfaceComponent(name, part) for part in surface.components(touching, salt)]
         self._above = _lines(self.parts)
-        self.base: Choice = dict.fromkeys(range(len(self.parts)), 0)
+        self.base: ShapeChoice = dict.fromkeys(range(len(self.parts)), 0)
         self._built = {name: self._build(name, self.base) for name in named}
         self._settled: set[str] = set()
         self._blank = State()
 
-    def _build(self, surface: str, choice: Choice) -> Any:
+    def _build(self, surface: str, choice: ShapeChoice) -> Any:
         value = self._empty[surface]
         for at, part in enumerate(self.parts):
             if part.surface == surface:
                 value = part.component.alternatives[choice[at]](value)
         return value
 
-    def state(self, changed: Choice) -> State:
+    def state(self, changed: ShapeChoice) -> State:
         """Return the base state with other alternatives for the components in `changed`."""
         if monotonic() > self.deadline:
             raise TimeoutError
@@ -77,13 +77,13 @@ class Classes:
                 parts[part.surface] = part.component.alternatives[changed[at]](parts[part.surface])
         return State.of(parts)
 
-    def failing_at(self, changed: Choice) -> int | None:
+    def failing_at(self, changed: ShapeChoice) -> int | None:
         """Return which operation of the mutation fails on a state; None: it goes through."""
         return forward(self.candidate.mutation, self.state(changed))[1].failed_at
 
     def settle(self) -> None:
         """Choose a base on which the mutation goes through, if there is one."""
-        changed: Choice | None = {}
+        changed: ShapeChoice | None = {}
         failing = self.failing_at({})
         while changed is not None and failing is not None:
             changed, failing = self._better(changed, failing) or (None, failing)
@@ -92,12 +92,12 @@ class Classes:
         if changed is not None:
             self.settle_on(changed)
 
-    def _tried_jointly(self) -> Choice | None:
+    def _tried_jointly(self) -> ShapeChoice | None:
         """Return a choice on which the mutation goes through, looked for among all joint ones, or None.
 
         One step at a time may end where an operation wants two things at once. Surfaces do not see each other.
         """
-        found: Choice = {}
+        found: ShapeChoice = {}
         for name in dict.fromkeys(op.kind.surface for op in self.candidate.mutation):
             ops = tuple(op for op in self.candidate.mutation if op.kind.surface == name)
             near = set[int]().union(*map(self._named, ops)) | {
@@ -110,14 +110,14 @@ class Classes:
             found.update(chosen)
         return found
 
-    def settle_on(self, changed: Choice) -> None:
+    def settle_on(self, changed: ShapeChoice) -> None:
         """Take another choice as the base."""
         if changed:
             self.base.update(changed)
             self._settled |= {self.parts[at].surface for at in changed}
             self._built = {name: self._build(name, self.base) for name in self._built}
 
-    def _better(self, changed: Choice, failing: int) -> tuple[Choice, int | None] | None:
+    def _better(self, changed: ShapeChoice, failing: int) -> tuple[ShapeChoice, int | None] | None:
         op = self.candidate.mutation[failing]
         near = self._named(op)
         for at, part in enumerate(self.parts):
@@ -129,7 +129,7 @@ class Classes:
                         return tried, then
         return None
 
-    def variations(self) -> Iterator[tuple[int, Choice]]:
+    def variations(self) -> Iterator[tuple[int, ShapeChoice]]:
         """Yield each component with the choices in which it is not as in the base, and all others are.
 
         One that the base hides is varied below containers, where it can be seen.
@@ -166,9 +166,9 @@ class Classes:
             if op.also:
                 yield self._named(op)
 
-    def joint(self, group: Iterable[int]) -> list[Choice]:
+    def joint(self, group: Iterable[int]) -> list[ShapeChoice]:
         """Return every joint choice of a group that makes a state of its own: what is hidden is not varied."""
-        choices: list[Choice] = [{}]
+        choices: list[ShapeChoice] = [{}]
         for at in sorted(group, key=lambda one: len(self.parts[one].component.path)):
             every = range(len(self.parts[at].component.alternatives))
             choices = [
@@ -184,7 +184,7 @@ class Classes:
                 )
         return choices
 
-    def _hidden_within(self, at: int, choice: Choice) -> bool:
+    def _hidden_within(self, at: int, choice: ShapeChoice) -> bool:
         return any(self.hides(over, how, at) for over, how in choice.items())
 
     def _named(self, op: Operation) -> set[int]:
@@ -207,7 +207,7 @@ def in_line(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
     return one[0] == two[0] and one[:shared] == two[:shared]
 
 
-def _lines(parts: list[Part]) -> list[frozenset[int]]:
+def _lines(parts: list[SurfaceComponent]) -> list[frozenset[int]]:
     """Return, for each component, the numbers of those above it in its tree."""
     found: list[frozenset[int]] = [frozenset()] * len(parts)
     at_path: dict[tuple[str, tuple[str, ...]], int] = {}

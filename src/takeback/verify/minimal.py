@@ -27,7 +27,7 @@ def smallest(state: State, fails: Fails, *, deadline: float = inf) -> State:
 
     After the `deadline` (of `time.monotonic`) nothing more is tried: the state fails, but may not be the smallest.
     """
-    search = _Search(state, fails, deadline)
+    search = _Shrinking(state, fails, deadline)
     with suppress(TimeoutError):
         search.run()
     return search.state
@@ -43,7 +43,7 @@ def one_less(state: State) -> Iterator[State]:
                 yield state.replace(name, less)
 
 
-class _Search:
+class _Shrinking:
     """The smallest failing state so far; raises `TimeoutError` where a smaller one is tried after the deadline."""
 
     def __init__(self, state: State, fails: Fails, deadline: float) -> None:

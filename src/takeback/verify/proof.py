@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate
 from takeback.state import Level, State
-from takeback.verify.classes import Choice, Classes
+from takeback.verify.classes import Classes, ShapeChoice
 from takeback.verify.edits import (
     Placed,
     back_reason,
@@ -46,7 +46,7 @@ class _Job(NamedTuple):
     """One class to look at: a slice and a choice; `failed`: the mutation fails, because of some other component."""
 
     slice: Slice
-    choice: Choice
+    choice: ShapeChoice
     failed: bool = False
 
 
@@ -57,7 +57,7 @@ class _PartsDisagreeError(Exception):
 class _GoesThroughError(Exception):
     """A mutation that failed on the base goes through on this choice, which is therefore a better base."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: ShapeChoice) -> None:
         super().__init__()
         self.choice = choice
 
@@ -136,7 +136,7 @@ class _Search:
                 yield _Job(self.slices.around(group), choice)
                 yield from self._failed(group, choice)
 
-    def _failed(self, parts: Iterable[int], choice: Choice) -> Iterator[_Job]:
+    def _failed(self, parts: Iterable[int], choice: ShapeChoice) -> Iterator[_Job]:
         """Yield the class of a choice where another component makes the mutation fail, if one can."""
         way = next(self._ways(choice), None)
         if way is not None:
@@ -145,7 +145,7 @@ class _Search:
             else:
                 yield _Job(self.slices.around(parts), choice, failed=True)
 
-    def _ways(self, choice: Choice) -> Iterator[tuple[int, int]]:
+    def _ways(self, choice: ShapeChoice) -> Iterator[tuple[int, int]]:
         """Yield what else can make the mutation fail where some components are as chosen, so that all are seen."""
         hides = self.classes.hides
         for cause, how in self.failing:

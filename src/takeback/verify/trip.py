@@ -13,7 +13,7 @@ from typing import Any
 
 from takeback.errors import FaultKind, OperationFailed, RecoveryFailed
 from takeback.language import Candidate
-from takeback.runtime import Parts, advance, capture, forward, retreat
+from takeback.runtime import SurfaceValues, advance, capture, forward, retreat
 from takeback.state import ABSENT, SURFACES, Address, Change, State
 
 
@@ -126,7 +126,7 @@ class Trial:
         residuals = tuple(_residual(change, candidate) for change in left)
         return Trip(residuals, tuple(sorted(set(uncovered))), "", why_not)
 
-    def _diff(self, before: Parts, after: Parts, surfaces: Diffs) -> list[Change]:
+    def _diff(self, before: SurfaceValues, after: SurfaceValues, surfaces: Diffs) -> list[Change]:
         """Return what differs on the surfaces that operations name; no operation reaches another one."""
         found: list[Change] = []
         for name, diff in surfaces:

@@ -23,7 +23,7 @@ from takeback.web.live import events
 from takeback.web.matrix import matrix
 from takeback.web.rendering import page
 from takeback.web.session import Session
-from takeback.web.shelf import Shelf, each, standing
+from takeback.web.shelf import HarnessShelf, each, standing
 from takeback.web.timeline import timeline
 from takeback.web.undo import preview_redo, preview_undo, redo, undo
 
@@ -44,7 +44,7 @@ ROUTES: Final = (
 
 
 def make_app(
-    shelf: Shelf,
+    shelf: HarnessShelf,
     session: Session,
     hosts: Collection[str],
     *,
@@ -63,7 +63,7 @@ def make_app(
 
 def beginning(request: Request) -> Response:
     """The list of harnesses; where there is one only, its timeline."""
-    shelf: Shelf = request.app.state.shelf
+    shelf: HarnessShelf = request.app.state.shelf
     if len(shelf.all) == 1:
         return RedirectResponse("/1/", 303)
     return page(request, "shelf.html", standings=each(shelf, standing))

@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from takeback.web.forms import Form
-from takeback.web.shelf import Shelf, Shown
+from takeback.web.shelf import HarnessShelf, Shown
 
 
 def shown_in(request: Request) -> Shown:
     """The harness that a request is about."""
-    shelf: Shelf = request.app.state.shelf
+    shelf: HarnessShelf = request.app.state.shelf
     shown = shelf.get(request.path_params["number"])
     if shown is None:
         raise HTTPException(404)

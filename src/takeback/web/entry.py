@@ -16,7 +16,7 @@ from takeback.harness.depends import dependents, kept_by, needs
 from takeback.harness.images import images_of
 from takeback.harness.ledger import CHANGES, TOGGLES
 from takeback.harness.log import EntryView, changes_of, state_before, view
-from takeback.harness.requests import named_entry
+from takeback.harness.toggle_requests import named_entry
 from takeback.journal import Record
 from takeback.language import Candidate
 from takeback.present.changes import differences

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from takeback.web.asking import asked
 from takeback.web.rendering import page
-from takeback.web.rows import Row
+from takeback.web.rows import EntryRow
 from takeback.web.shelf import Shown
 
 SIZE: Final = 40
@@ -18,10 +18,10 @@ SIZE: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MatrixLine:
     """One entry: what it is to each address, empty where it did not write there."""
 
-    row: Row
+    row: EntryRow
     cells: tuple[str, ...]
 
 
@@ -36,10 +36,10 @@ def matrix(request: Request, shown: Shown) -> Response:
     return page(request, "matrix.html", shown=shown, addresses=addresses, lines=lines, more=more)
 
 
-def lines_of(rows: list[Row], addresses: tuple[str, ...]) -> list[Line]:
+def lines_of(rows: list[EntryRow], addresses: tuple[str, ...]) -> list[MatrixLine]:
     """What each entry is to each address: newest first, so that the first live one there is in force."""
     taken: dict[str, int] = {}
-    found: list[Line] = []
+    found: list[MatrixLine] = []
     for row in rows:
         cells: list[str] = []
         for address in addresses:
@@ -53,5 +53,5 @@ def lines_of(rows: list[Row], addresses: tuple[str, ...]) -> list[Line]:
                 cells.append("last")
             if cells[-1] in {"last", f"then #{taken.get(address)}"}:
                 taken[address] = row.entry.seq
-        found.append(Line(row, tuple(cells)))
+        found.append(MatrixLine(row, tuple(cells)))
     return found

@@ -14,7 +14,7 @@ from typing import Final
 from takeback.harness import Harness
 from takeback.harness.log import EntryView, log, view
 from takeback.journal import ENTRY_KINDS, Record
-from takeback.present.entries import Named, summary
+from takeback.present.entries import EntryNamer, summary
 from takeback.present.filters import Filter, names_in
 
 PAGE: Final = 50
@@ -24,7 +24,7 @@ NONE: Final = Filter()
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EntryRow:
     """One entry and what it did, in a line."""
 
     entry: EntryView
@@ -36,23 +36,23 @@ class Row:
         return self.entry.status == "live" or self.entry.kind in {"undo", "redo", "restore"}
 
 
-class Rows:
+class EntryRows:
     """What the journal of one harness has, as rows."""
 
     def __init__(self, harness: Harness) -> None:
         self._harness = harness
         self._named = names_in(harness)
-        self._recent: list[Row] = []
-        self._earlier: list[Row] = []
+        self._recent: list[EntryRow] = []
+        self._earlier: list[EntryRow] = []
         self._open: Record | None = None
         self._last = harness.ledger.last
         newest = next((record.entry for record in harness.ledger.entries()), 0)
         self._source = (entry for entry in log(harness) if entry.status != "pending" and entry.seq <= newest)
 
-    def refresh(self) -> tuple[Row, ...]:
+    def refresh(self) -> tuple[EntryRow, ...]:
         """Take in what was appended since; returns the rows that are new, oldest first."""
         self._harness.ledger.refresh()
-        found: list[Row] = []
+        found: list[EntryRow] = []
         for record in self._harness.journal.records(self._last + 1):
             if record.kind in ENTRY_KINDS:
                 self._open = record
@@ -66,7 +66,7 @@ class Rows:
 
     def page(
         self, wanted: Filter = NONE, before: int | None = None, size: int = PAGE
-    ) -> tuple[list[Row], int | None]:
+    ) -> tuple[list[EntryRow], int | None]:
         """Rows that pass, from `before` on downwards, and the number to go on from; None at the end."""
         self.refresh()
         below = (row for row in self._all() if before is None or row.entry.seq < before)
@@ -75,18 +75,18 @@ class Rows:
         more = found[size - 1].entry.seq if len(found) > size else None
         return [self.now(row) for row in found[:size]], more
 
-    def now(self, row: Row) -> Row:
+    def now(self, row: EntryRow) -> EntryRow:
         """A row with what has become of its entry by now."""
         if row.entry.status not in {"live", "undone"}:
             return row
         status = "undone" if row.entry.seq in self._harness.ledger.history.undone else "live"
-        return row if status == row.entry.status else Row(replace(row.entry, status=status), row.what)
+        return row if status == row.entry.status else EntryRow(replace(row.entry, status=status), row.what)
 
     def newest(self) -> int:
         """The number of the newest entry."""
         return next((row.entry.seq for row in self._all()), 0)
 
-    def after(self, number: int) -> tuple[list[Row], list[Row]]:
+    def after(self, number: int) -> tuple[list[EntryRow], list[EntryRow]]:
         """Rows of entries after one, newest first, and rows read before that they changed the standing of."""
         fresh = list(islice(takewhile(lambda row: row.entry.seq > number, self._all()), MOST))
         toggled = {other for row in fresh for other in (*row.entry.off, *row.entry.on) if other <= number}
@@ -97,7 +97,7 @@ class Rows:
         """Who made the entries read so far."""
         return sorted({row.entry.by for row in (*self._recent, *self._earlier)} - {""})
 
-    def _all(self) -> Iterator[Row]:
+    def _all(self) -> Iterator[EntryRow]:
         """Every row, newest first; reads on in the journal where that is needed."""
         yield from reversed(self._recent)
         yield from self._earlier
@@ -105,10 +105,10 @@ class Rows:
             self._earlier.append(self._row(entry))
             yield self._earlier[-1]
 
-    def _row(self, entry: EntryView) -> Row:
-        return Row(replace(entry, mutation=()), line_of(entry, self._named))
+    def _row(self, entry: EntryView) -> EntryRow:
+        return EntryRow(replace(entry, mutation=()), line_of(entry, self._named))
 
 
-def line_of(entry: EntryView, named: Named) -> str:
+def line_of(entry: EntryView, named: EntryNamer) -> str:
     """What an entry did, without when it takes effect: pages say that beside it."""
     return summary(replace(entry, effect=()), named)

@@ -11,7 +11,7 @@ from takeback.errors import InputError
 from takeback.web.app import make_app
 from takeback.web.guard import LINK
 from takeback.web.session import Session
-from takeback.web.shelf import Shelf
+from takeback.web.shelf import HarnessShelf
 
 LOOPBACK: Final = "127.0.0.1"
 GRACE: Final = 1
@@ -21,7 +21,7 @@ GRACE: Final = 1
 class PageServer:
     """Harnesses served on a port of this machine."""
 
-    def __init__(self, shelf: Shelf, *, port: int = 0, read_only: bool = False) -> None:
+    def __init__(self, shelf: HarnessShelf, *, port: int = 0, read_only: bool = False) -> None:
         self._socket = _listening(port)
         self.port: int = self._socket.getsockname()[1]
         session = Session()

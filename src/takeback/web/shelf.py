@@ -13,7 +13,7 @@ from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
 from takeback.harness import Harness, Refused
 from takeback.harness.ledger import CHANGES, was_admitted
-from takeback.web.rows import Row, Rows
+from takeback.web.rows import EntryRow, EntryRows
 
 TOLD: Final = 100
 """So many outcomes are remembered, to be told on the page of the entry they made."""
@@ -26,7 +26,7 @@ class Shown:
     number: int
     name: str
     harness: Harness
-    rows: Rows
+    rows: EntryRows
     lock: RLock = field(default_factory=RLock)
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What was said when an entry was made here, by its id."""
@@ -51,15 +51,15 @@ class Standing:
     head: str
     drift: int
     unadmitted: int
-    last: Row | None
+    last: EntryRow | None
 
 
-class Shelf:
+class HarnessShelf:
     """Harnesses by number, from 1."""
 
     def __init__(self, harnesses: Iterable[tuple[str, Harness]]) -> None:
         self.all = tuple(
-            Shown(number, name, harness, Rows(harness)) for number, (name, harness) in enumerate(harnesses, 1)
+            Shown(number, name, harness, EntryRows(harness)) for number, (name, harness) in enumerate(harnesses, 1)
         )
 
     @classmethod
@@ -102,7 +102,7 @@ def standing(shown: Shown) -> Standing:
         return Standing(shown, harness.ledger.head, drift, unadmitted, rows[0] if rows else None)
 
 
-def each(shelf: Shelf, ask: Callable[[Shown], Standing]) -> list[Standing]:
+def each(shelf: HarnessShelf, ask: Callable[[Shown], Standing]) -> list[Standing]:
     """Ask every harness, several at a time."""
     with ThreadPoolExecutor(max_workers=4) as pool:
         return list(pool.map(ask, shelf.all))

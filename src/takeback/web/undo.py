@@ -15,8 +15,8 @@ from starlette.responses import RedirectResponse, Response
 from takeback.errors import InputError
 from takeback.harness import Refused, Stale, Undone
 from takeback.harness.images import KeptImage, Unknown, images_of
-from takeback.harness.requests import named_entry, redo_request, undo_request
 from takeback.harness.results import Discarded, PlanOutcome, UndoOutcome
+from takeback.harness.toggle_requests import named_entry, redo_request, undo_request
 from takeback.journal import Record
 from takeback.present.changes import differences
 from takeback.present.diffs import Difference
@@ -36,7 +36,7 @@ HEAD = "head:"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedEntry:
     """An entry in a list."""
 
     id: str
@@ -52,16 +52,16 @@ class Told:
     result: Literal["plan", "blocked", "gone", "refused"]
     token: str = ""
     headline: str = ""
-    off: list[Named] = field(default_factory=list)
-    on: list[Named] = field(default_factory=list)
+    off: list[NamedEntry] = field(default_factory=list)
+    on: list[NamedEntry] = field(default_factory=list)
     files: list[Difference] | None = None
     """What happens to each file; None for a harness without files, or where it cannot be written."""
     slots: list[Difference] = field(default_factory=list)
     layout: tuple[str, ...] = ()
     kept: list[str] = field(default_factory=list)
-    unadmitted: list[Named] = field(default_factory=list)
+    unadmitted: list[NamedEntry] = field(default_factory=list)
     effect: tuple[str, ...] = ()
-    blocking: list[Named] = field(default_factory=list)
+    blocking: list[NamedEntry] = field(default_factory=list)
     message: str = ""
     drift: bool = False
     together: Told | None = None
@@ -179,9 +179,9 @@ def _put_back(shown: Shown, record: Record) -> Told:
     return Told("plan", token, off=_named(shown, [(record.entry, "")]), files=list(file_differences(back)))
 
 
-def _named(shown: Shown, found: Iterable[tuple[int, str]]) -> list[Named]:
+def _named(shown: Shown, found: Iterable[tuple[int, str]]) -> list[NamedEntry]:
     named = names_in(shown.harness)
-    return [Named(shown.harness.journal.get(number).id, number, named(number), why) for number, why in found]
+    return [NamedEntry(shown.harness.journal.get(number).id, number, named(number), why) for number, why in found]
 
 
 def _done(request: Request, shown: Shown, form: Form, verb: Verb) -> Response:

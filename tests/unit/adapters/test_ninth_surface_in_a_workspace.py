@@ -11,7 +11,7 @@ from tests.support.running import op
 
 from takeback.adapters import MemoryAdapter, init_workspace, open_workspace
 from takeback.adapters.doctor import examine_workspace
-from takeback.adapters.workspace.folders import TextStorage
+from takeback.adapters.workspace.folder_storage import TextStorage
 from takeback.errors import InputError
 from takeback.harness import Applied, Discarded, Harness, Undone, Why
 from takeback.harness.log import log

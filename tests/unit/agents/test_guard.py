@@ -10,7 +10,7 @@ import pytest
 from tests.support.client_harnesses import HARNESSES, write_harness
 
 from takeback.adapters.clients.init import init_clients
-from takeback.agents.answers import Reply, answer_before
+from takeback.agents.answers import HookReply, answer_before
 from takeback.agents.events import CLIENTS, read_event
 
 
@@ -26,13 +26,13 @@ def harness(root: Path, client: str) -> Path:
     return root
 
 
-def ask(root: Path, client: str, tool: str, given: dict[str, Any], name: str = "PreToolUse") -> Reply:
+def ask(root: Path, client: str, tool: str, given: dict[str, Any], name: str = "PreToolUse") -> HookReply:
     """The guard's answer to a tool call."""
     raw = {"hook_event_name": name, "cwd": str(root), "session_id": "s1", "tool_name": tool, "tool_input": given}
     return answer_before(read_event(json.dumps(raw).encode(), client, str(root)))
 
 
-def decision(reply: Reply) -> tuple[str, str]:
+def decision(reply: HookReply) -> tuple[str, str]:
     """What Claude Code is told: the decision and the reason."""
     if not reply.out:
         return "", ""
@@ -54,7 +54,7 @@ SPOKEN = {
 EVENTS = {"gemini": "BeforeTool", "opencode": "tool.execute.before"}
 
 
-def call(root: Path, client: str, path: str, old: str, new: str) -> Reply:
+def call(root: Path, client: str, path: str, old: str, new: str) -> HookReply:
     """The guard's answer to an edit, in the words of each client."""
     if client == "codex":
         lines = [line for line in (root / path).read_text().splitlines() if old in line]
@@ -86,7 +86,7 @@ def test_an_edit_of_instructions_passes_without_a_word(client: str, tmp_path: Pa
     root = harness(tmp_path / "p", client)
     path = "CLAUDE.md" if client == "claude-code" else "GEMINI.md" if client == "gemini" else "AGENTS.md"
     old = HARNESSES[client][path].splitlines()[-1]
-    assert call(root, client, path, old, "something else") == Reply()
+    assert call(root, client, path, old, "something else") == HookReply()
 
 
 def test_the_smallest_breaking_content_is_told(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_removed_guard_or_a_looser_permission_is_for_a_person(
 def test_where_a_client_cannot_ask_a_looser_permission_is_not_made(tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "codex")
     reply = call(root, "codex", ".codex/config.toml", '"never"', '"untrusted"')
-    assert reply == Reply()
+    assert reply == HookReply()
     reply = call(root, "codex", ".codex/config.toml", "model = 'gpt-5.5'", "sandbox_mode = 'danger-full-access'")
     assert reply.code == 2
     assert "a person can make it by hand" in reply.err
@@ -124,7 +124,7 @@ def test_where_a_client_cannot_ask_a_looser_permission_is_not_made(tmp_path: Pat
 def test_a_script_that_a_hook_runs_is_not_changed_without_a_person(tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "claude-code")
     script = root / ".claude/hooks/guard.sh"
-    assert ask(root, "claude-code", "Write", {"file_path": str(script), "content": "exit 2\n"}) == Reply()
+    assert ask(root, "claude-code", "Write", {"file_path": str(script), "content": "exit 2\n"}) == HookReply()
     settings = root / ".claude/settings.json"
     settings.write_bytes(settings.read_bytes().replace(b'"command" : "a"', b'"command" : ".claude/hooks/guard.sh"'))
     decided, reason = decision(ask(root, "claude-code", "Write", {"file_path": str(script), "content": "exit 2\n"}))
@@ -152,8 +152,8 @@ def test_a_file_that_is_broken_already_may_be_mended(tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "claude-code")
     settings = root / ".claude/settings.json"
     settings.write_text("{")
-    assert ask(root, "claude-code", "Write", {"file_path": str(settings), "content": "{ }"}) == Reply()
-    assert ask(root, "claude-code", "Write", {"file_path": str(settings), "content": "{ ,"}) == Reply()
+    assert ask(root, "claude-code", "Write", {"file_path": str(settings), "content": "{ }"}) == HookReply()
+    assert ask(root, "claude-code", "Write", {"file_path": str(settings), "content": "{ ,"}) == HookReply()
 
 
 def test_what_cannot_be_recorded_is_for_a_person(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_what_cannot_be_recorded_is_for_a_person(tmp_path: Path) -> None:
 )
 def test_what_is_no_edit_of_a_harness_file_passes(tool: str, given: dict[str, Any], tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "claude-code")
-    assert ask(root, "claude-code", tool, given) == Reply()
+    assert ask(root, "claude-code", tool, given) == HookReply()
 
 
 def test_several_edits_are_judged_by_their_result(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_several_edits_are_judged_by_their_result(tmp_path: Path) -> None:
         {"old_string": '"model" : 5', "new_string": '"model" : "haiku"'},
     ]
     given = {"file_path": str(root / ".claude/settings.json"), "edits": steps}
-    assert ask(root, "claude-code", "MultiEdit", given) == Reply()
+    assert ask(root, "claude-code", "MultiEdit", given) == HookReply()
     decided, _ = decision(ask(root, "claude-code", "MultiEdit", {**given, "edits": steps[:1]}))
     assert decided == "deny"
 

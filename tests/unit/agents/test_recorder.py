@@ -14,9 +14,9 @@ import pytest
 from tests.support.client_harnesses import files_of, write_harness
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.agents import recording
-from takeback.agents.answers import Reply
+from takeback.agents.answers import HookReply
 from takeback.agents.events import read_event
 from takeback.agents.recording import answer_after
 from takeback.harness import Undone
@@ -32,7 +32,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def tell(root: Path, name: str, tool: str = "", given: dict[str, Any] | None = None, **more: str) -> Reply:
+def tell(root: Path, name: str, tool: str = "", given: dict[str, Any] | None = None, **more: str) -> HookReply:
     """What the recorder answers to an event."""
     raw: dict[str, Any] = {"hook_event_name": name, "cwd": str(root), "prompt_id": "p7"}
     raw["session_id"] = "12345678-90ab"
@@ -53,9 +53,9 @@ def entries(root: Path) -> list[tuple[str, str, dict[str, str]]]:
 
 def test_every_tool_call_is_an_entry_with_who_tool_and_prompt(root: Path) -> None:
     (root / "CLAUDE.md").write_text("# New\n")
-    assert tell(root, "PostToolUse", "Edit", {"file_path": str(root / "CLAUDE.md")}) == Reply()
+    assert tell(root, "PostToolUse", "Edit", {"file_path": str(root / "CLAUDE.md")}) == HookReply()
     (root / ".claude/rules/db.md").write_text("Joins.\n")
-    assert tell(root, "PostToolUse", "Bash", {"command": "echo Joins. > .claude/rules/db.md"}) == Reply()
+    assert tell(root, "PostToolUse", "Bash", {"command": "echo Joins. > .claude/rules/db.md"}) == HookReply()
     (first, by, origin), (second, _, _) = entries(root)
     assert first == "Edit CLAUDE.md"
     assert second == "Bash"
@@ -93,7 +93,7 @@ def test_the_second_of_four_goes_and_the_other_three_stay(root: Path) -> None:
 
 def test_a_file_that_is_nobodys_is_not_looked_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "open_workspace", lambda *_, **__: pytest.fail("opened"))
-    assert tell(root, "PostToolUse", "Write", {"file_path": str(root / "src/main.py")}) == Reply()
+    assert tell(root, "PostToolUse", "Write", {"file_path": str(root / "src/main.py")}) == HookReply()
 
 
 def test_instructions_that_no_longer_bring_a_file_in_are_recorded_and_taken_back(root: Path) -> None:
@@ -116,9 +116,9 @@ def test_a_file_that_instructions_bring_in_is_recorded(root: Path) -> None:
 @pytest.mark.parametrize("name", ["SessionStart", "SessionEnd", "Stop", "ConfigChange", "FileChanged"])
 def test_writes_that_bypass_tools_are_caught_by_other_events(name: str, root: Path) -> None:
     (root / "CLAUDE.md").write_text("# New\n")
-    assert tell(root, name, file_path=str(root / "CLAUDE.md")) == Reply()
+    assert tell(root, name, file_path=str(root / "CLAUDE.md")) == HookReply()
     assert [note for note, _, _ in entries(root)] == [f"found at {name}"]
-    assert tell(root, name) == Reply()
+    assert tell(root, name) == HookReply()
     assert len(entries(root)) == 1
 
 
@@ -200,7 +200,7 @@ def test_the_guard_imports_neither_state_nor_journal_nor_the_rest_of_the_program
 
 def test_a_notice_of_what_is_recorded_already_leaves_other_changes_to_the_tool_that_makes_them(root: Path) -> None:
     (root / ".claude/rules/db.md").write_text("Joins.\n")
-    assert tell(root, "FileChanged", file_path=str(root / "CLAUDE.md")) == Reply()
+    assert tell(root, "FileChanged", file_path=str(root / "CLAUDE.md")) == HookReply()
     assert entries(root) == []
     tell(root, "PostToolUse", "Bash", {"command": "echo"})
     assert [note for note, _, _ in entries(root)] == ["Bash"]

@@ -10,7 +10,7 @@ from tests.support.changes import candidate, config, middleware, prompt, tool
 from takeback.adapters import open_memory
 from takeback.errors import InputError, UnknownEntryError
 from takeback.harness import Adopted, Applied, Refused, Stale, Undone, Why
-from takeback.harness.requests import restore_request
+from takeback.harness.toggle_requests import restore_request
 from takeback.language import read_candidate
 from takeback.state import State
 from takeback.undo import Blocked, Gone, Plan

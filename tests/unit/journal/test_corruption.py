@@ -15,7 +15,7 @@ from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.doctor import examine_workspace
 from takeback.errors import TakebackError
 from takeback.harness.log import changes_of, log
-from takeback.harness.requests import restore_request
+from takeback.harness.toggle_requests import restore_request
 from takeback.journal import examine
 
 SEEDS = range(200)

@@ -19,7 +19,7 @@ from takeback.errors import JournalCorruptError, JournalError
 from takeback.harness import Adopted, Undone
 from takeback.harness.codec import candidate_of, evidence_of, writes_of
 from takeback.harness.log import change_json, changes_of
-from takeback.harness.requests import named_entry
+from takeback.harness.toggle_requests import named_entry
 from takeback.journal import Draft, leaf, open_journal, resolve
 from takeback.undo import Gone
 

@@ -14,7 +14,7 @@ import pytest
 from tests.support.fault_server import Act, FaultServer
 
 from takeback.errors import InputError, ServiceFault, WorkerLost
-from takeback.lab.engines import Engine, Here, OnRay, Processes, Threads, engine_named
+from takeback.lab.engines import Here, OnRay, Processes, Threads, UnitEngine, engine_named
 from takeback.lab.registry import experiment_named
 from takeback.lab.runner import run_experiment
 
@@ -52,12 +52,12 @@ def ray() -> OnRay:
 
 
 @pytest.mark.parametrize("engine", [Here(), Threads(3), Processes(2)], ids=["here", "threads", "processes"])
-def test_every_engine_gives_each_unit_its_result(engine: Engine) -> None:
+def test_every_engine_gives_each_unit_its_result(engine: UnitEngine) -> None:
     assert dict(engine.each(square, UNITS)) == {key: n * n for key, n in UNITS.items()}
 
 
 @pytest.mark.parametrize("engine", [Here(), Threads(3), Processes(2)], ids=["here", "threads", "processes"])
-def test_a_fault_of_the_work_ends_the_run_as_that_fault(engine: Engine) -> None:
+def test_a_fault_of_the_work_ends_the_run_as_that_fault(engine: UnitEngine) -> None:
     with pytest.raises(ServiceFault, match="the endpoint is down"):
         dict(engine.each(fails, UNITS))
 

@@ -170,7 +170,7 @@ def test_a_bank_whose_tasks_have_changed_since_says_so(tmp_path: Path) -> None:
     raw["locked"] = raw["locked"][:-1]
     (tmp_path / BANK).write_text(json.dumps(raw))
     with pytest.raises(LockChanged, match="tasks"):
-        NATURAL.plan({}, NATURAL.thaw(tmp_path))
+        NATURAL.plan({}, NATURAL.thaw_run(tmp_path))
 
 
 def test_the_cohort_is_the_defective_tasks_with_the_oracles_strata(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from takeback.lab.report.build import build_report
 from takeback.lab.report.counting import sensitivity
 from takeback.lab.report.discordant import category_of
 from takeback.lab.report.inputs import EXPERIMENTS, FreshTask, read_input
-from takeback.lab.report.table import Figure, Share, Span, Table, to_csv, to_latex, to_markdown
+from takeback.lab.report.table import Figure, Interval, Share, Table, to_csv, to_latex, to_markdown
 from takeback.lab.results import verify_results, write_results
 from takeback.lab.runner import run_experiment
 
@@ -128,7 +128,9 @@ def test_csv_has_one_named_column_a_number_and_reads_back(tables):
 
 
 def test_latex_has_the_papers_frame_and_escapes_what_would_break_it(tables):
-    table = Table("t", "50% of a_b & c", ("x", "Δ"), (("#1 {}", Share(1, 2)), ("y", Span(-1, 2))), "", frozenset({1}))
+    table = Table(
+        "t", "50% of a_b & c", ("x", "Δ"), (("#1 {}", Share(1, 2)), ("y", Interval(-1, 2))), "", frozenset({1})
+    )
     text = to_latex(table)
     assert r"\caption{50\% of a\_b \& c}" in text
     assert r"\#1 \{\} & 1/2 (50.0\%) \\" in text

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.place import FilePlace, Kept
+from takeback.adapters.place import FilePlace, KeptFile
 from takeback.harness.engine import Engine
 from takeback.harness.writing import Writing
 from takeback.journal.failpoint import failpoint
@@ -51,7 +51,7 @@ def test_a_write_that_is_not_atomic_is_caught(tmp_path, monkeypatch):
         os.fchmod(fd, image.mode)
         os.close(fd)
         failpoint("file.renamed")
-        return Kept(change)
+        return KeptFile(change)
 
     monkeypatch.setattr(FilePlace, "_write", torn)
     assert torture(tmp_path, kills=40, seed=2).violations

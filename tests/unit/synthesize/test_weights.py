@@ -9,7 +9,7 @@ import pytest
 
 from takeback.errors import WeightsError
 from takeback.synthesize.models import LocalModel, LocalSettings, weights
-from takeback.synthesize.models.weights import Part, Weights
+from takeback.synthesize.models.weights import Weights, WeightsPart
 
 PIECES = [b"GGUF-one", b"two", b"three!"]
 WHOLE = b"".join(PIECES)
@@ -19,7 +19,7 @@ PLAN = Weights(
     licence="none",
     size=len(WHOLE),
     sha256=hashlib.sha256(WHOLE).hexdigest(),
-    parts=tuple(Part(f"tiny-part{i}==1", f"tiny/part{i}.bin") for i in range(3)),
+    parts=tuple(WeightsPart(f"tiny-part{i}==1", f"tiny/part{i}.bin") for i in range(3)),
 )
 
 

@@ -13,7 +13,7 @@ from takeback.state import State
 from takeback.web.app import make_app
 from takeback.web.guard import FORM
 from takeback.web.session import Session
-from takeback.web.shelf import Shelf
+from takeback.web.shelf import HarnessShelf
 
 HOST = "127.0.0.1:8765"
 BASE = f"http://{HOST}"
@@ -24,7 +24,7 @@ class Browser:
     """A browser that has opened the link."""
 
     def __init__(self, *harnesses, read_only=False):
-        self.shelf = Shelf([(f"agent-{number}", harness) for number, harness in enumerate(harnesses, 1)])
+        self.shelf = HarnessShelf([(f"agent-{number}", harness) for number, harness in enumerate(harnesses, 1)])
         self.session = Session()
         self.app = make_app(self.shelf, self.session, [HOST, "localhost:8765"], read_only=read_only)
         self.stranger = TestClient(self.app, base_url=BASE, follow_redirects=False)

@@ -11,10 +11,10 @@ from typing import Any
 
 from takeback.adapters.clients.brought import brings_in
 from takeback.adapters.clients.client import Effect, Scripts
-from takeback.adapters.clients.contents import Bound, Contents, normal, ordered_places
-from takeback.adapters.clients.fresh import Fresh
+from takeback.adapters.clients.contents import BoundDocument, Contents, normal, ordered_places
+from takeback.adapters.clients.fresh import FreshReading
 from takeback.adapters.clients.hooks import as_listener
-from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, Layout, Member, find_layout, include, keep
+from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, ClientLayout, Member, find_layout, include, keep
 from takeback.adapters.clients.leaves import files_below, names_below
 from takeback.adapters.clients.names import prefix
 from takeback.adapters.clients.trust import moved_hooks, rekeyed
@@ -45,7 +45,7 @@ class ClientAdapter(FilesAdapter):
         super().__init__(directory)
         self.members = tuple(members)
         self._images: dict[str, FileImage] = {}
-        self._layout = Layout(self.members)
+        self._layout = ClientLayout(self.members)
         self._documents: dict[str, tuple[bytes, Document]] = {}
 
     def read(self, known: State) -> Reading:
@@ -56,7 +56,7 @@ class ClientAdapter(FilesAdapter):
         values = self._values(known, broken)
         self._include(values)
         keep(layout, self._directory.root, known.part("prompts"))
-        fresh = Fresh()
+        fresh = FreshReading()
         settings = thaw(known.part("config"))
         for path, value in values.items():
             bound = layout.documents[path]
@@ -95,7 +95,7 @@ class ClientAdapter(FilesAdapter):
                 if self._layout.documents[path].documents in member.client.documents:
                     include(self._layout, self._directory.root, member.client.includes(value), self._peek)
 
-    def _read_prompt(self, path: str, name: str, known: State, fresh: Fresh, broken: list[Broken]) -> None:
+    def _read_prompt(self, path: str, name: str, known: State, fresh: FreshReading, broken: list[Broken]) -> None:
         try:
             image = self._look(path)
             if image is not None:
@@ -106,7 +106,7 @@ class ClientAdapter(FilesAdapter):
             if name in known.part("prompts"):
                 fresh.prompts[name] = thaw(known.part("prompts")[name])
 
-    def _read_file(self, path: str, known: State, fresh: Fresh, broken: list[Broken]) -> None:
+    def _read_file(self, path: str, known: State, fresh: FreshReading, broken: list[Broken]) -> None:
         steps = tuple(path.split("/"))
         try:
             image = self._look(path)
@@ -138,7 +138,7 @@ class ClientAdapter(FilesAdapter):
     def _where(self, path: str) -> str:
         return str(self._directory.root / path)
 
-    def _document(self, bound: Bound, content: bytes) -> Document:
+    def _document(self, bound: BoundDocument, content: bytes) -> Document:
         seen = self._documents.get(bound.path)
         if seen is None or seen[0] != content:
             seen = (content, bound.documents.open(content, self._where(bound.path)))
@@ -168,11 +168,13 @@ class ClientAdapter(FilesAdapter):
             return Unsayable(path, str(fault))
         return tuple(changes)
 
-    def _rendered(self, path: str, home: Bound | str | None, before: State, after: State) -> FileChange | None:
+    def _rendered(
+        self, path: str, home: BoundDocument | str | None, before: State, after: State
+    ) -> FileChange | None:
         image = self._images.get(path)
         if path in self._layout.outside:
             raise CannotSplice("a link stands there that leads out of the directory", where=self._where(path))
-        if isinstance(home, Bound):
+        if isinstance(home, BoundDocument):
             return self._rendered_document(home, image, before, after)
         if home is not None and self._layout.place_of(home) is None:
             image = self._peek(path) if image is None else image
@@ -189,7 +191,7 @@ class ClientAdapter(FilesAdapter):
         return None if new == image else FileChange(path, image, new)
 
     def _rendered_document(
-        self, bound: Bound, image: FileImage | None, before: State, after: State
+        self, bound: BoundDocument, image: FileImage | None, before: State, after: State
     ) -> FileChange | None:
         data = bound.documents.fresh if image is None else image.content
         document = self._document(bound, data)
@@ -230,9 +232,9 @@ class ClientAdapter(FilesAdapter):
                     where=self._where(""),
                 )
 
-    def _homes(self, before: State, after: State) -> dict[str, Bound | str | None]:
+    def _homes(self, before: State, after: State) -> dict[str, BoundDocument | str | None]:
         """Which file each thing that differs is in: its document, the prompt's name, or None for a plain file."""
-        homes: dict[str, Bound | str | None] = {}
+        homes: dict[str, BoundDocument | str | None] = {}
         for surface in sorted(STORED):
             one, two = before.part(surface), after.part(surface)
             if one is two:
@@ -247,7 +249,7 @@ class ClientAdapter(FilesAdapter):
 
     def _home(
         self, surface: str, path: Sequence[str], states: tuple[State, State]
-    ) -> tuple[str, Bound | str | None] | None:
+    ) -> tuple[str, BoundDocument | str | None] | None:
         layout = self._layout
         if surface == "files":
             place = "/".join(path)
@@ -289,7 +291,7 @@ class ClientAdapter(FilesAdapter):
             if scripts.event
         }
 
-    def _contents(self, state: State, bound: Bound) -> Contents:
+    def _contents(self, state: State, bound: BoundDocument) -> Contents:
         """What the surfaces have of one document."""
         found = Contents()
         for surface in SURFACES_OF_DOCUMENTS:
@@ -341,7 +343,7 @@ class ClientAdapter(FilesAdapter):
     def _prompt_at(self, path: str, state: State) -> str | None:
         return next((key for key in state.part("prompts") if (self._layout.prompt_path(key) or key) == path), None)
 
-    def _document_means(self, bound: Bound, image: FileImage | None, state: State) -> bool:
+    def _document_means(self, bound: BoundDocument, image: FileImage | None, state: State) -> bool:
         rules = bound.documents.rules
         value = {} if image is None else bound.documents.open(image.content, self._where(bound.path)).value
         wanted = bound.joined(self._contents(state, bound), value if isinstance(value, dict) else {})

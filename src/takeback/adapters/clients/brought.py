@@ -10,11 +10,11 @@ from typing import Any
 
 from takeback.adapters.clients.client import Documents
 from takeback.adapters.clients.finding import meant
-from takeback.adapters.clients.layout import Layout, beside
+from takeback.adapters.clients.layout import ClientLayout, beside
 
 
 def brings_in(
-    layout: Layout, prompts: Mapping[str, str], documents: Iterable[tuple[Documents, Any]], path: str
+    layout: ClientLayout, prompts: Mapping[str, str], documents: Iterable[tuple[Documents, Any]], path: str
 ) -> bool:
     """Whether some prompts, or some documents with these values, bring in the file at a path."""
     for key, text in prompts.items():

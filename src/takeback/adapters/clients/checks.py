@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from takeback.adapters.clients.client import Check
+from takeback.adapters.clients.client import ValueCheck
 from takeback.errors import InputError
 
 NAMES = {
@@ -25,7 +25,7 @@ NAMES = {
 Types = Mapping[str, tuple[type, ...]]
 
 
-def typed(types: Types) -> Check:
+def typed(types: Types) -> ValueCheck:
     """A check of the types at dotted places."""
 
     def check(value: Any) -> str | None:
@@ -41,7 +41,7 @@ def typed(types: Types) -> Check:
     return check
 
 
-def every(*checks: Check) -> Check:
+def every(*checks: ValueCheck) -> ValueCheck:
     """All of some checks."""
 
     def check(value: Any) -> str | None:
@@ -50,7 +50,7 @@ def every(*checks: Check) -> Check:
     return check
 
 
-def servers(place: str, *ways: str, texts: tuple[str, ...] = ()) -> Check:
+def servers(place: str, *ways: str, texts: tuple[str, ...] = ()) -> ValueCheck:
     """A check that every server is a mapping with exactly one of some keys that say how it is reached."""
 
     def check(value: Any) -> str | None:
@@ -72,7 +72,7 @@ def servers(place: str, *ways: str, texts: tuple[str, ...] = ()) -> Check:
     return check
 
 
-def hooks(kinds: frozenset[str] | None = None) -> Check:
+def hooks(kinds: frozenset[str] | None = None) -> ValueCheck:
     """A check that hooks are lists of groups of hooks."""
 
     def check(value: Any) -> str | None:
@@ -106,7 +106,7 @@ def _group(event: str, group: Any, kinds: frozenset[str] | None) -> str | None:
     return None
 
 
-def with_front_matter(*fields: str) -> Check:
+def with_front_matter(*fields: str) -> ValueCheck:
     """A check that a Markdown text begins with front matter that has some fields."""
 
     def check(text: Any) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from takeback.adapters.clients.checks import at_imports, every, hooks, servers, typed, with_front_matter
-from takeback.adapters.clients.client import Client, Documents, Effect, Rule, Scripts, Skills, Texts
+from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills, Texts
 from takeback.adapters.formats.json_text import JsonDocument
 
 EVENTS: Final = frozenset(
@@ -47,10 +47,10 @@ EVENTS: Final = frozenset(
 )
 
 _RULES: Final = (
-    Rule(("hooks",), "hooks"),
-    Rule(("model",), "model"),
-    Rule(("fallbackModel",), "model"),
-    Rule(("agent",), "model"),
+    DocumentRule(("hooks",), "hooks"),
+    DocumentRule(("model",), "model"),
+    DocumentRule(("fallbackModel",), "model"),
+    DocumentRule(("agent",), "model"),
 )
 _TYPES: Final = {
     "$schema": (str,),
@@ -106,7 +106,7 @@ def _misplaced(value: object, *, top: bool = True) -> str | None:
     return None
 
 
-class Settings(JsonDocument):
+class ClaudeSettings(JsonDocument):
     """Strict JSON; an empty file means no settings."""
 
     blank = True
@@ -118,13 +118,13 @@ def claude_code(*, user: bool = False) -> Client:
     check = every(typed(_TYPES), _misplaced, hooks())
 
     def settings(path: str, scope: str = "", *, own: frozenset[tuple[str, ...]] = _APPROVALS) -> Documents:
-        return Documents(base + path, Settings, _RULES, scope, check=check, effects=_LIVE, own=own)
+        return Documents(base + path, ClaudeSettings, _RULES, scope, check=check, effects=_LIVE, own=own)
 
     local = frozenset({*_APPROVALS, ("permissions", "allow")})
     documents = [settings("settings.json"), settings("settings.local.json", "local", own=local)]
     if not user:
-        demand = every(typed({"mcpServers": (dict,)}), _server_shapes)
-        rules = (Rule(("mcpServers",), "servers", "mcp:", scope=""),)
+        demand = every(typed({"mcpServers": (dict,)}), _server_entries)
+        rules = (DocumentRule(("mcpServers",), "servers", "mcp:", scope=""),)
         documents.append(
             Documents(
                 ".mcp.json",
@@ -156,7 +156,7 @@ def claude_code(*, user: bool = False) -> Client:
     )
 
 
-def _server_shapes(value: object) -> str | None:
+def _server_entries(value: object) -> str | None:
     found = value.get("mcpServers", {}) if isinstance(value, dict) else {}
     for name, server in found.items() if isinstance(found, dict) else ():
         if not isinstance(server, dict):

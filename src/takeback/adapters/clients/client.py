@@ -15,7 +15,7 @@ from takeback.adapters.formats.document import Document
 
 ANY: Final = "*"
 Steps = tuple[str, ...]
-Check = Callable[[Any], str | None]
+ValueCheck = Callable[[Any], str | None]
 """Says what is wrong with a document's value for its client, if anything is."""
 
 
@@ -28,7 +28,7 @@ class Effect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DocumentRule:
     """A part of a document that is not config: where it is (`*` is any one key) and what it is instead.
 
     `model` is a routing key, `servers` are tools, `hooks` are listeners, `text` is a prompt, `ordered` is a mapping
@@ -49,11 +49,11 @@ class Documents:
 
     path: str
     open: Callable[[bytes, str], Document]
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[DocumentRule, ...] = ()
     scope: str = ""
     """What its names begin with, before a colon; {} is the document's name."""
     fresh: bytes = b"{\n}\n"
-    check: Check = lambda _: None
+    check: ValueCheck = lambda _: None
     effect: Effect = Effect.NEXT_SESSION
     effects: Mapping[str, Effect] = field(default_factory=dict)
     """By the document's first key, where that differs."""
@@ -68,7 +68,7 @@ class Texts:
     folder: str
     ending: str
     name: str
-    check: Check = lambda _: None
+    check: ValueCheck = lambda _: None
     effect: Effect = Effect.NEXT_SESSION
 
 

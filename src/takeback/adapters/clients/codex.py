@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from takeback.adapters.clients.checks import every, hooks, servers, typed
-from takeback.adapters.clients.client import Client, Documents, Effect, Rule, Scripts, Skills
+from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills
 from takeback.adapters.formats.json_text import JsonDocument
 from takeback.adapters.formats.toml_text import ClientTomlDocument
 
@@ -66,11 +66,11 @@ def codex(*, user: bool = False) -> Client:
         typed(_TYPES), _values, servers("mcp_servers", "command", "url", texts=("command", "url")), hooks(_HOOKS)
     )
     rules = (
-        Rule(("hooks", "state"), "bookkeeping"),
-        Rule(("hooks",), "hooks", scope="toml"),
-        Rule(("mcp_servers",), "servers", "mcp:"),
-        Rule(("model",), "model"),
-        Rule(("review_model",), "model"),
+        DocumentRule(("hooks", "state"), "bookkeeping"),
+        DocumentRule(("hooks",), "hooks", scope="toml"),
+        DocumentRule(("mcp_servers",), "servers", "mcp:"),
+        DocumentRule(("model",), "model"),
+        DocumentRule(("review_model",), "model"),
     )
     trust = frozenset({("projects",), ("tui",), ("plugins",), ("marketplaces",), ("notice",)})
     hook_effect = {"hooks": Effect.APPROVAL}
@@ -81,7 +81,7 @@ def codex(*, user: bool = False) -> Client:
         Documents(
             f"{base}hooks.json",
             HooksFile,
-            (Rule(("hooks",), "hooks", scope=""),),
+            (DocumentRule(("hooks",), "hooks", scope=""),),
             "hooks.json",
             fresh=b'{\n  "hooks": {\n  }\n}\n',
             check=every(hooks(_HOOKS), typed({"hooks": (dict,)})),
@@ -90,7 +90,7 @@ def codex(*, user: bool = False) -> Client:
         Documents(
             f"{base}agents/*.toml",
             ClientTomlDocument,
-            (Rule(("developer_instructions",), "text", "agents/{}"), Rule(("model",), "model")),
+            (DocumentRule(("developer_instructions",), "text", "agents/{}"), DocumentRule(("model",), "model")),
             "agents/{}",
             fresh=b"",
             check=typed({"name": (str,), "description": (str,), "developer_instructions": (str,), "model": (str,)}),

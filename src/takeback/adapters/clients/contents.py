@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from takeback.adapters.clients.client import ANY, Documents, Effect, Rule, Steps
+from takeback.adapters.clients.client import ANY, DocumentRule, Documents, Effect, Steps
 from takeback.adapters.clients.names import filled, prefix, usable
 from takeback.adapters.formats.document import MISSING, look_up
 from takeback.errors import InputError
@@ -29,7 +29,7 @@ class Contents:
     prompts: dict[str, str] = field(default_factory=dict)
 
 
-class Bound:
+class BoundDocument:
     """One document of a client in a directory. `name` is what stands for `*` in its path."""
 
     def __init__(self, documents: Documents, path: str, *, client: str = "", name: str = "") -> None:
@@ -75,7 +75,7 @@ class Bound:
             first = path[0].removeprefix(self.prefix(surface)).split(".")[0]
         return self.documents.effects.get(first, self.documents.effect)
 
-    def _rules(self, surface: str) -> Iterator[Rule]:
+    def _rules(self, surface: str) -> Iterator[DocumentRule]:
         return (rule for rule in self.documents.rules if _SURFACE.get(rule.what) == surface)
 
     def split(self, value: dict[str, Any], where: str, known: Any = None) -> Contents:
@@ -101,7 +101,7 @@ class Bound:
             found.config[start + key] = item
         return found
 
-    def _take(self, rule: Rule, at: Steps, rest: dict[str, Any], found: Contents) -> None:
+    def _take(self, rule: DocumentRule, at: Steps, rest: dict[str, Any], found: Contents) -> None:
         present = look_up(rest, at)
         match rule.what:
             case "bookkeeping":
@@ -136,7 +136,7 @@ class Bound:
             self._put_in(rule, value, contents, kept)
         return value
 
-    def _put_in(self, rule: Rule, value: dict[str, Any], contents: Contents, kept: dict[str, Any]) -> None:
+    def _put_in(self, rule: DocumentRule, value: dict[str, Any], contents: Contents, kept: dict[str, Any]) -> None:
         match rule.what:
             case "bookkeeping":
                 for at in _places(kept, rule.at):
@@ -158,7 +158,9 @@ class Bound:
             case "servers" | "hooks":
                 self._put_members(rule, value, contents, kept)
 
-    def _put_members(self, rule: Rule, value: dict[str, Any], contents: Contents, kept: dict[str, Any]) -> None:
+    def _put_members(
+        self, rule: DocumentRule, value: dict[str, Any], contents: Contents, kept: dict[str, Any]
+    ) -> None:
         """Put in servers, or events that have any hooks."""
         if rule.what == "servers":
             start = self.prefix("tools") + rule.name
@@ -175,7 +177,7 @@ class Bound:
 _SURFACE = {"model": "routing", "servers": "tools", "hooks": "listeners", "text": "prompts"}
 
 
-def normal(value: Any, rules: tuple[Rule, ...]) -> Any:
+def normal(value: Any, rules: tuple[DocumentRule, ...]) -> Any:
     """A document's value by what it means: without bookkeeping and empty containers, ordered mappings as pairs."""
     rest = _copied(value)
     for rule in rules:
@@ -193,7 +195,7 @@ def normal(value: Any, rules: tuple[Rule, ...]) -> Any:
     return rest
 
 
-def ordered_places(value: Any, rules: tuple[Rule, ...]) -> Iterator[Steps]:
+def ordered_places(value: Any, rules: tuple[DocumentRule, ...]) -> Iterator[Steps]:
     """Mappings in a document's value whose order counts."""
     for rule in rules:
         if rule.what == "ordered":
@@ -260,4 +262,4 @@ def _removed(value: dict[str, Any], at: Steps) -> None:
         _removed(value, at[:-1])
 
 
-__all__ = ["MISSING", "Bound", "Contents", "normal"]
+__all__ = ["MISSING", "BoundDocument", "Contents", "normal"]

@@ -22,7 +22,7 @@ MOST_BELOW = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenFile:
     """A file: the path it has, the path of the file itself, and if it is left alone, why."""
 
     path: str
@@ -38,25 +38,25 @@ class Finder:
         self._real = os.path.realpath(root)
         self.limits: list[str] = []
 
-    def one(self, path: str) -> Seen | None:
+    def one(self, path: str) -> SeenFile | None:
         """The file at a path, if there is one or a link stands there."""
         place = self.root / path
         if not os.path.lexists(place):
             return None
         return self._seen(path)
 
-    def _seen(self, path: str) -> Seen:
+    def _seen(self, path: str) -> SeenFile:
         real = os.path.realpath(self.root / path)
         if real == os.path.join(self._real, path):
-            return Seen(path, path)
+            return SeenFile(path, path)
         inside = os.path.relpath(real, self._real)
         if inside == ".." or inside.startswith("../"):
-            return Seen(path, path, f"it is a link that leads out of the directory, to {real}")
+            return SeenFile(path, path, f"it is a link that leads out of the directory, to {real}")
         if not os.path.lexists(real):
-            return Seen(path, path, "it is a link that leads nowhere")
-        return Seen(path, inside)
+            return SeenFile(path, path, "it is a link that leads nowhere")
+        return SeenFile(path, inside)
 
-    def below(self, folder: str) -> Iterator[Seen]:
+    def below(self, folder: str) -> Iterator[SeenFile]:
         """Every file below a folder."""
         seen = self.one(folder)
         if seen is None or seen.outside or not (self.root / folder).is_dir():
@@ -65,11 +65,11 @@ class Finder:
             return
         yield from self._walk(folder, frozenset(), MOST_BELOW)
 
-    def named(self, names: frozenset[str]) -> Iterator[Seen]:
+    def named(self, names: frozenset[str]) -> Iterator[SeenFile]:
         """Every file with one of some names, in any folder that is the project's own."""
         yield from self._walk("", FOREIGN, MOST_FOLDERS, names)
 
-    def beside(self, ending: str) -> Iterator[Seen]:
+    def beside(self, ending: str) -> Iterator[SeenFile]:
         """Files at the top with an ending."""
         for name in sorted(os.listdir(self.root)):
             if name.endswith(ending) and not (self.root / name).is_dir():
@@ -77,7 +77,7 @@ class Finder:
 
     def _walk(
         self, folder: str, foreign: frozenset[str], most: int, names: frozenset[str] | None = None
-    ) -> Iterator[Seen]:
+    ) -> Iterator[SeenFile]:
         waiting, looked = [folder], 0
         while waiting:
             here = waiting.pop()
@@ -89,7 +89,7 @@ class Finder:
                 entries = sorted(os.scandir(self.root / here), key=lambda entry: entry.name)
             except OSError as error:
                 if names is None:
-                    yield Seen(here, here, f"it cannot be read: {error.strerror}")
+                    yield SeenFile(here, here, f"it cannot be read: {error.strerror}")
                 continue
             if here and any(entry.name == PRIVATE for entry in entries):
                 continue  # another harness
@@ -112,7 +112,7 @@ class Finder:
         except OSError:
             return False
 
-    def matching(self, pattern: str) -> Iterator[Seen]:
+    def matching(self, pattern: str) -> Iterator[SeenFile]:
         """Files that a pattern of paths means: `docs/*.md`, or just a path."""
         pattern = pattern.removeprefix("./")
         if pattern.startswith(("/", "~", "../")) or "/../" in pattern or "://" in pattern or not pattern:

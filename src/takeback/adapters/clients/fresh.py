@@ -12,7 +12,7 @@ from takeback.state.file import File
 from takeback.state.values import thaw
 
 
-class Fresh:
+class FreshReading:
     """What was read, surface by surface, before it is joined with what is known."""
 
     def __init__(self) -> None:

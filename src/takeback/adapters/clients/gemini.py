@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from takeback.adapters.clients.checks import at_imports, every, hooks, typed, with_front_matter
-from takeback.adapters.clients.client import Client, Documents, Rule, Scripts, Skills, Texts
+from takeback.adapters.clients.client import Client, DocumentRule, Documents, Scripts, Skills, Texts
 from takeback.adapters.formats.json_text import CommentedJsonDocument
 from takeback.adapters.formats.toml_text import ClientTomlDocument
 
 _RULES: Final = (
-    Rule(("mcpServers",), "servers", "mcp:"),
-    Rule(("hooks",), "hooks"),
-    Rule(("model", "name"), "model"),
+    DocumentRule(("mcpServers",), "servers", "mcp:"),
+    DocumentRule(("hooks",), "hooks"),
+    DocumentRule(("model", "name"), "model"),
 )
 _TYPES: Final = {
     "model": (dict,),
@@ -48,7 +48,7 @@ def _included(value: Any) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str))
 
 
-class Settings(CommentedJsonDocument):
+class GeminiSettings(CommentedJsonDocument):
     """JSON with comments; with a byte-order mark the client does not start."""
 
     byte_order_mark = False
@@ -59,9 +59,9 @@ def gemini(*, user: bool = False) -> Client:
     base = "" if user else ".gemini/"
     check = every(typed(_TYPES), _servers, hooks(frozenset({"command"})))
     own = frozenset({("general", "enableAutoUpdate"), ("general", "disableAutoUpdate"), ("security", "auth")})
-    command = (Rule(("prompt",), "text", "commands/{}"),)
+    command = (DocumentRule(("prompt",), "text", "commands/{}"),)
     documents = (
-        Documents(f"{base}settings.json", Settings, _RULES, check=check, own=own),
+        Documents(f"{base}settings.json", GeminiSettings, _RULES, check=check, own=own),
         Documents(
             f"{base}commands/*.toml",
             ClientTomlDocument,

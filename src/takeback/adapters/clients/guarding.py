@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from takeback.state import State
 
 Leaves = Mapping[tuple[str, ...], Any]
-Parts: TypeAlias = "State | Mapping[str, Any]"
+StateLike: TypeAlias = "State | Mapping[str, Any]"
 """A state, or what it would have as `config`, `tools`, `listeners` and `files`, in JSON."""
 
 GROWING: Final[Mapping[str, str]] = {
@@ -94,7 +94,7 @@ TRUSTING: Final = ("trust", "alwaysAllow", "autoApprove", "default_tools_approva
 """Fields of a server's record by which its tools are called without asking."""
 
 
-def loosened(before: Parts, after: Parts) -> list[str]:
+def loosened(before: StateLike, after: StateLike) -> list[str]:
     """What the later state allows that the earlier did not, and which guards are gone; empty if nothing."""
     old, new = _leaves(before), _leaves(after)
     found = [
@@ -107,7 +107,7 @@ def loosened(before: Parts, after: Parts) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _leaves(state: Parts) -> dict[tuple[str, ...], Any]:
+def _leaves(state: StateLike) -> dict[tuple[str, ...], Any]:
     """The settings of a state by path; the first step is without the client's and the document's names."""
     return dict(_below((), state["config"]))
 
@@ -250,7 +250,7 @@ def _each_hook(listeners: Mapping[str, Any]) -> Counter[tuple[str, str]]:
     return found
 
 
-def _scripts(before: Parts, after: Parts) -> Iterator[str]:
+def _scripts(before: StateLike, after: StateLike) -> Iterator[str]:
     """Files that hooks run, and files of command rules, where they are gone or say something else."""
     old, new = before["files"], after["files"]
     hooks = " ".join(told for _, told in _each_hook(before["listeners"]))

@@ -15,10 +15,10 @@ from takeback.canonical import encode
 
 LONGEST = 60
 DIGITS = 4
-Known = Sequence[tuple[str, Any]]
+KnownHooks = Sequence[tuple[str, Any]]
 
 
-def identified(groups: Sequence[Any], known: Known) -> list[tuple[str, Any]]:
+def identified(groups: Sequence[Any], known: KnownHooks) -> list[tuple[str, Any]]:
     """Each group with its id."""
     free = list(known)
     ids: list[str | None] = [None] * len(groups)

@@ -25,7 +25,7 @@ from takeback.adapters.making import (
     quietly_unlinked,
 )
 from takeback.adapters.manifest import HIDDEN, KEYS, MANIFEST, Manifest, Workspace, write_manifest
-from takeback.adapters.opening import manifest_of, open_workspace
+from takeback.adapters.open_by_manifest import manifest_of, open_workspace
 from takeback.errors import HarnessError, InputError
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
@@ -35,7 +35,7 @@ from takeback.state.installed import install_surfaces
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ClientInit:
     """What became of a directory."""
 
     root: Path
@@ -74,7 +74,7 @@ def init_clients(
     secret: bool = False,
     seal: bool = False,
     keys: str | PathLike[str] | None = None,
-) -> Made:
+) -> ClientInit:
     """Make a directory with clients' files a harness, of the clients that are named or else of those found there."""
     install_surfaces()
     root = Path(path)
@@ -120,12 +120,12 @@ def init_clients(
         about = Workspace(id=identity, adapter=adapter.name, journal=noted, kinds=list(wanted), user=user)
         own.write(HIDDEN, FileImage(write_manifest(Manifest(workspace=about)), 0o600))
         failing.pop_all()
-    return Made(root, fresh=True, kinds=wanted, added=wanted)
+    return ClientInit(root, fresh=True, kinds=wanted, added=wanted)
 
 
 def _extended(
     root: Path, wanted: Sequence[str], *, user: bool, journal: str | None, keys: str | PathLike[str] | None
-) -> Made:
+) -> ClientInit:
     """A harness that is there already, with the clients that were added since."""
     manifest = manifest_of(root)
     about = manifest.workspace
@@ -145,4 +145,4 @@ def _extended(
                 directory.write(HIDDEN, FileImage(write_manifest(whole), 0o600))
         with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
             harness.adopt(f"{', '.join(added)} found", by="takeback init")
-    return Made(root, fresh=False, kinds=(*about.kinds, *added), added=added)
+    return ClientInit(root, fresh=False, kinds=(*about.kinds, *added), added=added)

@@ -1,7 +1,7 @@
 """Which file holds what: the files of a directory's clients, and where something new would go.
 
-A `Layout` is made anew at every reading. Documents are bound by their prefix; prompts and plain files by their path.
-A file belongs to the first client that claims it.
+A `ClientLayout` is made anew at every reading. Documents are bound by their prefix; prompts and plain files by their
+path. A file belongs to the first client that claims it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from takeback.adapters.clients.client import ANY, Client, Documents, Effect, Texts
-from takeback.adapters.clients.contents import Bound
-from takeback.adapters.clients.finding import Finder, Seen
+from takeback.adapters.clients.contents import BoundDocument
+from takeback.adapters.clients.finding import Finder, SeenFile
 from takeback.adapters.clients.names import filled, longest, prefix
 from takeback.harness.images import FileImage
 
 SKILL = "SKILL.md"
 SURFACES_OF_DOCUMENTS = ("config", "routing", "tools", "listeners", "prompts")
-Read = Callable[[str], FileImage | None]
+ReadImage = Callable[[str], FileImage | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Member:
 
 
 @dataclass(slots=True)
-class Layout:
+class ClientLayout:
     """The files that were found, by the path of the file itself."""
 
     members: Sequence[Member]
-    documents: dict[str, Bound] = field(default_factory=dict)
+    documents: dict[str, BoundDocument] = field(default_factory=dict)
     prompts: dict[str, str] = field(default_factory=dict)
     """Prompts' names by path."""
     texts: dict[str, Texts] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Layout:
     """Links that lead out of the directory, or nowhere."""
     strange: list[str] = field(default_factory=list)
 
-    def leave(self, seen: Seen) -> None:
+    def leave(self, seen: SeenFile) -> None:
         """Tell of a file that is left alone."""
         self.outside.add(seen.path)
         told = f"{seen.path}: {seen.outside}; left alone"
@@ -56,7 +56,7 @@ class Layout:
         """Whether a file is already one of ours."""
         return path in self.documents or path in self.prompts or path in self.files
 
-    def owner(self, surface: str, key: str) -> Bound | None:
+    def owner(self, surface: str, key: str) -> BoundDocument | None:
         """The document that holds something, or would."""
         bound = [one for one in self.documents.values() if one.stores(surface)]
         start = longest(key, (one.prefix(surface) for one in bound if one.holds(surface, key)))
@@ -65,7 +65,7 @@ class Layout:
                 return one
         return None
 
-    def with_room_for(self, surface: str, key: str) -> Bound | None:
+    def with_room_for(self, surface: str, key: str) -> BoundDocument | None:
         """The document that holds something; a new one of a folder where that is what its name says."""
         for member in self.members:
             for documents in member.client.documents:
@@ -136,9 +136,9 @@ class Layout:
         return self._is_instruction(path)
 
 
-def find_layout(root: Path, members: Sequence[Member], read: Read) -> Layout:
+def find_layout(root: Path, members: Sequence[Member], read: ReadImage) -> ClientLayout:
     """Look for every file of some clients."""
-    layout = Layout(members)
+    layout = ClientLayout(members)
     finder = Finder(root)
     for member in members:
         for path, bound in _documents(finder, member, layout):
@@ -152,7 +152,7 @@ def find_layout(root: Path, members: Sequence[Member], read: Read) -> Layout:
     return layout
 
 
-def _instructions(finder: Finder, members: Sequence[Member]) -> Iterator[Seen]:
+def _instructions(finder: Finder, members: Sequence[Member]) -> Iterator[SeenFile]:
     nested = frozenset(name for member in members if member.client.nested for name in member.client.instructions)
     if nested:
         yield from finder.named(nested)
@@ -162,7 +162,7 @@ def _instructions(finder: Finder, members: Sequence[Member]) -> Iterator[Seen]:
             yield seen
 
 
-def keep(layout: Layout, root: Path, names: Iterable[str]) -> None:
+def keep(layout: ClientLayout, root: Path, names: Iterable[str]) -> None:
     """Take in files that something brought in earlier, as long as they are there."""
     there = set(layout.prompts.values())
     finder = Finder(root)
@@ -172,7 +172,7 @@ def keep(layout: Layout, root: Path, names: Iterable[str]) -> None:
                 _claim_prompt(layout, seen, seen.path)
 
 
-def include(layout: Layout, root: Path, patterns: Sequence[str], read: Read) -> None:
+def include(layout: ClientLayout, root: Path, patterns: Sequence[str], read: ReadImage) -> None:
     """Take in the instruction files that a document names."""
     finder = Finder(root)
     for pattern in patterns:
@@ -181,7 +181,7 @@ def include(layout: Layout, root: Path, patterns: Sequence[str], read: Read) -> 
     _find_imports(finder, layout, read)
 
 
-def _documents(finder: Finder, member: Member, layout: Layout) -> Iterator[tuple[str, Bound]]:
+def _documents(finder: Finder, member: Member, layout: ClientLayout) -> Iterator[tuple[str, BoundDocument]]:
     for documents in member.client.documents:
         if ANY not in documents.path:
             seen = finder.one(documents.path)
@@ -189,7 +189,7 @@ def _documents(finder: Finder, member: Member, layout: Layout) -> Iterator[tuple
                 layout.leave(seen)
                 continue
             path = documents.path if seen is None else seen.real
-            yield path, Bound(documents, path, client=member.prefix)
+            yield path, BoundDocument(documents, path, client=member.prefix)
             continue
         above, _, ending = documents.path.partition(ANY)
         folder = above.rstrip("/")
@@ -198,10 +198,10 @@ def _documents(finder: Finder, member: Member, layout: Layout) -> Iterator[tuple
                 layout.leave(seen)
             elif seen.path.endswith(ending):
                 name = seen.path[len(above) : len(seen.path) - len(ending)]
-                yield seen.real, Bound(documents, seen.real, client=member.prefix, name=name)
+                yield seen.real, BoundDocument(documents, seen.real, client=member.prefix, name=name)
 
 
-def _find_texts(finder: Finder, member: Member, layout: Layout) -> None:
+def _find_texts(finder: Finder, member: Member, layout: ClientLayout) -> None:
     for texts in member.client.texts:
         for seen in finder.below(texts.folder):
             if seen.path.endswith(texts.ending):
@@ -210,7 +210,7 @@ def _find_texts(finder: Finder, member: Member, layout: Layout) -> None:
                     layout.texts[seen.real] = texts
 
 
-def _find_files(finder: Finder, member: Member, layout: Layout) -> None:
+def _find_files(finder: Finder, member: Member, layout: ClientLayout) -> None:
     for skills in member.client.skills:
         for seen in finder.below(skills.folder):
             name, _, rest = seen.path[len(skills.folder) + 1 :].partition("/")
@@ -229,7 +229,7 @@ def _find_files(finder: Finder, member: Member, layout: Layout) -> None:
                 layout.loaded[seen.real] = (event, seen.path[len(scripts.folder) + 1 :])
 
 
-def _find_imports(finder: Finder, layout: Layout, read: Read) -> None:
+def _find_imports(finder: Finder, layout: ClientLayout, read: ReadImage) -> None:
     """Files that instruction files bring in, and those that these bring in."""
     waiting = [(path, name) for path, name in layout.prompts.items() if path not in layout.texts]
     while waiting:
@@ -259,21 +259,21 @@ def beside(above: str, path: str) -> str:
     return "" if path.startswith(("/", "~")) else "/".join(parts)
 
 
-def _claim_prompt(layout: Layout, seen: Seen, name: str) -> bool:
+def _claim_prompt(layout: ClientLayout, seen: SeenFile, name: str) -> bool:
     if not _usable(layout, seen):
         return False
     layout.prompts[seen.real] = name
     return True
 
 
-def _claim_file(layout: Layout, seen: Seen, effect: Effect) -> bool:
+def _claim_file(layout: ClientLayout, seen: SeenFile, effect: Effect) -> bool:
     if not _usable(layout, seen):
         return False
     layout.files[seen.real] = effect
     return True
 
 
-def _usable(layout: Layout, seen: Seen) -> bool:
+def _usable(layout: ClientLayout, seen: SeenFile) -> bool:
     if seen.outside:
         layout.leave(seen)
         return False
@@ -293,7 +293,7 @@ def _between(text: str, template: str) -> str:
     return text[len(start) : len(text) - len(end)] if fits else ""
 
 
-def _new_document(member: Member, documents: Documents, surface: str, key: str) -> Bound | None:
+def _new_document(member: Member, documents: Documents, surface: str, key: str) -> BoundDocument | None:
     if ANY not in documents.path:
         return None
     own = prefix(member.prefix)
@@ -307,4 +307,4 @@ def _new_document(member: Member, documents: Documents, surface: str, key: str) 
         name = _between(rest.partition(":")[0] if ":" in rest else "", documents.scope)
     if not name:
         return None
-    return Bound(documents, documents.path.replace(ANY, name), client=member.prefix, name=name)
+    return BoundDocument(documents, documents.path.replace(ANY, name), client=member.prefix, name=name)

@@ -7,16 +7,16 @@ from __future__ import annotations
 from typing import Any, Final
 
 from takeback.adapters.clients.checks import every, typed, with_front_matter
-from takeback.adapters.clients.client import Client, Documents, Effect, Rule, Scripts, Skills, Texts
+from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills, Texts
 from takeback.adapters.formats.json_text import JsoncDocument
 
 _RULES: Final = (
-    Rule(("mcp",), "servers", "mcp:"),
-    Rule(("permission", "*"), "ordered"),
-    Rule(("agent", "*", "permission", "*"), "ordered"),
-    Rule(("model",), "model"),
-    Rule(("small_model",), "model"),
-    Rule(("agent", "*", "model"), "model"),
+    DocumentRule(("mcp",), "servers", "mcp:"),
+    DocumentRule(("permission", "*"), "ordered"),
+    DocumentRule(("agent", "*", "permission", "*"), "ordered"),
+    DocumentRule(("model",), "model"),
+    DocumentRule(("small_model",), "model"),
+    DocumentRule(("agent", "*", "model"), "model"),
 )
 _TYPES: Final = {
     "$schema": (str,),
@@ -80,7 +80,7 @@ def _file_references(value: Any) -> tuple[str, ...]:
     return ()
 
 
-class Settings(JsoncDocument):
+class OpencodeSettings(JsoncDocument):
     """JSON with comments; an empty file means no settings."""
 
     blank = True
@@ -93,7 +93,7 @@ def opencode(*, user: bool = False) -> Client:
     own = frozenset({("$schema",)})
 
     def document(path: str, scope: str) -> Documents:
-        return Documents(path, Settings, _RULES, scope, check=check, own=own)
+        return Documents(path, OpencodeSettings, _RULES, scope, check=check, own=own)
 
     documents = [document("opencode.jsonc", ""), document("opencode.json", "json")]
     if not user:

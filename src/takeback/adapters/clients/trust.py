@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from takeback.adapters.clients.layout import Layout
+from takeback.adapters.clients.layout import ClientLayout
 from takeback.adapters.formats.document import Document
 from takeback.errors import CannotSplice, InputError
 from takeback.state import State
@@ -21,7 +21,7 @@ Moves = Mapping[str, int | None]
 """Where the groups under a beginning of keys have gone; None for one that is no longer there."""
 
 
-def moved_hooks(layout: Layout, root: Path, before: State, after: State) -> dict[str, int | None]:
+def moved_hooks(layout: ClientLayout, root: Path, before: State, after: State) -> dict[str, int | None]:
     """Groups of hooks that are elsewhere in their list, or nowhere, by how the client counts them."""
     one, two = before.part("listeners"), after.part("listeners")
     found: dict[str, int | None] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from takeback.adapters.formats.document import Edit
+from takeback.adapters.formats.document import Splice
 
 BLANKS = b" \t"
 Span = tuple[int, int]
@@ -53,30 +53,30 @@ class Bracketed:
         self.at = listing
         self.style = style
 
-    def cut(self, index: int) -> list[Edit]:
+    def cut(self, index: int) -> list[Splice]:
         """Take one item out, with its comma."""
         start, end = self.at.items[index]
         comma = self.at.commas[index]
         before = self.at.commas[index - 1] if index else None
         if len(self.at.items) == 1 and not self.at.comments:
-            return [Edit(self.at.start + 1, self.at.end - 1, b"")]
+            return [Splice(self.at.start + 1, self.at.end - 1, b"")]
         if comma is not None and b"\n" not in self.data[end:comma]:
             return [self._lines(start, comma + 1) or self._inside_line(index, comma + 1)]
         if comma is not None and before is None:
             following = self.at.items[index + 1][0] if index + 1 < len(self.at.items) else comma + 1
             if not self._commented(end, following):
-                return [Edit(start, following, b"")]
-            return [Edit(start, end, b""), Edit(comma, comma + 1, b"")]
+                return [Splice(start, following, b"")]
+            return [Splice(start, end, b""), Splice(comma, comma + 1, b"")]
         if before is None:
-            return [self._lines(start, end) or Edit(start, end, b"")]
+            return [self._lines(start, end) or Splice(start, end, b"")]
         if self._commented(before, start):
-            return [Edit(before, before + 1, b""), self._lines(start, end) or Edit(start, end, b"")]
+            return [Splice(before, before + 1, b""), self._lines(start, end) or Splice(start, end, b"")]
         lines = self._lines(start, end)
         if b"\n" in self.data[before:start] and lines is not None:
-            return [Edit(before, before + 1, b""), lines]
-        return [self._lines(before, end) or Edit(before, end, b"")]
+            return [Splice(before, before + 1, b""), lines]
+        return [self._lines(before, end) or Splice(before, end, b"")]
 
-    def insert(self, index: int, render: Render) -> list[Edit]:
+    def insert(self, index: int, render: Render) -> list[Splice]:
         """Put a new item before the one at `index`, or at the end."""
         if not self.at.items:
             return [self._first(render)]
@@ -84,7 +84,7 @@ class Bracketed:
             return [self._before(index, render)]
         return self._behind_all(render)
 
-    def move(self, index: int, to: int) -> list[Edit]:
+    def move(self, index: int, to: int) -> list[Splice]:
         """Take an item elsewhere: with its line where every item concerned has lines of its own."""
         order = list(range(len(self.at.items)))
         order.insert(to, order.pop(index))
@@ -92,12 +92,12 @@ class Bracketed:
         lines = [self._own_lines(at) for at in range(len(order))]
         if all(lines[at] is not None for at in concerned):
             return [
-                Edit(found[0], found[1], self._line_text(order[at], at))
+                Splice(found[0], found[1], self._line_text(order[at], at))
                 for at in concerned
                 if (found := lines[at]) is not None
             ]
         spans = self.at.items
-        return [Edit(*spans[at], self.data[slice(*spans[order[at]])]) for at in concerned]
+        return [Splice(*spans[at], self.data[slice(*spans[order[at]])]) for at in concerned]
 
     def _line_text(self, item: int, place: int) -> bytes:
         """The lines of an item, with a comma if there is one at the place it goes to."""
@@ -114,39 +114,41 @@ class Bracketed:
         found = self._lines(start, end if comma is None else comma + 1)
         return None if found is None or (comma is not None and self.data[end:comma].strip()) else found[:2]
 
-    def _first(self, render: Render) -> Edit:
+    def _first(self, render: Render) -> Splice:
         start, end = self.at.start + 1, self.at.end - 1
         inside = self.data[start:end]
         outer = self.indent(self.at.start)
         if b"\n" in inside or self.at.comments:
             line = self.line_start(end)
             if self.data[line:end].strip(BLANKS) or line <= self.at.start:
-                return Edit(end, end, render(None))
+                return Splice(end, end, render(None))
             indent = self.data[line:end] + (self.style.unit or b"")
-            return Edit(line, line, indent + render(indent) + self.style.newline)
+            return Splice(line, line, indent + render(indent) + self.style.newline)
         if self.style.unit is None:
-            return Edit(end, end, (b"" if inside else self.style.pad) + render(None) + (inside or self.style.pad))
+            return Splice(end, end, (b"" if inside else self.style.pad) + render(None) + (inside or self.style.pad))
         indent = outer + self.style.unit
         newline = self.style.newline
-        return Edit(start, end, newline + indent + render(indent) + newline + outer)
+        return Splice(start, end, newline + indent + render(indent) + newline + outer)
 
-    def _before(self, index: int, render: Render) -> Edit:
+    def _before(self, index: int, render: Render) -> Splice:
         start = self.at.items[index][0]
         comma = self.at.commas[index - 1] if index else self.at.commas[0]
         if comma is not None and self._begins_line(comma):
             indent = self.indent(comma)
             if index:
                 at, blank = self.line_start(comma), self._blank_behind(comma)
-                return Edit(at, at, indent + b"," + blank + render(indent) + self.style.newline)
-            return Edit(start, start, render(indent) + self.style.newline + indent + b"," + self._blank_behind(comma))
+                return Splice(at, at, indent + b"," + blank + render(indent) + self.style.newline)
+            return Splice(
+                start, start, render(indent) + self.style.newline + indent + b"," + self._blank_behind(comma)
+            )
         if not self._begins_line(start):
-            return Edit(start, start, render(None) + b"," + self._gap())
+            return Splice(start, start, render(None) + b"," + self._gap())
         line = self.line_end(self.at.start + 1 if not index else (comma or start) + 1)
         indent = self.indent(start)
         at = self.line_start(start) if line is None or line > start else line
-        return Edit(at, at, indent + render(indent) + b"," + self.style.newline)
+        return Splice(at, at, indent + render(indent) + b"," + self.style.newline)
 
-    def _behind_all(self, render: Render) -> list[Edit]:
+    def _behind_all(self, render: Render) -> list[Splice]:
         start, end = self.at.items[-1]
         comma = self.at.commas[-1]
         before = self.at.commas[-2] if len(self.at.items) > 1 else None
@@ -155,42 +157,42 @@ class Bracketed:
             text = indent + b"," + self._blank_behind(before) + render(indent)
             line = self.line_end(end)
             if line is not None and line < self.at.end:
-                return [Edit(line, line, text + self.style.newline)]
-            return [Edit(end, end, self.style.newline + text)]
+                return [Splice(line, line, text + self.style.newline)]
+            return [Splice(end, end, self.style.newline + text)]
         if not self._begins_line(start):
             if comma is None:
-                return [Edit(end, end, b"," + self._gap() + render(None))]
-            return [Edit(comma + 1, comma + 1, self._gap() + render(None) + b",")]
+                return [Splice(end, end, b"," + self._gap() + render(None))]
+            return [Splice(comma + 1, comma + 1, self._gap() + render(None) + b",")]
         indent = self.indent(start)
         tail = end if comma is None else comma + 1
         line = self.line_end(tail)
-        own = [Edit(end, end, b",")] if comma is None else []
+        own = [Splice(end, end, b",")] if comma is None else []
         close = b"" if comma is None else b","
         if line is not None and line < self.at.end:
-            return [*own, Edit(line, line, indent + render(indent) + close + self.style.newline)]
+            return [*own, Splice(line, line, indent + render(indent) + close + self.style.newline)]
         item = self.style.newline + indent + render(indent) + close
-        return [Edit(tail, tail, (b"," if own else b"") + item)]
+        return [Splice(tail, tail, (b"," if own else b"") + item)]
 
-    def _lines(self, start: int, end: int) -> Edit | None:
+    def _lines(self, start: int, end: int) -> Splice | None:
         """Whole lines from one that begins with `start` to one that ends with `end`, if that is how they stand."""
         line, close = self.line_start(start), self.line_end(end)
         if close is None or close >= self.at.end or line <= self.at.start or not self._begins_line(start):
             return None
-        return Edit(line, close, b"")
+        return Splice(line, close, b"")
 
-    def _inside_line(self, index: int, end: int) -> Edit:
+    def _inside_line(self, index: int, end: int) -> Splice:
         """An item with its comma and the blanks that part it from what follows, or else from what is before it."""
         start = self.at.items[index][0]
         before = self.at.commas[index - 1] if index else None
         if index + 1 == len(self.at.items) and before is not None and not self.data[before + 1 : start].strip():
-            return Edit(before + 1, end, b"")
+            return Splice(before + 1, end, b"")
         if self.line_end(end) is None:
             while self.data[end : end + 1] in {b" ", b"\t"}:
                 end += 1
         else:
             while start - 1 > self.at.start and self.data[start - 1 : start] in {b" ", b"\t"}:
                 start -= 1
-        return Edit(start, end, b"")
+        return Splice(start, end, b"")
 
     def _commented(self, start: int, end: int) -> bool:
         return any(start <= comment[0] < end for comment in self.at.comments)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Self
 from takeback.canonical import comparable, encode
 from takeback.errors import CannotSplice, InputError
 
-Step = str | int
-Path = tuple[Step, ...]
+PathStep = str | int
+DocumentPath = tuple[PathStep, ...]
 BOM = b"\xef\xbb\xbf"
 
 
@@ -30,7 +30,7 @@ class Absent:
 MISSING = Absent()
 
 
-class Edit(NamedTuple):
+class Splice(NamedTuple):
     """Bytes to put in place of a span."""
 
     start: int
@@ -51,27 +51,27 @@ class Document(ABC):
         """The whole document as a plain JSON value."""
 
     @abstractmethod
-    def _set(self, path: Path, value: Any) -> list[Edit]:
+    def _set(self, path: DocumentPath, value: Any) -> list[Splice]:
         """Edits that put a value at a path, containers made on the way."""
 
     @abstractmethod
-    def _remove(self, path: Path) -> list[Edit]:
+    def _remove(self, path: DocumentPath) -> list[Splice]:
         """Edits that remove what stands at a path; the container stays."""
 
     @abstractmethod
-    def _insert(self, path: Path, value: Any) -> list[Edit]:
+    def _insert(self, path: DocumentPath, value: Any) -> list[Splice]:
         """Edits that put a new item before position `path[-1]` of a list, or into one that is not there yet."""
 
     @abstractmethod
-    def _move(self, path: Path, to: int) -> list[Edit]:
+    def _move(self, path: DocumentPath, to: int) -> list[Splice]:
         """Edits that take the item at a path to another position of its list."""
 
-    def _insert_member(self, path: Path, value: Any, at: int) -> list[Edit]:
+    def _insert_member(self, path: DocumentPath, value: Any, at: int) -> list[Splice]:
         """Edits that put a new member before position `at` of a mapping."""
         del value, at
         raise self.refusal(path, "the order of keys cannot be chosen in this format")
 
-    def _move_member(self, path: Path, to: int) -> list[Edit]:
+    def _move_member(self, path: DocumentPath, to: int) -> list[Splice]:
         """Edits that take a member to another position of its mapping."""
         del to
         raise self.refusal(path, "the order of keys cannot be chosen in this format")
@@ -80,34 +80,34 @@ class Document(ABC):
         """Whether an edit made of a value what it should; the order of keys does not matter by default."""
         return alike(one, two)
 
-    def get(self, path: Path) -> Any:
+    def get(self, path: DocumentPath) -> Any:
         """The value at a path; MISSING if there is none."""
         return look_up(self.value, path)
 
-    def members(self, path: Path) -> tuple[tuple[str, Any], ...]:
+    def members(self, path: DocumentPath) -> tuple[tuple[str, Any], ...]:
         """The members of the mapping at a path, in their order; none if there is no mapping."""
         found = self.get(path)
         return tuple(found.items()) if isinstance(found, dict) else ()
 
-    def set(self, path: Path, value: Any) -> Self:
+    def set(self, path: DocumentPath, value: Any) -> Self:
         """The document with a value at a path."""
         self._check(path, value)
         return self._edited(self._set(path, value), path, changed(self.value, path, value))
 
-    def remove(self, path: Path) -> Self:
+    def remove(self, path: DocumentPath) -> Self:
         """The document without what stands at a path."""
         return self._edited(self._remove(path), path, without(self.value, path))
 
-    def insert(self, path: Path, value: Any) -> Self:
+    def insert(self, path: DocumentPath, value: Any) -> Self:
         """The document with a new item before position `path[-1]` of a list."""
         self._check(path, value)
         return self._edited(self._insert(path, value), path, inserted(self.value, path, value))
 
-    def move(self, path: Path, to: int) -> Self:
+    def move(self, path: DocumentPath, to: int) -> Self:
         """The document with one item of a list taken to another position of it."""
         return self._edited(self._move(path, to), path, moved(self.value, path, to))
 
-    def insert_member(self, path: Path, value: Any, at: int) -> Self:
+    def insert_member(self, path: DocumentPath, value: Any, at: int) -> Self:
         """The document with a new member, of key `path[-1]`, before position `at` of its mapping."""
         self._check(path, value)
         if self.get(path) is not MISSING:
@@ -115,18 +115,18 @@ class Document(ABC):
         expected = arranged(changed(self.value, path, value), path, at)
         return self._edited(self._insert_member(path, value, at), path, expected)
 
-    def move_member(self, path: Path, to: int) -> Self:
+    def move_member(self, path: DocumentPath, to: int) -> Self:
         """The document with the member at a path taken to another position of its mapping."""
         return self._edited(self._move_member(path, to), path, arranged(self.value, path, to))
 
-    def _check(self, path: Path, value: Any) -> None:
+    def _check(self, path: DocumentPath, value: Any) -> None:
         """Refuse a value that is none of JSON's."""
         try:
             encode(value).encode()
         except ValueError as fault:
             raise self.refusal(path, f"its value is no JSON value ({fault})") from None
 
-    def _edited(self, edits: list[Edit], path: Path, expected: Any) -> Self:
+    def _edited(self, edits: list[Splice], path: DocumentPath, expected: Any) -> Self:
         try:
             found = type(self)(spliced(self.data, edits), self.where)
             value = found.value
@@ -136,12 +136,12 @@ class Document(ABC):
             raise self.refusal(path, "the edit would change something else")
         return found
 
-    def refusal(self, path: Path, reason: str) -> CannotSplice:
+    def refusal(self, path: DocumentPath, reason: str) -> CannotSplice:
         """The error that says why an edit cannot be made in place."""
         return CannotSplice(f"{shown(path)} cannot be edited in place: {reason}", where=self.where)
 
 
-def spliced(data: bytes, edits: Sequence[Edit]) -> bytes:
+def spliced(data: bytes, edits: Sequence[Splice]) -> bytes:
     """The bytes with some spans replaced."""
     parts: list[bytes] = []
     at = 0
@@ -151,7 +151,7 @@ def spliced(data: bytes, edits: Sequence[Edit]) -> bytes:
     return b"".join((*parts, data[at:]))
 
 
-def transform(document: Document, value: Any, path: Path = ()) -> Document:
+def transform(document: Document, value: Any, path: DocumentPath = ()) -> Document:
     """The document with `value` at a path, by the smallest edits of mappings, lists and single values."""
     present = document.get(path)
     if alike(present, value):
@@ -167,7 +167,7 @@ def transform(document: Document, value: Any, path: Path = ()) -> Document:
     return document.set(path, value)
 
 
-def patch(document: Document, before: Any, after: Any, path: Path = ()) -> Document:
+def patch(document: Document, before: Any, after: Any, path: DocumentPath = ()) -> Document:
     """The document with only what differs between two values changed, however it spells the rest."""
     if alike(before, after):
         return document
@@ -184,7 +184,7 @@ def patch(document: Document, before: Any, after: Any, path: Path = ()) -> Docum
     return document
 
 
-def _transform_list(document: Document, present: list[Any], value: list[Any], path: Path) -> Document:
+def _transform_list(document: Document, present: list[Any], value: list[Any], path: DocumentPath) -> Document:
     old, new = ([encode(item) for item in items] for items in (present, value))
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     if not any(step[0] == "equal" for step in steps) and not all(isinstance(item, dict) for item in value):
@@ -202,7 +202,7 @@ def _transform_list(document: Document, present: list[Any], value: list[Any], pa
     return document
 
 
-def reorder(document: Document, path: Path, order: Sequence[int]) -> Document:
+def reorder(document: Document, path: DocumentPath, order: Sequence[int]) -> Document:
     """The document with the items of a list in another order, moving as few of them as possible."""
     stay = _longest_rising(order)
     now = list(range(len(order)))
@@ -215,7 +215,7 @@ def reorder(document: Document, path: Path, order: Sequence[int]) -> Document:
     return document
 
 
-def transform_in_order(document: Document, value: dict[str, Any], path: Path) -> Document:
+def transform_in_order(document: Document, value: dict[str, Any], path: DocumentPath) -> Document:
     """The document with a mapping at a path, its members in the order they have, moving as few as possible."""
     if not isinstance(document.get(path), dict):
         return document.set(path, value)
@@ -255,7 +255,7 @@ def _longest_rising(order: Sequence[int]) -> set[int]:
     return found
 
 
-def look_up(value: Any, path: Path) -> Any:
+def look_up(value: Any, path: DocumentPath) -> Any:
     """What stands at a path of a plain value."""
     for step in path:
         try:
@@ -266,7 +266,7 @@ def look_up(value: Any, path: Path) -> Any:
     return value
 
 
-def changed(value: Any, path: Path, new: Any) -> Any:
+def changed(value: Any, path: DocumentPath, new: Any) -> Any:
     """A plain value with something else at a path, mappings made on the way."""
     if not path:
         return new
@@ -277,7 +277,7 @@ def changed(value: Any, path: Path, new: Any) -> Any:
     return {**present, step: changed(present.get(step), rest, new)}
 
 
-def without(value: Any, path: Path) -> Any:
+def without(value: Any, path: DocumentPath) -> Any:
     """A plain value without what stands at a path."""
     step, rest = path[0], path[1:]
     if rest:
@@ -287,7 +287,7 @@ def without(value: Any, path: Path) -> Any:
     return {key: item for key, item in value.items() if key != step}
 
 
-def inserted(value: Any, path: Path, new: Any) -> Any:
+def inserted(value: Any, path: DocumentPath, new: Any) -> Any:
     """A plain value with a new item in one of its lists."""
     present = look_up(value, path[:-1])
     items = [] if present is MISSING else list(present)
@@ -295,14 +295,14 @@ def inserted(value: Any, path: Path, new: Any) -> Any:
     return changed(value, path[:-1], items)
 
 
-def moved(value: Any, path: Path, to: int) -> Any:
+def moved(value: Any, path: DocumentPath, to: int) -> Any:
     """A plain value with an item of one of its lists elsewhere in it."""
     items = list(look_up(value, path[:-1]))
     items.insert(to, items.pop(int(path[-1])))
     return changed(value, path[:-1], items)
 
 
-def arranged(value: Any, path: Path, to: int) -> Any:
+def arranged(value: Any, path: DocumentPath, to: int) -> Any:
     """A plain value with a member of one of its mappings at another position of it."""
     present = look_up(value, path[:-1])
     members = [member for member in present.items() if member[0] != path[-1]]
@@ -320,7 +320,7 @@ def alike(one: Any, two: Any) -> bool:
         return False
 
 
-def shown(path: Path) -> str:
+def shown(path: DocumentPath) -> str:
     """A path as people write it."""
     return ".".join(str(step) for step in path) or "the document"
 

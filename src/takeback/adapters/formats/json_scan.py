@@ -25,7 +25,7 @@ DEEPEST = 4 * MAX_DEPTH
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class JsonDialect:
     """What a text may hold beyond strict JSON."""
 
     comments: bool = False
@@ -36,31 +36,31 @@ class Dialect:
 
 
 @dataclass(slots=True)
-class Node:
+class JsonNode:
     """A value and its span; containers have children and a listing."""
 
     span: Span
     value: Any
-    members: dict[str, list[Node]] = field(default_factory=dict)
+    members: dict[str, list[JsonNode]] = field(default_factory=dict)
     """An object's values by key, each with its whole member's place in the listing."""
     places: dict[str, list[int]] = field(default_factory=dict)
     keys: list[Span] = field(default_factory=list)
     """Where an object's keys stand, in order."""
-    items: list[Node] = field(default_factory=list)
+    items: list[JsonNode] = field(default_factory=list)
     listing: Listing | None = None
 
 
 class Scanner:
     """Reads one text."""
 
-    def __init__(self, data: bytes, where: str, dialect: Dialect) -> None:
+    def __init__(self, data: bytes, where: str, dialect: JsonDialect) -> None:
         self.data, self.where, self.dialect = data, where, dialect
         self.at = len(BOM) if data.startswith(BOM) else 0
         self.comments: list[Span] = []
         self._space = SPACE if dialect.json5 else _SPACE
         self._string = STRING if dialect.json5 else _STRING
 
-    def document(self) -> Node:
+    def document(self) -> JsonNode:
         """The whole text as one value."""
         self.space()
         node = self.one(0)
@@ -80,7 +80,7 @@ class Scanner:
             self.comments.append(comment.span())
             self.at = comment.end()
 
-    def one(self, depth: int) -> Node:
+    def one(self, depth: int) -> JsonNode:
         """The value here."""
         if depth > DEEPEST:
             raise LimitError(self.where, found="deeper nesting", expected=f"at most {MAX_DEPTH} levels")
@@ -91,7 +91,7 @@ class Scanner:
             return self.scalar(STRING if byte in {b'"', b"'"} else _WORD if byte in {b"t", b"f", b"n"} else NUMBER)
         return self.scalar(_STRING if byte == b'"' else _ATOM)
 
-    def scalar(self, pattern: re.Pattern[bytes]) -> Node:
+    def scalar(self, pattern: re.Pattern[bytes]) -> JsonNode:
         """A text, a number or a word."""
         found = pattern.match(self.data, self.at)
         if found is None:
@@ -103,13 +103,13 @@ class Scanner:
         except (InputError, ValueError):
             self.fail("a malformed value")
         self.at = found.end()
-        return Node(found.span(), value)
+        return JsonNode(found.span(), value)
 
-    def container(self, close: bytes, depth: int) -> Node:
+    def container(self, close: bytes, depth: int) -> JsonNode:
         """An object or an array."""
         start, outer = self.at, self.comments
         self.at, self.comments = self.at + 1, []
-        node = Node((start, start), {} if close == b"}" else [])
+        node = JsonNode((start, start), {} if close == b"}" else [])
         spans: list[Span] = []
         commas: list[int] = []
         self.space()
@@ -132,12 +132,12 @@ class Scanner:
         self.comments = outer
         return node
 
-    def item(self, node: Node, depth: int) -> None:
+    def item(self, node: JsonNode, depth: int) -> None:
         """An array's next item."""
         node.items.append(self.one(depth + 1))
         node.value.append(node.items[-1].value)
 
-    def member(self, node: Node, place: int, depth: int) -> None:
+    def member(self, node: JsonNode, place: int, depth: int) -> None:
         """An object's next member."""
         start = self.at
         key = self.key()

@@ -13,7 +13,7 @@ from typing import Any
 
 from takeback.adapters.formats.document import newline_of
 from takeback.adapters.formats.json5_values import BARE
-from takeback.adapters.formats.json_scan import Dialect, Node
+from takeback.adapters.formats.json_scan import JsonDialect, JsonNode
 from takeback.canonical import compact
 
 _INDENT = re.compile(rb"\n([ \t]+)[^\s]")
@@ -73,7 +73,7 @@ class Manner:
         return text.encode()
 
 
-def manner_of(data: bytes, root: Node, dialect: Dialect) -> Manner:
+def manner_of(data: bytes, root: JsonNode, dialect: JsonDialect) -> Manner:
     """The way a whole document is written."""
     nodes = list(_containers(root))
     indent = _INDENT.search(data)
@@ -98,7 +98,7 @@ def manner_of(data: bytes, root: Node, dialect: Dialect) -> Manner:
     return replace(found, single_quotes=_most(quotes, b'"') == b"'", bare_keys=_bare(data, nodes, default=True))
 
 
-def beside(data: bytes, above: Node, manner: Manner, dialect: Dialect) -> Manner:
+def beside(data: bytes, above: JsonNode, manner: Manner, dialect: JsonDialect) -> Manner:
     """The way the members of one object are written."""
     colon = _most(_colons(data, [above]), manner.colon)
     if not dialect.json5:
@@ -106,7 +106,7 @@ def beside(data: bytes, above: Node, manner: Manner, dialect: Dialect) -> Manner
     return replace(manner, colon=colon, bare_keys=_bare(data, [above], default=manner.bare_keys))
 
 
-def _containers(root: Node) -> Iterator[Node]:
+def _containers(root: JsonNode) -> Iterator[JsonNode]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -121,7 +121,7 @@ def _most(found: Iterable[bytes], default: bytes) -> bytes:
     return max(counted, key=lambda one: counted[one]) if counted else default
 
 
-def _colons(data: bytes, nodes: Iterable[Node]) -> Iterator[bytes]:
+def _colons(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
     """What stands between keys and values; several blanks, which align something, count as one."""
     for node in nodes:
         for key, item in zip(node.keys, node.items, strict=False):
@@ -129,7 +129,7 @@ def _colons(data: bytes, nodes: Iterable[Node]) -> Iterator[bytes]:
                 yield _ALIGNED.sub(b" ", between)
 
 
-def _gaps(data: bytes, nodes: Iterable[Node]) -> Iterator[bytes]:
+def _gaps(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
     for node in nodes:
         if node.listing is not None:
             for comma, (start, _) in zip(node.listing.commas, node.listing.items[1:], strict=False):
@@ -137,7 +137,7 @@ def _gaps(data: bytes, nodes: Iterable[Node]) -> Iterator[bytes]:
                     yield between
 
 
-def _pads(data: bytes, nodes: Iterable[Node]) -> Iterator[bytes]:
+def _pads(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
     for node in nodes:
         if node.listing is not None and node.items and b"\n" not in data[slice(*node.span)]:
             before = data[node.span[0] + 1 : node.listing.items[0][0]]
@@ -145,13 +145,13 @@ def _pads(data: bytes, nodes: Iterable[Node]) -> Iterator[bytes]:
                 yield before
 
 
-def _ends(data: bytes, nodes: Iterable[Node]) -> Iterator[bytes]:
+def _ends(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
     for node in nodes:
         if node.listing is not None and node.items and b"\n" in data[node.listing.items[-1][1] : node.span[1]]:
             yield b"" if node.listing.commas[-1] is None else b","
 
 
-def _bare(data: bytes, nodes: Iterable[Node], *, default: bool) -> bool:
+def _bare(data: bytes, nodes: Iterable[JsonNode], *, default: bool) -> bool:
     """Whether keys that need no quotes mostly have none."""
     keys = [data[slice(*key)].decode() for node in nodes for key in node.keys]
     quoted = [key[0] in "\"'" for key in keys if BARE.fullmatch(key.strip("\"'"))]

@@ -15,13 +15,13 @@ from takeback.adapters.formats.document import (
     BOM,
     MISSING,
     Document,
-    Edit,
-    Path,
+    DocumentPath,
+    Splice,
     changed,
     inserted,
     newline_of,
 )
-from takeback.adapters.formats.json_scan import Dialect, Node, Scanner
+from takeback.adapters.formats.json_scan import JsonDialect, JsonNode, Scanner
 from takeback.adapters.formats.json_style import Manner, beside, manner_of
 from takeback.canonical import comparable, parse
 from takeback.errors import InputError
@@ -32,7 +32,7 @@ TWICE = "the key is there more than once"
 class JsonDocument(Document):
     """Strict JSON. A key that stands twice has its last value."""
 
-    dialect: ClassVar[Dialect] = Dialect()
+    dialect: ClassVar[JsonDialect] = JsonDialect()
     blank: ClassVar[bool] = False
     """Whether an empty or blank text means `{}`."""
     byte_order_mark: ClassVar[bool] = True
@@ -45,7 +45,7 @@ class JsonDocument(Document):
         if not self.byte_order_mark and data.startswith(BOM):
             raise InputError(f"{where}, line 1, column 1", found="a byte-order mark", expected="JSON without one")
         if self.blank and not self._content.strip():
-            self._root = Node((len(data), len(data)), {})
+            self._root = JsonNode((len(data), len(data)), {})
             return
         self._root = Scanner(data, where, self.dialect).document()
         if not self.repeated_keys:
@@ -64,7 +64,7 @@ class JsonDocument(Document):
         """Whether two values are the same, the order of keys included."""
         return comparable(one, ordered=True) == comparable(two, ordered=True)
 
-    def _find(self, path: Path) -> Node | None:
+    def _find(self, path: DocumentPath) -> JsonNode | None:
         node = self._root
         for step in path:
             if isinstance(step, str) and step in node.members:
@@ -75,13 +75,13 @@ class JsonDocument(Document):
                 return None
         return node
 
-    def _set(self, path: Path, value: Any) -> list[Edit]:
+    def _set(self, path: DocumentPath, value: Any) -> list[Splice]:
         node = self._find(path)
         if not self._content.strip():
             return self._begun(changed({}, path, value))
         if node is not None:
             indent = self._bracketed(self._root).indent(node.span[0]) if self._many_lines(node) else None
-            return [Edit(*node.span, self._manner.text(value, indent))]
+            return [Splice(*node.span, self._manner.text(value, indent))]
         above = self._container(path[:-1])
         if isinstance(path[-1], int):
             raise self.refusal(path, "there is no such item")
@@ -89,13 +89,13 @@ class JsonDocument(Document):
             return self._set(path[:-1], changed({}, path[-1:], value))
         return self._insert_member(path, value, len(above.items))
 
-    def _remove(self, path: Path) -> list[Edit]:
+    def _remove(self, path: DocumentPath) -> list[Splice]:
         above = self._container(path[:-1])
         if above is None or self._find(path) is None:
             raise self.refusal(path, "there is nothing")
         return self._bracketed(above).cut(self._place(above, path))
 
-    def _insert(self, path: Path, value: Any) -> list[Edit]:
+    def _insert(self, path: DocumentPath, value: Any) -> list[Splice]:
         if not self._content.strip():
             return self._begun(inserted({}, path, value))
         above = self._find(path[:-1])
@@ -105,10 +105,10 @@ class JsonDocument(Document):
             raise self.refusal(path[:-1], "it is not a list")
         return self._bracketed(above, path[:-1]).insert(int(path[-1]), self._render(above, b"", value))
 
-    def _move(self, path: Path, to: int) -> list[Edit]:
+    def _move(self, path: DocumentPath, to: int) -> list[Splice]:
         return self._list(path).move(int(path[-1]), to)
 
-    def _insert_member(self, path: Path, value: Any, at: int) -> list[Edit]:
+    def _insert_member(self, path: DocumentPath, value: Any, at: int) -> list[Splice]:
         if not self._content.strip():
             return self._begun(changed({}, path, value))
         above = self._container(path[:-1])
@@ -120,7 +120,7 @@ class JsonDocument(Document):
         key = manner.key(str(path[-1])) + manner.colon
         return self._bracketed(above, path[:-1]).insert(at, self._render(above, key, value))
 
-    def _move_member(self, path: Path, to: int) -> list[Edit]:
+    def _move_member(self, path: DocumentPath, to: int) -> list[Splice]:
         above = self._container(path[:-1])
         if above is None or self._find(path) is None:
             raise self.refusal(path, "there is nothing")
@@ -128,7 +128,7 @@ class JsonDocument(Document):
             raise self.refusal(path, "some key of the object is there more than once")
         return self._bracketed(above).move(self._place(above, path), to)
 
-    def _place(self, above: Node, path: Path) -> int:
+    def _place(self, above: JsonNode, path: DocumentPath) -> int:
         step = path[-1]
         if isinstance(step, int):
             return step
@@ -136,30 +136,30 @@ class JsonDocument(Document):
             raise self.refusal(path, TWICE)
         return above.places[step][0]
 
-    def _list(self, path: Path) -> Bracketed:
+    def _list(self, path: DocumentPath) -> Bracketed:
         above = self._container(path[:-1])
         if above is None or not isinstance(above.value, list):
             raise self.refusal(path[:-1], "it is not a list")
         return self._bracketed(above)
 
-    def _container(self, path: Path) -> Node | None:
+    def _container(self, path: DocumentPath) -> JsonNode | None:
         node = self._find(path)
         if node is not None and node.listing is None:
             raise self.refusal(path, "it is neither an object nor a list")
         return node
 
-    def _begun(self, value: Any) -> list[Edit]:
+    def _begun(self, value: Any) -> list[Splice]:
         """A document where there was none."""
         at = len(self.data) - len(self._content)
         end = b"" if b"\n" in self._content else newline_of(self.data)
-        return [Edit(at, at, self._manner.text(value, b"") + end)]
+        return [Splice(at, at, self._manner.text(value, b"") + end)]
 
-    def _render(self, above: Node, key: bytes, value: Any) -> Render:
+    def _render(self, above: JsonNode, key: bytes, value: Any) -> Render:
         """A new item's text: on one line if the containers beside it are."""
         single = self._one_line(above)
         return lambda indent: key + self._manner.text(value, None if single else indent)
 
-    def _bracketed(self, node: Node, path: Path = ()) -> Bracketed:
+    def _bracketed(self, node: JsonNode, path: DocumentPath = ()) -> Bracketed:
         """The list of a container; the first item of an empty one follows the containers beside it."""
         listing = node.listing or Listing(*node.span, (), (), ())
         manner = self._manner
@@ -168,12 +168,12 @@ class JsonDocument(Document):
         pad = manner.pads[isinstance(node.value, list)]
         return Bracketed(self.data, listing, Style(manner.newline, None if flat else manner.unit, pad, manner.gap))
 
-    def _one_line(self, above: Node) -> bool:
+    def _one_line(self, above: JsonNode) -> bool:
         """Whether the containers in one, as far as they hold something, stand on one line each."""
         inside = [self._many_lines(item) for item in above.items if item.items]
         return bool(inside) and not any(inside)
 
-    def _many_lines(self, node: Node) -> bool:
+    def _many_lines(self, node: JsonNode) -> bool:
         return b"\n" in self.data[slice(*node.span)]
 
     @cached_property
@@ -190,19 +190,19 @@ class UnambiguousJsonDocument(JsonDocument):
 class CommentedJsonDocument(JsonDocument):
     """JSON with comments, and no comma behind the last item."""
 
-    dialect = Dialect(comments=True)
+    dialect = JsonDialect(comments=True)
 
 
 class JsoncDocument(JsonDocument):
     """JSON with comments and trailing commas."""
 
-    dialect = Dialect(comments=True, trailing_comma=True)
+    dialect = JsonDialect(comments=True, trailing_comma=True)
 
 
 class Json5Document(JsonDocument):
     """JSON5."""
 
-    dialect = Dialect(comments=True, trailing_comma=True, json5=True)
+    dialect = JsonDialect(comments=True, trailing_comma=True, json5=True)
 
 
 __all__ = [

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from takeback.adapters.formats.brackets import BLANKS
-from takeback.adapters.formats.document import BOM, Edit, newline_of
-from takeback.adapters.formats.toml_tree import Made, Pair, Section, Table, Tree, sections_of
+from takeback.adapters.formats.document import BOM, Splice, newline_of
+from takeback.adapters.formats.toml_tree import Section, TableOrigin, TomlPair, TomlTable, TomlTree, sections_of
 
 _EQUALS = re.compile(rb"[ \t]*=[ \t]*\Z")
 
 
-class Layout:
+class TomlLayout:
     """One text and its tree."""
 
-    def __init__(self, data: bytes, tree: Tree) -> None:
+    def __init__(self, data: bytes, tree: TomlTree) -> None:
         self.data = data
         self.tree = tree
         self.newline = newline_of(data)
@@ -54,9 +54,9 @@ class Layout:
             at = self.line_start(at - 1)
         return at
 
-    def behind(self, table: Table) -> int:
+    def behind(self, table: TomlTable) -> int:
         """Where a new table inside `table` goes: behind what is in it, or at the end of the document."""
-        if table.made is Made.ROOT:
+        if table.made is TableOrigin.ROOT:
             return len(self.data)
         sections = sorted(sections_of(table), key=lambda section: section.start)
         run = sections[:1]
@@ -66,12 +66,12 @@ class Layout:
             run.append(section)
         return self.line_end(run[-1].last)
 
-    def line_behind(self, at: int, text: str, indent: str = "") -> Edit:
+    def line_behind(self, at: int, text: str, indent: str = "") -> Splice:
         """A new line behind the one of an offset."""
         end = self.line_end(at)
-        return Edit(end, end, self._whole(end, f"{indent}{text}".encode()))
+        return Splice(end, end, self._whole(end, f"{indent}{text}".encode()))
 
-    def pair(self, section: Section, text: str) -> Edit:
+    def pair(self, section: Section, text: str) -> Splice:
         """A new pair at the end of a section."""
         if section.pairs:
             start, end = section.pairs[-1].span
@@ -79,11 +79,11 @@ class Layout:
         if section is not self.tree.sections[0]:
             return self.line_behind(section.head, text)
         if len(self.tree.sections) == 1:
-            return Edit(len(self.data), len(self.data), self._whole(len(self.data), text.encode()))
+            return Splice(len(self.data), len(self.data), self._whole(len(self.data), text.encode()))
         start = self.block_start(self.tree.sections[1])
-        return Edit(start, start, text.encode() + 2 * self.newline)
+        return Splice(start, start, text.encode() + 2 * self.newline)
 
-    def block(self, at: int, lines: Sequence[str]) -> Edit:
+    def block(self, at: int, lines: Sequence[str]) -> Splice:
         """A table's lines put at the beginning of a line, with blank lines around them."""
         body = self.newline.join(line.encode() for line in lines)
         before, after = self.data[self.top : at], self.data[at:]
@@ -92,9 +92,9 @@ class Layout:
         mirrored = after.startswith((b"\n", b"\r\n")) if after.strip() else self._spaced
         lead = self.newline if before.strip() and not apart and (mirrored or commented) else b""
         if before and not before.endswith(b"\n"):
-            return Edit(at, at, self.newline + lead + body)
+            return Splice(at, at, self.newline + lead + body)
         tail = self.newline if after.strip() and (apart or not before.strip()) and self._spaced else b""
-        return Edit(at, at, lead + body + self.newline + tail)
+        return Splice(at, at, lead + body + self.newline + tail)
 
     @cached_property
     def _spaced(self) -> bool:
@@ -103,7 +103,7 @@ class Layout:
         between = [self.data[self.top : start] for start in starts if self.data[self.top : start].strip()]
         return not between or any(text.endswith((b"\n\n", b"\r\n\r\n")) for text in between)
 
-    def cut(self, sections: Iterable[Section], pairs: Iterable[Pair]) -> list[Edit]:
+    def cut(self, sections: Iterable[Section], pairs: Iterable[TomlPair]) -> list[Splice]:
         """Take sections and pairs out, with their lines; a section with the comment lines directly above it."""
         blocks: list[tuple[int, int]] = []
         for section in sorted(sections, key=lambda found: found.start):
@@ -114,7 +114,7 @@ class Layout:
         edits = [self._closed(*self._with_blanks(*block)) for block in blocks]
         return sorted((*edits, *(self._closed(*self._pair_lines(pair)) for pair in pairs)))
 
-    def _pair_lines(self, pair: Pair) -> tuple[int, int]:
+    def _pair_lines(self, pair: TomlPair) -> tuple[int, int]:
         """The lines of a pair; of the only one above all tables with the blank lines behind it."""
         start, end = self.line_start(pair.span[0]), self.line_end(pair.span[1])
         if start == self.top and self.tree.sections[0].pairs == [pair]:
@@ -134,11 +134,11 @@ class Layout:
         above, below = (self.data[slice(*span)].count(b"\n") for span in ((first, start), (end, last)))
         return (start, last) if below <= above else (first, end)
 
-    def _closed(self, start: int, end: int) -> Edit:
+    def _closed(self, start: int, end: int) -> Splice:
         """Whole lines; from the end of a text without a line break there, the one before goes instead."""
         if end == len(self.data) and start > self.top and not self.data.endswith(b"\n"):
             start -= 2 if self.data[start - 2 : start] == b"\r\n" else 1
-        return Edit(start, end, b"")
+        return Splice(start, end, b"")
 
     def _line(self, at: int) -> bytes:
         return self.data[self.line_start(at) : self.line_end(at)]
@@ -148,7 +148,7 @@ class Layout:
         start, end = self.block_start(sections[0]), self.line_end(sections[-1].last)
         return start, start + len(self.data[start:end].rstrip(b"\r\n"))
 
-    def equals(self, pairs: Sequence[Pair]) -> str:
+    def equals(self, pairs: Sequence[TomlPair]) -> str:
         """What stands between key and value in some pairs, mostly."""
         found = [_EQUALS.search(self.data, pair.span[0], pair.value.span[0]) for pair in pairs]
         counted = Counter(one[0].decode() for one in found if one)

@@ -14,9 +14,9 @@ from takeback.adapters.formats.brackets import Bracketed, Style
 from takeback.adapters.formats.document import (
     BOM,
     Document,
-    Edit,
-    Path,
-    Step,
+    DocumentPath,
+    PathStep,
+    Splice,
     changed,
     look_up,
     newline_of,
@@ -24,15 +24,15 @@ from takeback.adapters.formats.document import (
     transform,
     without,
 )
-from takeback.adapters.formats.toml_layout import Layout
+from takeback.adapters.formats.toml_layout import TomlLayout
 from takeback.adapters.formats.toml_strings import edited_lines
 from takeback.adapters.formats.toml_tree import (
-    Made,
-    Pair,
     Section,
-    Table,
-    Tables,
-    Tree,
+    TableOrigin,
+    TomlPair,
+    TomlTable,
+    TomlTables,
+    TomlTree,
     Value,
     dotted_pairs,
     read_tree,
@@ -59,11 +59,11 @@ class Inline:
     value: Value
     prefix: tuple[str, ...] = ()
 
-    def pairs(self, key: str) -> list[Pair]:
+    def pairs(self, key: str) -> list[TomlPair]:
         """The pairs at and below a key."""
         return [pair for pair in self.value.pairs if pair.keys[: len(self.prefix) + 1] == (*self.prefix, key)]
 
-    def child(self, key: str) -> Spot | None:
+    def child(self, key: str) -> TomlSpot | None:
         """What stands at a key."""
         pairs = self.pairs(key)
         if len(pairs) == 1 and len(pairs[0].keys) == len(self.prefix) + 1:
@@ -71,7 +71,7 @@ class Inline:
         return Inline(self.value, (*self.prefix, key)) if pairs else None
 
 
-Spot = Table | Tables | Value | Inline
+TomlSpot = TomlTable | TomlTables | Value | Inline
 
 
 def as_spot(value: Value) -> Value | Inline:
@@ -101,7 +101,7 @@ class TomlDocument(Document):
         return {key: from_toml(item, f"{self.where}: {key}") for key, item in raw.items()}
 
     @cached_property
-    def tree(self) -> Tree:
+    def tree(self) -> TomlTree:
         """Where everything stands."""
         blank = b" " * len(BOM) if self.data.startswith(BOM) else b""
         tree = read_tree(blank + self.data[len(blank) :])
@@ -110,10 +110,10 @@ class TomlDocument(Document):
         return tree
 
     @cached_property
-    def _layout(self) -> Layout:
-        return Layout(self.data, self.tree)
+    def _layout(self) -> TomlLayout:
+        return TomlLayout(self.data, self.tree)
 
-    def set(self, path: Path, value: Any) -> Self:
+    def set(self, path: DocumentPath, value: Any) -> Self:
         """The document with a value at a path; a table in the way is removed first."""
         self._check(path, value)
         if self._escaped(path, changed(self.value, path, value)):
@@ -121,7 +121,7 @@ class TomlDocument(Document):
         spot = self._find(path)
         if isinstance(spot, Value) or spot is None or (isinstance(spot, Inline) and not spot.prefix):
             return super().set(path, value)
-        if path and is_table(value) and isinstance(spot, Table | Inline):
+        if path and is_table(value) and isinstance(spot, TomlTable | Inline):
             edited: Any = transform(self, value, path)
             found: Self = edited
             return found
@@ -129,12 +129,12 @@ class TomlDocument(Document):
             raise self.refusal(path, "a table cannot become something else here")
         return self.remove(path).set(path, value)
 
-    def remove(self, path: Path) -> Self:
+    def remove(self, path: DocumentPath) -> Self:
         """The document without what stands at a path."""
         if self._escaped(path, without(self.value, path)):
             return self.set(path[:-1], without(self._mapping(path[:-1]), path[-1:]))
         above = self._find(path[:-1])
-        if isinstance(above, Tables) and len(above.elements) == 1 and path[-1] == 0:
+        if isinstance(above, TomlTables) and len(above.elements) == 1 and path[-1] == 0:
             return self.set(path[:-1], [])
         if not isinstance(above, Inline) or isinstance(path[-1], int):
             return super().remove(path)
@@ -143,34 +143,34 @@ class TomlDocument(Document):
             pair, alone = pairs[-1], bool(above.prefix) and len(found._inside(above)) == 1
             empty = f"{_keys_text(above.prefix)} = {{}}".encode()
             at = above.value.pairs.index(pair)
-            edits = [Edit(*pair.span, empty)] if alone else found._bracketed(above.value).cut(at)
+            edits = [Splice(*pair.span, empty)] if alone else found._bracketed(above.value).cut(at)
             found = type(self)(spliced(found.data, edits), self.where)
             above = found._find(path[:-1])  # noqa: SLF001 - of one class
-        return self._edited([Edit(0, len(self.data), found.data)], path, without(self.value, path))
+        return self._edited([Splice(0, len(self.data), found.data)], path, without(self.value, path))
 
-    def _escaped(self, path: Path, after: Any) -> bool:
+    def _escaped(self, path: DocumentPath, after: Any) -> bool:
         """Whether what a path lies in is, or becomes, a mapping that only an escape can hold."""
         around = (look_up(value, path[:-1]) for value in (self.value, after))
         return len(path) > 1 and any(isinstance(one, dict) and set(one) == {self.escape} for one in around)
 
-    def _mapping(self, path: Path) -> dict[Step, Any]:
+    def _mapping(self, path: DocumentPath) -> dict[PathStep, Any]:
         found = self.get(path)
         return dict(found) if isinstance(found, dict) else {}
 
-    def _inside(self, inline: Inline) -> list[Pair]:
+    def _inside(self, inline: Inline) -> list[TomlPair]:
         depth = len(inline.prefix)
         return [pair for pair in inline.value.pairs if pair.keys[:depth] == inline.prefix]
 
-    def _find(self, path: Path) -> Spot | None:
-        spot: Spot | None = self.tree.root
+    def _find(self, path: DocumentPath) -> TomlSpot | None:
+        spot: TomlSpot | None = self.tree.root
         for step in path:
             match spot:
-                case Table() if isinstance(step, str):
+                case TomlTable() if isinstance(step, str):
                     child = spot.children.get(step)
-                    spot = as_spot(child.value) if isinstance(child, Pair) else child
+                    spot = as_spot(child.value) if isinstance(child, TomlPair) else child
                 case Inline() if isinstance(step, str):
                     spot = spot.child(step)
-                case Tables() if isinstance(step, int):
+                case TomlTables() if isinstance(step, int):
                     spot = spot.elements[step] if 0 <= step < len(spot.elements) else None
                 case Value() if isinstance(step, int):
                     spot = as_spot(spot.items[step]) if 0 <= step < len(spot.items) else None
@@ -178,7 +178,7 @@ class TomlDocument(Document):
                     return None
         return spot
 
-    def _set(self, path: Path, value: Any) -> list[Edit]:
+    def _set(self, path: DocumentPath, value: Any) -> list[Splice]:
         if not path:
             raise self.refusal(path, "it is always a table")
         spot = self._find(path)
@@ -188,12 +188,12 @@ class TomlDocument(Document):
             if isinstance(present, str) and isinstance(value, str):
                 lines = edited_lines(self.data[slice(*span)], present, value)
                 if lines is not None:
-                    return [Edit(*span, lines)]
-            return [Edit(*span, value_text(value).encode())]
+                    return [Splice(*span, lines)]
+            return [Splice(*span, value_text(value).encode())]
         key, above = path[-1], self._find(path[:-1])
         if above is None:
             return self._set(path[:-1], changed({}, (key,), value))
-        if isinstance(key, int) or not isinstance(above, Table | Inline):
+        if isinstance(key, int) or not isinstance(above, TomlTable | Inline):
             raise self.refusal(path, "what it would lie in is not a table")
         if isinstance(above, Inline):
             equals = self._layout.equals(above.value.pairs)
@@ -201,48 +201,48 @@ class TomlDocument(Document):
             return self._bracketed(above.value).insert(len(above.value.pairs), lambda _: text)
         return self._into_table(above, key, value, inline=any(isinstance(step, int) for step in path))
 
-    def _into_table(self, table: Table, key: str, value: Any, *, inline: bool) -> list[Edit]:
+    def _into_table(self, table: TomlTable, key: str, value: Any, *, inline: bool) -> list[Splice]:
         layout = self._layout
-        if table.made is Made.DOTTED:
+        if table.made is TableOrigin.DOTTED:
             text = f"{_keys_text((*table.dotted, key))} = {value_text(value)}"
             last = max((pair for pair in dotted_pairs(table)), key=lambda pair: pair.span)
             return [layout.line_behind(last.span[1], text, layout.indent(last.span[0]))]
         if not inline and is_table(value):
             return [layout.block(layout.behind(table), _section_lines((*table.path, key), value))]
-        if table.made is Made.BELOW or table.section is None:
+        if table.made is TableOrigin.BELOW or table.section is None:
             first = min(sections_of(table), key=lambda section: section.start)
             lines = [f"[{_keys_text(table.path)}]", f"{key_text(key)} = {value_text(value)}"]
             return [layout.block(layout.block_start(first), lines)]
         equals = layout.equals(table.section.pairs)
         return [layout.pair(table.section, f"{key_text(key)}{equals}{value_text(value)}")]
 
-    def _remove(self, path: Path) -> list[Edit]:
+    def _remove(self, path: DocumentPath) -> list[Splice]:
         key, above = path[-1], self._find(path[:-1])
         if isinstance(above, Value) and isinstance(key, int) and key < len(above.items):
             return self._bracketed(above).cut(key)
-        if isinstance(above, Tables) and isinstance(key, int) and key < len(above.elements):
+        if isinstance(above, TomlTables) and isinstance(key, int) and key < len(above.elements):
             return self._layout.cut(sections_of(above.elements[key]), ())
-        if not isinstance(above, Table) or not isinstance(key, str) or key not in above.children:
+        if not isinstance(above, TomlTable) or not isinstance(key, str) or key not in above.children:
             raise self.refusal(path, "there is nothing")
         child = above.children[key]
         alone = len(above.children) == 1
         pairs, sections = list(dotted_pairs(child)), list(sections_of(child))
-        if alone and above.made is Made.DOTTED and pairs:
-            empty = Edit(*pairs[0].span, f"{_keys_text(above.dotted)} = {{}}".encode())
+        if alone and above.made is TableOrigin.DOTTED and pairs:
+            empty = Splice(*pairs[0].span, f"{_keys_text(above.dotted)} = {{}}".encode())
             return [empty, *self._layout.cut(sections, pairs[1:])]
-        if alone and above.made is Made.BELOW:
+        if alone and above.made is TableOrigin.BELOW:
             first, *rest = sorted(sections, key=lambda section: section.start)
-            header = Edit(*self._layout.body([first]), f"[{_keys_text(above.path)}]".encode())
+            header = Splice(*self._layout.body([first]), f"[{_keys_text(above.path)}]".encode())
             return [header, *self._layout.cut(rest, pairs)]
         return self._layout.cut(sections, pairs)
 
-    def _insert(self, path: Path, value: Any) -> list[Edit]:
+    def _insert(self, path: DocumentPath, value: Any) -> list[Splice]:
         spot, at = self._find(path[:-1]), int(path[-1])
         if isinstance(spot, Value) and not spot.inline and spot.listing is not None:
             return self._bracketed(spot).insert(at, lambda _: value_text(value).encode())
         if spot is None:
             return self._begun(path[:-1], value)
-        if not isinstance(spot, Tables) or not is_table(value):
+        if not isinstance(spot, TomlTables) or not is_table(value):
             raise self.refusal(path, "it is not a list of such items")
         lines = _element_lines(spot.path, value)
         layout = self._layout
@@ -251,19 +251,19 @@ class TomlDocument(Document):
         last = max(sections_of(spot.elements[-1]), key=lambda section: section.start)
         return [layout.block(layout.line_end(last.last), lines)]
 
-    def _begun(self, path: Path, value: Any) -> list[Edit]:
+    def _begun(self, path: DocumentPath, value: Any) -> list[Splice]:
         """A list with its first item: a table of its own where that is possible."""
         depth = next(depth for depth in reversed(range(len(path))) if self._find(path[:depth]) is not None)
         above, keys = self._find(path[:depth]), tuple(map(str, path[depth:]))
-        if not is_table(value) or not isinstance(above, Table) or above.made is Made.DOTTED:
+        if not is_table(value) or not isinstance(above, TomlTable) or above.made is TableOrigin.DOTTED:
             return self._set(path, [value])
         return [self._layout.block(self._layout.behind(above), _element_lines((*above.path, *keys), value))]
 
-    def _move(self, path: Path, to: int) -> list[Edit]:
+    def _move(self, path: DocumentPath, to: int) -> list[Splice]:
         spot, at = self._find(path[:-1]), int(path[-1])
         if isinstance(spot, Value) and not spot.inline and spot.listing is not None:
             return self._bracketed(spot).move(at, to)
-        if not isinstance(spot, Tables):
+        if not isinstance(spot, TomlTables):
             raise self.refusal(path, "it is not an item of a list")
         layout, blocks = self._layout, [sorted(sections_of(one), key=lambda s: s.start) for one in spot.elements]
         order = list(range(len(blocks)))
@@ -272,7 +272,7 @@ class TomlDocument(Document):
         if not all(layout.contiguous(blocks[one]) for one in concerned):
             raise self.refusal(path, "the tables of an item are split by others")
         bodies = [layout.body(block) for block in blocks]
-        return [Edit(*bodies[one], self.data[slice(*bodies[order[one]])]) for one in concerned]
+        return [Splice(*bodies[one], self.data[slice(*bodies[order[one]])]) for one in concerned]
 
     def _bracketed(self, value: Value) -> Bracketed:
         if value.listing is None:
@@ -289,21 +289,21 @@ class ClientTomlDocument(TomlDocument):
     def _meaning(self, raw: dict[str, Any]) -> Any:
         return from_client(raw)
 
-    def _check(self, path: Path, value: Any) -> None:
+    def _check(self, path: DocumentPath, value: Any) -> None:
         super()._check(path, value)
         try:
             to_client(value)
         except ValueError as fault:
             raise self.refusal(path, str(fault)) from None
 
-    def _set(self, path: Path, value: Any) -> list[Edit]:
+    def _set(self, path: DocumentPath, value: Any) -> list[Splice]:
         return super()._set(path, to_client(value))
 
-    def _insert(self, path: Path, value: Any) -> list[Edit]:
+    def _insert(self, path: DocumentPath, value: Any) -> list[Splice]:
         return super()._insert(path, to_client(value))
 
 
-def _first(table: Table) -> Section:
+def _first(table: TomlTable) -> Section:
     return min(sections_of(table), key=lambda section: section.start)
 
 

@@ -29,7 +29,7 @@ class Value:
     span: Span
     items: list[Value] = field(default_factory=list)
     """An array's items."""
-    pairs: list[Pair] = field(default_factory=list)
+    pairs: list[TomlPair] = field(default_factory=list)
     """An inline table's pairs."""
     listing: Listing | None = None
     inline: bool = False
@@ -37,7 +37,7 @@ class Value:
 
 
 @dataclass(eq=False, slots=True)
-class Pair:
+class TomlPair:
     """A key, dotted or not, and its value."""
 
     keys: tuple[str, ...]
@@ -55,7 +55,7 @@ class Section:
     head: int
     """Behind the header's closing bracket."""
     array: bool = False
-    pairs: list[Pair] = field(default_factory=list)
+    pairs: list[TomlPair] = field(default_factory=list)
 
     @property
     def last(self) -> int:
@@ -63,7 +63,7 @@ class Section:
         return self.pairs[-1].span[1] if self.pairs else self.head
 
 
-class Made(StrEnum):
+class TableOrigin(StrEnum):
     """How a table came to be."""
 
     ROOT = "root"
@@ -74,10 +74,10 @@ class Made(StrEnum):
 
 
 @dataclass(eq=False, slots=True)
-class Table:
+class TomlTable:
     """A logical table outside of inline tables."""
 
-    made: Made
+    made: TableOrigin
     path: tuple[str, ...]
     """Its keys, as a header would say them."""
     children: dict[str, Child] = field(default_factory=dict)
@@ -88,26 +88,26 @@ class Table:
 
 
 @dataclass(eq=False, slots=True)
-class Tables:
+class TomlTables:
     """An array of tables, each with a `[[header]]`."""
 
     path: tuple[str, ...]
-    elements: list[Table] = field(default_factory=list)
+    elements: list[TomlTable] = field(default_factory=list)
 
 
-Child = Table | Tables | Pair
+Child = TomlTable | TomlTables | TomlPair
 
 
 @dataclass(eq=False, slots=True)
-class Tree:
+class TomlTree:
     """A whole document."""
 
-    root: Table
+    root: TomlTable
     sections: list[Section]
     comments: tuple[Span, ...]
 
 
-def read_tree(data: bytes) -> Tree | None:
+def read_tree(data: bytes) -> TomlTree | None:
     """The tree of a document that `tomllib` has accepted; None if the grammar does not follow it."""
     top = _parser().parse(data).root_node
     if top.has_error:
@@ -119,7 +119,7 @@ def read_tree(data: bytes) -> Tree | None:
         elif node.type in {"table", "table_array_element"}:
             sections.append(_section(node, data))
     comments = tuple(sorted((node.start_byte, node.end_byte) for node in _nodes(top) if node.type == "comment"))
-    return Tree(_linked(sections), sections, comments)
+    return TomlTree(_linked(sections), sections, comments)
 
 
 @cache
@@ -149,10 +149,10 @@ def _section(node: tree_sitter.Node, data: bytes) -> Section:
     return Section(keys, start, head, array, pairs)
 
 
-def _pair(node: tree_sitter.Node, data: bytes) -> Pair:
+def _pair(node: tree_sitter.Node, data: bytes) -> TomlPair:
     key, *rest = [child for child in node.named_children if child.type != "comment"]
     value = _value(rest[-1], data)
-    return Pair(_keys(key, data), (key.start_byte, value.span[1]), value)
+    return TomlPair(_keys(key, data), (key.start_byte, value.span[1]), value)
 
 
 def _keys(node: tree_sitter.Node, data: bytes) -> tuple[str, ...]:
@@ -179,8 +179,8 @@ def _value(node: tree_sitter.Node, data: bytes) -> Value:
     return found
 
 
-def _linked(sections: list[Section]) -> Table:
-    root = Table(Made.ROOT, (), section=sections[0])
+def _linked(sections: list[Section]) -> TomlTable:
+    root = TomlTable(TableOrigin.ROOT, (), section=sections[0])
     for section in sections:
         table = root if section is sections[0] else _opened(root, section)
         for pair in section.pairs:
@@ -188,51 +188,51 @@ def _linked(sections: list[Section]) -> Table:
     return root
 
 
-def _opened(root: Table, section: Section) -> Table:
+def _opened(root: TomlTable, section: Section) -> TomlTable:
     """The table a header stands for."""
     table = root
     for depth, key in enumerate(section.keys[:-1], 1):
-        child = table.children.setdefault(key, Table(Made.BELOW, section.keys[:depth]))
+        child = table.children.setdefault(key, TomlTable(TableOrigin.BELOW, section.keys[:depth]))
         table = _within(child)
     key = section.keys[-1]
     if section.array:
-        tables: Any = table.children.setdefault(key, Tables(section.keys))
-        tables.elements.append(Table(Made.HEADER, section.keys, section=section))
+        tables: Any = table.children.setdefault(key, TomlTables(section.keys))
+        tables.elements.append(TomlTable(TableOrigin.HEADER, section.keys, section=section))
         return _within(tables)
-    found = _within(table.children.setdefault(key, Table(Made.HEADER, section.keys)))
-    found.made, found.section = Made.HEADER, section
+    found = _within(table.children.setdefault(key, TomlTable(TableOrigin.HEADER, section.keys)))
+    found.made, found.section = TableOrigin.HEADER, section
     return found
 
 
-def _within(child: Child) -> Table:
-    if isinstance(child, Tables):
+def _within(child: Child) -> TomlTable:
+    if isinstance(child, TomlTables):
         return child.elements[-1]
-    if isinstance(child, Pair):
+    if isinstance(child, TomlPair):
         raise TypeError("a header below a value")  # tomllib refuses such a document
     return child
 
 
-def _put(table: Table, section: Section, pair: Pair) -> None:
+def _put(table: TomlTable, section: Section, pair: TomlPair) -> None:
     for depth, key in enumerate(pair.keys[:-1], 1):
-        fresh = Table(Made.DOTTED, (*table.path, key), section=section, dotted=pair.keys[:depth])
+        fresh = TomlTable(TableOrigin.DOTTED, (*table.path, key), section=section, dotted=pair.keys[:depth])
         table = _within(table.children.setdefault(key, fresh))
     table.children[pair.keys[-1]] = pair
 
 
 def sections_of(child: Child) -> Iterator[Section]:
     """Sections that make up a table or an array of tables, with everything below."""
-    if isinstance(child, Pair):
+    if isinstance(child, TomlPair):
         return
-    if isinstance(child, Table) and child.made is Made.HEADER and child.section is not None:
+    if isinstance(child, TomlTable) and child.made is TableOrigin.HEADER and child.section is not None:
         yield child.section
-    for below in child.children.values() if isinstance(child, Table) else child.elements:
+    for below in child.children.values() if isinstance(child, TomlTable) else child.elements:
         yield from sections_of(below)
 
 
-def dotted_pairs(child: Child) -> Iterator[Pair]:
+def dotted_pairs(child: Child) -> Iterator[TomlPair]:
     """Pairs that make up a dotted table, or the one that is meant, outside of sections of their own."""
-    if isinstance(child, Pair):
+    if isinstance(child, TomlPair):
         yield child
-    elif isinstance(child, Table) and child.made is Made.DOTTED:
+    elif isinstance(child, TomlTable) and child.made is TableOrigin.DOTTED:
         for below in child.children.values():
             yield from dotted_pairs(below)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from takeback.adapters.frameworks.catalogue import SURFACES, Assembly, Parts
+from takeback.adapters.frameworks.catalogue import SURFACES, AgentParts, Assembly
 from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import Reading
 from takeback.harness.engine import LOCK_SECONDS
@@ -83,7 +83,7 @@ class AgentHarness(Harness):
         about = {"identity": f"framework:{adapter.name}"}
         super().__init__(adapter, journal, verifier=verifier, start=start, about=about)
 
-    def parts(self) -> Parts:
+    def parts(self) -> AgentParts:
         """What the agent works with now, changes by other processes included; `HarnessError` if some is not here."""
         with self.journal.lock(LOCK_SECONDS):
             self.ledger.refresh()

@@ -37,7 +37,7 @@ class Catalogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class AgentParts:
     """What an agent works with, as one state says."""
 
     instructions: str | None
@@ -54,8 +54,8 @@ class Unfit(Exception):  # noqa: N818 - says what something is
     """What a state says cannot be had here; the message says why."""
 
 
-Faults = tuple[str, ...]
-Made = dict[tuple[str, str, str], Any]
+AssemblyFaults = tuple[str, ...]
+MadeObjects = dict[tuple[str, str, str], Any]
 """What was made, by surface, name and record."""
 
 
@@ -64,16 +64,16 @@ class Assembly(ABC):
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
-        self._made: Made = {}
-        self._seen: list[tuple[State, Parts | None, Faults, Made]] = []
+        self._made: MadeObjects = {}
+        self._seen: list[tuple[State, AgentParts | None, AssemblyFaults, MadeObjects]] = []
         self._mutex = RLock()
 
-    def parts(self, state: State, *, keep: bool = False) -> tuple[Parts | None, Faults]:
+    def parts(self, state: State, *, keep: bool = False) -> tuple[AgentParts | None, AssemblyFaults]:
         """What an agent works with, or what is wrong with the state; with `keep` it is the state from now on."""
         with self._mutex:
             found = next((entry for entry in self._seen if entry[0] is state), None)
             if found is None:
-                made: Made = {}
+                made: MadeObjects = {}
                 found = (state, *self._assembled(state, made), made)
                 self._seen = [*self._seen[1 - KEPT :], found]
             if keep:
@@ -96,7 +96,7 @@ class Assembly(ABC):
         """The settings of a model call."""
         return said
 
-    def _assembled(self, state: State, made: Made) -> tuple[Parts | None, Faults]:
+    def _assembled(self, state: State, made: MadeObjects) -> tuple[AgentParts | None, AssemblyFaults]:
         faults: list[str] = []
 
         def attempt(surface: str, name: str, said: Any, make: Callable[[], Any]) -> Any:
@@ -124,7 +124,7 @@ class Assembly(ABC):
         if faults:
             return None, tuple(faults)
         rules = digest({"tools": state["tools"], "middleware": state["middleware"]})
-        return Parts(state["prompts"].get(PROMPT), models[ROUTE], settings, tools, chain, rules), ()
+        return AgentParts(state["prompts"].get(PROMPT), models[ROUTE], settings, tools, chain, rules), ()
 
     def _tool(self, name: str, record: Mapping[str, Any]) -> Any:
         if not TOOL_NAME.fullmatch(name):

@@ -1,8 +1,9 @@
 """LangChain 1.x: one middleware that never changes reads the harness at every call, so that the graph never changes.
 
 A LangChain agent is a graph whose nodes are the hooks of its middleware, and a thread that was stopped in a node that
-is gone loses its turn without a word. Here the graph has the nodes of `Live` and no others: prompt, model, tools and
-the chain inside are read from the state when a node runs, so that any thread goes on after any change and its undo.
+is gone loses its turn without a word. Here the graph has the nodes of `LiveMiddleware` and no others: prompt, model,
+tools and the chain inside are read from the state when a node runs, so that any thread goes on after any change and
+its undo.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from takeback.adapters.frameworks.adapter import AgentHarness
 from takeback.adapters.frameworks.catalogue import Assembly, Catalogue, Unfit
-from takeback.adapters.frameworks.langchain_live import Live
+from takeback.adapters.frameworks.langchain_live import LiveMiddleware
 from takeback.errors import InputError
 
 
@@ -85,7 +86,7 @@ def build_agent(
     """The agent: a graph that stays as it is, whatever the harness becomes."""
     assembly = harness.assembly
     schemas = assembly.schemas if isinstance(assembly, LangChainAssembly) else ()
-    live = Live(harness.parts)
+    live = LiveMiddleware(harness.parts)
     agent = create_agent(
         _any_model(assembly.catalogue),
         [],

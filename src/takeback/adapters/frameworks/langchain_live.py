@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
 from langchain_core.runnables.config import run_in_executor
 from langgraph.types import Command
 
-from takeback.adapters.frameworks.catalogue import Parts
+from takeback.adapters.frameworks.catalogue import AgentParts
 from takeback.adapters.frameworks.langchain_answers import under
 from takeback.adapters.frameworks.langchain_updates import Updates
 
@@ -22,10 +22,10 @@ AskingLater = Callable[[Any], Coroutine[Any, Any, Answered]]
 EVERYWHERE: Final[list[Literal["tools", "model", "end"]]] = ["tools", "model", "end"]
 
 
-class Live(AgentMiddleware):
+class LiveMiddleware(AgentMiddleware):
     """The only middleware with hooks that LangChain sees."""
 
-    def __init__(self, read: Callable[[], Parts]) -> None:
+    def __init__(self, read: Callable[[], AgentParts]) -> None:
         super().__init__()
         self._read = read
         self.channels: Mapping[str, Any] = {}
@@ -188,14 +188,14 @@ class Live(AgentMiddleware):
         return updates.out or None
 
 
-def _asked(request: Any, parts: Parts) -> Any:
+def _asked(request: Any, parts: AgentParts) -> Any:
     system = None if parts.instructions is None else SystemMessage(parts.instructions)
     settings = {**request.model_settings, **parts.settings}
     tools = list(_tools(parts).values())
     return request.override(model=parts.model, system_message=system, tools=tools, model_settings=settings)
 
 
-def _tools(parts: Parts) -> dict[str, Any]:
+def _tools(parts: AgentParts) -> dict[str, Any]:
     """The tools of the state, and those that middleware of the chain brings along."""
     brought = {tool.name: tool for middleware in parts.chain for tool in getattr(middleware, "tools", ())}
     return {**brought, **parts.tools}
@@ -214,7 +214,7 @@ def _overriding(chain: Iterable[Any], *hooks: str) -> list[Any]:
     return [middleware for middleware in chain if any(_overrides(middleware, hook) for hook in hooks)]
 
 
-def _in_order(parts: Parts, hook: str) -> list[Any]:
+def _in_order(parts: AgentParts, hook: str) -> list[Any]:
     own = _overriding(parts.chain, hook, f"a{hook}")
     return own[::-1] if hook.startswith("after") else own
 

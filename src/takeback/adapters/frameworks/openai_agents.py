@@ -18,7 +18,7 @@ from agents import Agent, FunctionTool, Model, ModelSettings
 from agents.tool_context import ToolContext
 
 from takeback.adapters.frameworks.adapter import AgentHarness
-from takeback.adapters.frameworks.catalogue import Assembly, Parts, Unfit
+from takeback.adapters.frameworks.catalogue import AgentParts, Assembly, Unfit
 
 SETTINGS = frozenset(field.name for field in dataclasses.fields(ModelSettings))
 
@@ -100,7 +100,7 @@ class AgentsAssembly(Assembly):
 class LiveModel(Model):
     """Stands for whichever model the harness says, through the chain."""
 
-    def __init__(self, read: Callable[[], Parts]) -> None:
+    def __init__(self, read: Callable[[], AgentParts]) -> None:
         self._read = read
 
     async def get_response(
@@ -165,7 +165,7 @@ def build_agent(harness: AgentHarness, *, name: str, handoffs: Sequence[Any], ou
     )
 
 
-async def _through(parts: Parts, call: ModelCall) -> ModelCall:
+async def _through(parts: AgentParts, call: ModelCall) -> ModelCall:
     """The call after the chain has seen it, with the settings that the harness says."""
     settings = call.settings.resolve(ModelSettings(**parts.settings))
     call = dataclasses.replace(call, settings=settings)
@@ -183,7 +183,7 @@ async def _enabled(tool: Any, context: Any, agent: Any) -> bool:
     return bool(await answer if inspect.isawaitable(answer) else answer)
 
 
-def _watched(tool: FunctionTool, read: Callable[[], Parts]) -> Any:
+def _watched(tool: FunctionTool, read: Callable[[], AgentParts]) -> Any:
     """The tool, run through the chain, and only if it still is the harness's when its turn comes."""
 
     async def run(context: ToolContext[Any], arguments: str) -> Any:

@@ -18,7 +18,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.toolsets import DynamicToolset
 
 from takeback.adapters.frameworks.adapter import AgentHarness
-from takeback.adapters.frameworks.catalogue import Assembly, Parts, Unfit
+from takeback.adapters.frameworks.catalogue import AgentParts, Assembly, Unfit
 from takeback.canonical import digest
 
 HOOKS: Final = (
@@ -118,10 +118,10 @@ class PydanticAssembly(Assembly):
 
 
 @dataclass
-class Live(AbstractCapability[Any]):
+class LiveCapability(AbstractCapability[Any]):
     """Gives pydantic-ai functions that read the harness, and calls the chain's hooks."""
 
-    read: Callable[[], Parts]
+    read: Callable[[], AgentParts]
 
     def get_instructions(self) -> Any:
         """Asked before every request."""
@@ -153,14 +153,14 @@ class Live(AbstractCapability[Any]):
 
 
 def _hook(name: str) -> Callable[..., Awaitable[Any]]:
-    async def call(self: Live, ctx: Any, *given: Any, **named: Any) -> Any:
+    async def call(self: LiveCapability, ctx: Any, *given: Any, **named: Any) -> Any:
         return await getattr(self.chain(), name)(ctx, *given, **named)
 
     return call
 
 
 for _name in HOOKS:
-    setattr(Live, _name, _hook(_name))
+    setattr(LiveCapability, _name, _hook(_name))
 
 
 def build_agent(
@@ -171,5 +171,5 @@ def build_agent(
         name=name,
         output_type=output_type,
         deps_type=type(None) if deps_type is None else deps_type,
-        capabilities=[Live(harness.parts), *capabilities],
+        capabilities=[LiveCapability(harness.parts), *capabilities],
     )

@@ -23,7 +23,7 @@ from takeback.adapters.making import (
     quietly_unlinked,
 )
 from takeback.adapters.manifest import KEYS, MANIFEST, Manifest, Workspace, read_manifest, write_manifest
-from takeback.adapters.place import Kept
+from takeback.adapters.place import KeptFile
 from takeback.adapters.workspace.adapter import WorkspaceAdapter
 from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import Unsayable
@@ -94,7 +94,7 @@ def make_workspace(
         adapter = WorkspaceAdapter(own, manifest, hold=False)
         leaving.callback(adapter.close)
         demand_own(store, identity)
-        kept: list[Kept] = []
+        kept: list[KeptFile] = []
         failing.callback(_quietly_taken_back, adapter, kept)
         present = _filled(adapter, start, kept)
         failing.callback(quietly_unlinked, root / HEAD)
@@ -124,7 +124,7 @@ def _demand_agreement(root: Path, journal: str | None, start: State | None) -> N
         )
 
 
-def _filled(adapter: WorkspaceAdapter, start: State | None, kept: list[Kept]) -> State:
+def _filled(adapter: WorkspaceAdapter, start: State | None, kept: list[KeptFile]) -> State:
     """What is in the directory, with the files that are missing; filled with a state if one is given."""
     kept += [adapter.place.put(one) for one in adapter.beginnings() if adapter.image(one.path) is None]
     present = adapter.read(State())
@@ -147,7 +147,7 @@ def _filled(adapter: WorkspaceAdapter, start: State | None, kept: list[Kept]) ->
     return adapter.read(start).state
 
 
-def _quietly_taken_back(adapter: WorkspaceAdapter, kept: list[Kept]) -> None:
+def _quietly_taken_back(adapter: WorkspaceAdapter, kept: list[KeptFile]) -> None:
     for one in reversed(kept):
         with suppress(HarnessError):
             adapter.place.take_back(one)

@@ -19,7 +19,7 @@ from takeback.state import SURFACES, Surface
 
 
 @dataclass(slots=True)
-class Part:
+class StoredPart:
     """One surface as it was read."""
 
     value: Any
@@ -46,7 +46,7 @@ class Storage(ABC):
         """What a fresh workspace has in its place."""
 
     @abstractmethod
-    def read(self, directory: Directory, place: str, known: Any) -> Part:
+    def read(self, directory: Directory, place: str, known: Any) -> StoredPart:
         """What is there. A file that cannot be read is told, and what `known` has of it is kept."""
 
     @abstractmethod

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from takeback.adapters.workspace.documents import DocumentStorage, JsonStorage, RoutingStorage, TablesStorage
-from takeback.adapters.workspace.folders import JsonFolderStorage, TextStorage, TreeStorage
+from takeback.adapters.workspace.document_storage import DocumentStorage, JsonStorage, RoutingStorage, TablesStorage
+from takeback.adapters.workspace.folder_storage import JsonFolderStorage, TextStorage, TreeStorage
 from takeback.adapters.workspace.storage import Storage
 from takeback.state import SURFACES
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 
-class Item(BaseModel):
+class HarnessItem(BaseModel):
     """One thing of the harness."""
 
     address: str = Field(description='Where it is, such as config["permissions.allow"].')
@@ -17,12 +17,12 @@ class Item(BaseModel):
 class StateAnswer(BaseModel):
     """The harness as it is."""
 
-    items: list[Item]
+    items: list[HarnessItem]
     left_out: int = Field(description="How many more there are; ask with a filter, or from a later offset.")
     head: str = Field(description="The journal's last record.")
 
 
-class Change(BaseModel):
+class AddressChange(BaseModel):
     """What happens at one address."""
 
     address: str
@@ -58,7 +58,7 @@ class Proposed(BaseModel):
         default=None,
         description="What would be applied: mutation, witness, recovery; the recovery may be a repaired one.",
     )
-    changes: list[Change] = Field(default_factory=list)
+    changes: list[AddressChange] = Field(default_factory=list)
     files: list[str] = Field(default_factory=list, description="Files it would change.")
     person: list[str] = Field(default_factory=list, description="What a person is asked about before it is made.")
     command: str | None = Field(default=None, description="What a person can run instead.")
@@ -83,7 +83,7 @@ class Planned(BaseModel):
     token: str | None = Field(default=None, description="Give this to undo.")
     off: list[int] = Field(default_factory=list, description="Entries that are taken back.")
     on: list[int] = Field(default_factory=list, description="Entries that are brought back.")
-    changes: list[Change] = Field(default_factory=list)
+    changes: list[AddressChange] = Field(default_factory=list)
     kept: list[str] = Field(default_factory=list, description="What stays, because a later entry wrote it.")
     person: list[str] = Field(default_factory=list, description="What a person is asked about before it is done.")
     command: str | None = None
@@ -104,7 +104,7 @@ class Entry(BaseModel):
     what: str
 
 
-class History(BaseModel):
+class HistoryPage(BaseModel):
     """Entries, newest first."""
 
     entries: list[Entry]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from takeback.adapters.clients.guarding import loosened
-from takeback.agents.server.answers import Change, Done, Planned, Proposed, VerdictAnswer
+from takeback.agents.server.answers import AddressChange, Done, Planned, Proposed, VerdictAnswer
 from takeback.agents.server.masking import masked, masked_text
 from takeback.agents.server.persons import Question, apply_command, command, others_entries, undo_command
 from takeback.agents.server.proposals import Judgement, Sent, judge
@@ -33,11 +33,11 @@ from takeback.verify import Admitted, Verdict
 
 REMEMBERED: Final = 512
 """How many proposals and how many plans are kept; the oldest go first."""
-Kept = TypeVar("Kept")
+SomeKept = TypeVar("SomeKept")
 
 
 @dataclass(slots=True)
-class Proposal:
+class WaitingProposal:
     """An admitted change that waits to be applied; `entry` once it is."""
 
     admitted: Admitted
@@ -55,19 +55,19 @@ class Planning:
     entry: Record | None = None
 
 
-class _Shelf(Generic[Kept]):
+class _Shelf(Generic[SomeKept]):
     """What a client's tokens stand for, bounded."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str], Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], SomeKept] = OrderedDict()
 
-    def put(self, who: str, token: str, one: Kept) -> None:
+    def put(self, who: str, token: str, one: SomeKept) -> None:
         self._kept[who, token] = one
         self._kept.move_to_end((who, token))
         while len(self._kept) > REMEMBERED:
             self._kept.popitem(last=False)
 
-    def get(self, who: str, token: str) -> Kept | None:
+    def get(self, who: str, token: str) -> SomeKept | None:
         return self._kept.get((who, token))
 
 
@@ -79,7 +79,7 @@ class Desk:
         self._harness = harness
         self._method = method
         self._lock = threading.RLock()
-        self._proposals: _Shelf[Proposal] = _Shelf()
+        self._proposals: _Shelf[WaitingProposal] = _Shelf()
         self._plans: _Shelf[Planning] = _Shelf()
 
     @contextmanager
@@ -111,7 +111,7 @@ class Desk:
             return Proposed(outcome="refused", message=masked_text(preview.message), verdict=told)
         reasons = self._loosens(found.admitted, preview.before)
         token = f"p-{secrets.token_urlsafe(18)}"
-        proposal = Proposal(found.admitted, sent.note, apply_command(found.sent, sent.lines, self.directory))
+        proposal = WaitingProposal(found.admitted, sent.note, apply_command(found.sent, sent.lines, self.directory))
         with self._lock:
             self._proposals.put(who, token, proposal)
         message = "it can be taken back on every state: give the token to apply_change"
@@ -266,8 +266,8 @@ def _why_not(found: Judgement) -> str:
     return "it is not admitted, and no recovery was found; the server never forces, a person can"
 
 
-def _changes(changes: Sequence[SlotChange | Write]) -> list[Change]:
-    return [Change.model_validate(masked(change_json(change))) for change in changes]
+def _changes(changes: Sequence[SlotChange | Write]) -> list[AddressChange]:
+    return [AddressChange.model_validate(masked(change_json(change))) for change in changes]
 
 
 def _made(outcome: str, entry: Record, message: str) -> Done:

@@ -9,7 +9,7 @@ from typing import Any
 
 from takeback.canonical import compact
 from takeback.harness import Harness
-from takeback.harness.requests import named_entry
+from takeback.harness.toggle_requests import named_entry
 from takeback.present.visible import visible
 from takeback.undo import Plan
 

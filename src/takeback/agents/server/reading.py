@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any, Final
 
-from takeback.agents.server.answers import Entry, History, Item, StateAnswer, StatusAnswer
+from takeback.agents.server.answers import Entry, HarnessItem, HistoryPage, StateAnswer, StatusAnswer
 from takeback.agents.server.desk import Desk
 from takeback.agents.server.masking import masked, masked_text
 from takeback.agents.server.persons import command
@@ -15,7 +15,7 @@ from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.codec import candidate_of, evidence_of
 from takeback.harness.log import EntryView, change_json, changes_of, view
-from takeback.harness.requests import named_entry
+from takeback.harness.toggle_requests import named_entry
 from takeback.present.entries import deeds, summary
 from takeback.state import SURFACES
 from takeback.state.slots import slot_title, whole_of
@@ -48,13 +48,13 @@ def state_of(desk: Desk, surfaces: Sequence[str], match: str, limit: int, offset
                 found.append((address, key, state[name, key]))
     end = offset + min(limit, MOST)
     items = [
-        Item(address=masked_text(at), value=masked(value, key if at.startswith("config[") else ""))
+        HarnessItem(address=masked_text(at), value=masked(value, key if at.startswith("config[") else ""))
         for at, key, value in found[offset:end]
     ]
     return StateAnswer(items=items, left_out=max(0, len(found) - end), head=head)
 
 
-def history_of(desk: Desk, who: str, limit: int, before: int | None, text: str) -> History:
+def history_of(desk: Desk, who: str, limit: int, before: int | None, text: str) -> HistoryPage:
     """Entries, newest first: those below a number, those with a text in them."""
     with desk.harness() as harness:
         harness.ledger.refresh()
@@ -63,7 +63,7 @@ def history_of(desk: Desk, who: str, limit: int, before: int | None, text: str) 
         words = text.casefold()
         fitting = (one for one in told if words in f"{one.id} {one.kind} {one.by} {one.what}".casefold())
         found = list(islice(fitting, min(limit, MOST) + 1))
-    return History(entries=found[: min(limit, MOST)], more=len(found) > min(limit, MOST))
+    return HistoryPage(entries=found[: min(limit, MOST)], more=len(found) > min(limit, MOST))
 
 
 def entry_of(desk: Desk, name: str, who: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from takeback import __version__
-from takeback.agents.server.answers import Done, History, Planned, Proposed, StateAnswer, StatusAnswer
+from takeback.agents.server.answers import Done, HistoryPage, Planned, Proposed, StateAnswer, StatusAnswer
 from takeback.agents.server.desk import Desk
 from takeback.agents.server.guidance import INSTRUCTIONS, how_to_change
 from takeback.agents.server.makers import maker
@@ -92,7 +92,7 @@ def _reading(server: MCPServer, desk: Desk, who: Who) -> None:
         limit: Annotated[int, Field(ge=1, le=500)] = 20,
         before: Annotated[int | None, Field(description="Only entries with a lower number.")] = None,
         text: Annotated[str, Field(description="Only entries with this in id, kind, maker or summary.")] = "",
-    ) -> History:
+    ) -> HistoryPage:
         """List entries, newest first: what was changed, by whom, on what evidence, and what became of it."""
         with _said():
             return history_of(desk, who(context), limit, before, text)

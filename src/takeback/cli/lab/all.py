@@ -18,7 +18,7 @@ ALONE: Final = "snapshots"
 TasksOption = typer.Option(None, "--tasks", min=1, help="Only so many tasks, families in equal parts.")
 WorkersOption = typer.Option(2, "--workers", min=1, help="How many units run at once.")
 EngineOption = typer.Option("local", "--engine", help="Where units run: local or ray.")
-OutOption = typer.Option(None, "--out", metavar="DIR", help="Results folder: each run goes to a folder in it.")
+RunsOutOption = typer.Option(None, "--out", metavar="DIR", help="Results folder: each run goes to a folder in it.")
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -30,7 +30,7 @@ def run_all(
     tasks: int | None = TasksOption,
     workers: int = WorkersOption,
     engine: str = EngineOption,
-    results: Path | None = OutOption,
+    results: Path | None = RunsOutOption,
     as_json: bool = JsonFlag,
 ) -> None:
     """Run contract-audit, oracle, stability and snapshots, and say whether all of them hold.

@@ -10,7 +10,7 @@ from takeback.cli.lab.extra import lab_extra
 from takeback.cli.lab.verify import ResultsFolder
 from takeback.cli.output import JsonFlag, emit, out
 
-OutOption = typer.Option(None, "--out", help="Where to write the report; DIR/report by default.")
+ReportOutOption = typer.Option(None, "--out", help="Where to write the report; DIR/report by default.")
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -18,7 +18,7 @@ def register(lab_app: typer.Typer) -> None:
     lab_app.command("report")(report)
 
 
-def report(folder: Path = ResultsFolder, target: Path | None = OutOption, as_json: bool = JsonFlag) -> None:
+def report(folder: Path = ResultsFolder, target: Path | None = ReportOutOption, as_json: bool = JsonFlag) -> None:
     """Write Markdown, CSV and LaTeX tables and PNG and SVG plots of every run in a results folder.
 
     Example: `takeback lab report results/ --out report/`

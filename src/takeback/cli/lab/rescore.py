@@ -20,9 +20,7 @@ from takeback.verify import RULES
 NAMES: Final = ("natural", "factorial", "conventional", "replication", "controlled")
 NameArgument = typer.Argument(None, metavar="[NAME]", help=f"One of {', '.join(NAMES)}; all that are recorded.")
 RuleOption = typer.Option("pooled-wilson", "--rule", help=f"The other rule: {', '.join(RULES)}.")
-SynthesizerOption = typer.Option(
-    "replay", "--synthesizer", help="Which recording: replay, or replay:DIR with a NAME."
-)
+RecordingOption = typer.Option("replay", "--synthesizer", help="Which recording: replay, or replay:DIR with a NAME.")
 
 
 def register(lab_app: typer.Typer) -> None:
@@ -33,7 +31,7 @@ def register(lab_app: typer.Typer) -> None:
 def rescore(
     name: str | None = NameArgument,
     rule: str = RuleOption,
-    synthesizer: str = SynthesizerOption,
+    synthesizer: str = RecordingOption,
     as_json: bool = JsonFlag,
 ) -> None:
     """Decide every recorded evaluation again under another rule; exit 0 if no decision changes.

@@ -20,7 +20,7 @@ from takeback.synthesize.models.recording import PACKED, PLAIN, pack, read_lines
 RECORD: Final = Option("record", "path", "The recording: what is answered is taken from there.")
 MODEL: Final = Option("model", "text", "The name of the model that answers, as requests carry it.")
 TO: Final = Option("to", "path", "Where to: the recording, packed, with what was run and its lock.")
-RecordOption = typer.Option(..., "--record", metavar="DIR", help="The recording the replies belong to.")
+RepliesRecordOption = typer.Option(..., "--record", metavar="DIR", help="The recording the replies belong to.")
 RepliesArgument = typer.Argument(..., metavar="FILE", help="Replies as JSON lines: digest and text.")
 FolderArgument = typer.Argument(..., metavar="DIR", help="A folder with a recording.")
 
@@ -83,7 +83,7 @@ def _export(name: str, words: dict[str, Any], *, as_json: bool) -> None:
 
 
 def import_replies_command(
-    replies: Path = RepliesArgument, record: Path = RecordOption, as_json: bool = JsonFlag
+    replies: Path = RepliesArgument, record: Path = RepliesRecordOption, as_json: bool = JsonFlag
 ) -> None:
     """Take in replies produced elsewhere, each by the digest of its request; lines of a batch service's output do.
 

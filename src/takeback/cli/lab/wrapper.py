@@ -26,7 +26,7 @@ from takeback.cli.lab.printing import show_lines
 from takeback.cli.output import emit, err, finish, out
 from takeback.cli.synthesizers import SYNTHESIZERS, opened
 from takeback.errors import InputError
-from takeback.lab.engines import ENGINES, Engine, engine_named
+from takeback.lab.engines import ENGINES, UnitEngine, engine_named
 from takeback.lab.experiment import Asked, Experiment, Option
 from takeback.lab.experiments.recorded import FIRST, is_shipped, recorded_folder
 from takeback.lab.rounds import Rounds, Unanswered
@@ -141,7 +141,7 @@ def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[R
     text = _named(running.synthesizer or experiment.default_synthesizer, experiment.name)
     spec, shipped = parse_spec(text), experiment.shipped()
     replayed = _replayed(spec, shipped)
-    plan = experiment.plan(given, experiment.thaw(replayed) if replayed is not None else None)
+    plan = experiment.plan(given, experiment.thaw_run(replayed) if replayed is not None else None)
     folder = running.record or replayed
     kept = None if folder is None or is_shipped(folder) else folder
     with _asked(text, spec, shipped, running) as (asked, engine), bar(experiment.name) as tick:
@@ -160,7 +160,7 @@ def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[R
     return ran, experiment.summary(plan, ran.data)
 
 
-def _engine(running: Running) -> Engine:
+def _engine(running: Running) -> UnitEngine:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report home otherwise
     return engine_named(running.engine, running.workers, address=os.environ.get("RAY_ADDRESS"))
 
@@ -170,7 +170,7 @@ def _recording(folder: Path) -> dict[str, bytes]:
 
 
 @contextmanager
-def _asked(text: str, spec: Spec, shipped: Path, running: Running) -> Iterator[tuple[Asked, Engine]]:
+def _asked(text: str, spec: Spec, shipped: Path, running: Running) -> Iterator[tuple[Asked, UnitEngine]]:
     """Who is asked and how.
 
     A model is asked on threads here, or round by round with the requests answered on a cluster; where nobody has to

@@ -9,31 +9,31 @@ from typing import Any, Final
 from takeback.canonical import encode
 
 Plain = dict[str, Any]
-Path = tuple[str, ...]
+TreePath = tuple[str, ...]
 FEW: Final = 3
 VALUES: Final[tuple[Any, ...]] = (7, "text # no comment", {"on": True, "deep": {"er": [1]}}, [1, None, "x"])
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ByteChange:
     """Operations, and what they are to the file: an insert, a replace, a rewrite, a remove, a move or a write."""
 
     ops: tuple[Plain, ...]
     effect: str
 
 
-def changes_of(surface: str, name: str, state: Plain) -> Iterator[Change]:
+def changes_of(surface: str, name: str, state: Plain) -> Iterator[ByteChange]:
     """Every kind of change to what a file holds."""
     yield from _MAKERS[surface](name, state.get(surface, _EMPTY[surface]))
 
 
-def operation(kind: str, target: str, effect: str, value: Any = ..., **spot: Any) -> Change:
+def operation(kind: str, target: str, effect: str, value: Any = ..., **spot: Any) -> ByteChange:
     """A change of one operation."""
     given = {} if value is ... else {"value": value}
-    return Change(({"op_type": kind, "target": target, **given, **spot},), effect)
+    return ByteChange(({"op_type": kind, "target": target, **given, **spot},), effect)
 
 
-def _config(_: str, value: Plain) -> Iterator[Change]:
+def _config(_: str, value: Plain) -> Iterator[ByteChange]:
     leaves, tables, lists = (some(list(found)) for found in (leaves_of(value), _tables(value), _lists(value)))
     for path, present in leaves:
         yield from (_set(path, _effect(present), new) for new in VALUES if encode(new) != encode(present))
@@ -57,7 +57,7 @@ def _config(_: str, value: Plain) -> Iterator[Change]:
                 yield operation("remove_config_item", target, "remove", item)
 
 
-def _routing(_: str, value: Plain) -> Iterator[Change]:
+def _routing(_: str, value: Plain) -> Iterator[ByteChange]:
     yield operation("set_routing", "zz new", "insert", "m")
     yield operation("set_routing", "zz", "insert", None)
     for key, model in value.items():
@@ -67,7 +67,7 @@ def _routing(_: str, value: Plain) -> Iterator[Change]:
             yield operation("set_routing", key, "replace", None)
 
 
-def _middleware(_: str, value: Sequence[Plain]) -> Iterator[Change]:
+def _middleware(_: str, value: Sequence[Plain]) -> Iterator[ByteChange]:
     record = {"handler": "mw.new", "options": {"a": [1, {"b": None}]}}
     for at in range(len(value) + 1):
         yield operation("add_middleware", "zz", "insert", record, index=at)
@@ -80,7 +80,7 @@ def _middleware(_: str, value: Sequence[Plain]) -> Iterator[Change]:
                 yield operation("move_middleware", item["id"], "move", index=to)
 
 
-def _listeners(_: str, value: dict[str, Sequence[Plain]]) -> Iterator[Change]:
+def _listeners(_: str, value: dict[str, Sequence[Plain]]) -> Iterator[ByteChange]:
     record = {"id": "zz", "handler": "l.new", "options": {"a": 1}}
     yield operation("add_listener", "on_new", "insert", record)
     for event, callbacks in value.items():
@@ -92,7 +92,7 @@ def _listeners(_: str, value: dict[str, Sequence[Plain]]) -> Iterator[Change]:
                 yield operation("move_listener", event, "move", item["id"], index=0 if at else len(callbacks) - 1)
 
 
-def _tools(name: str, value: dict[str, Plain]) -> Iterator[Change]:
+def _tools(name: str, value: dict[str, Plain]) -> Iterator[ByteChange]:
     record = value[name]
     parameters = record["parameters"]
     yield operation(
@@ -108,7 +108,7 @@ def _tools(name: str, value: dict[str, Plain]) -> Iterator[Change]:
     yield operation("register_tool", "zz", "insert", {"id": "zz"})
 
 
-def _prompts(name: str, value: dict[str, str]) -> Iterator[Change]:
+def _prompts(name: str, value: dict[str, str]) -> Iterator[ByteChange]:
     text = value[name]
     yield operation("set_prompt", name, "write", "All new.\n")
     yield operation("remove_prompt", name, "write")
@@ -116,7 +116,7 @@ def _prompts(name: str, value: dict[str, str]) -> Iterator[Change]:
     yield from edits_of("edit_prompt", name, text)
 
 
-def _files(name: str, value: dict[str, Plain]) -> Iterator[Change]:
+def _files(name: str, value: dict[str, Plain]) -> Iterator[ByteChange]:
     yield operation("write_file", name, "write", {"content": "new\n"})
     yield operation("write_file", name, "write", {"content": "", "mode": "0700"})
     yield operation("write_file", "zz/deep/er", "insert", {"content": "x"})
@@ -126,7 +126,7 @@ def _files(name: str, value: dict[str, Plain]) -> Iterator[Change]:
         yield from edits_of("edit_file", name, value[name]["content"])
 
 
-def edits_of(kind: str, name: str, text: str) -> Iterator[Change]:
+def edits_of(kind: str, name: str, text: str) -> Iterator[ByteChange]:
     """Something behind a text, and edits of some of its lines."""
     yield operation(kind, name, "insert", {"old": "", "new": "appended\n"})
     for line in some([line for line in text.splitlines() if line and text.count(line) == 1]):
@@ -135,7 +135,7 @@ def edits_of(kind: str, name: str, text: str) -> Iterator[Change]:
         yield operation(kind, name, "remove", {"old": line, "new": ""})
 
 
-def leaves_of(value: Plain, above: Path = ()) -> Iterator[tuple[Path, Any]]:
+def leaves_of(value: Plain, above: TreePath = ()) -> Iterator[tuple[TreePath, Any]]:
     """What is no mapping, or an empty one, with where it stands."""
     for key, item in value.items():
         if isinstance(item, dict) and item:
@@ -144,18 +144,18 @@ def leaves_of(value: Plain, above: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield (*above, key), item
 
 
-def _tables(value: Plain, above: Path = ()) -> Iterator[tuple[Path, Plain]]:
+def _tables(value: Plain, above: TreePath = ()) -> Iterator[tuple[TreePath, Plain]]:
     yield above, value
     for key, item in value.items():
         if isinstance(item, dict):
             yield from _tables(item, (*above, key))
 
 
-def _lists(value: Plain) -> Iterator[tuple[Path, list[Any]]]:
+def _lists(value: Plain) -> Iterator[tuple[TreePath, list[Any]]]:
     return ((path, item) for path, item in leaves_of(value) if isinstance(item, list))
 
 
-def _set(path: Path, effect: str, value: Any) -> Change:
+def _set(path: TreePath, effect: str, value: Any) -> ByteChange:
     return operation("set_config", target_of(path), effect, value)
 
 
@@ -164,7 +164,7 @@ def _effect(present: Any) -> str:
     return "rewrite" if isinstance(present, dict | list) else "replace"
 
 
-def target_of(path: Path) -> str:
+def target_of(path: TreePath) -> str:
     """A path as an operation's target."""
     return ".".join(key.replace("\\", "\\\\").replace(".", "\\.") for key in path)
 

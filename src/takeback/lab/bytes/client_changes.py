@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from takeback.lab.bytes.changes import Change, Plain, edits_of, leaves_of, operation, target_of
+from takeback.lab.bytes.changes import ByteChange, Plain, edits_of, leaves_of, operation, target_of
 
 SERVER: Final = {"claude-code": {"command": "zz"}, "codex": {"command": "zz"}, "gemini": {"command": "zz"}}
 GROUP: Final = {"matcher": "zz", "hooks": [{"type": "command", "command": "zz"}]}
 FRONT: Final = "---"
 
 
-def client_changes(kind: str, state: Plain) -> Iterator[Change]:
+def client_changes(kind: str, state: Plain) -> Iterator[ByteChange]:
     """Every kind of change to every document, prompt and file of a harness."""
     yield from _config(state.get("config", {}))
     for key in state.get("routing", {}):
@@ -28,7 +28,7 @@ def client_changes(kind: str, state: Plain) -> Iterator[Change]:
         yield operation("remove_file", name, "write")
 
 
-def _config(value: Plain) -> Iterator[Change]:
+def _config(value: Plain) -> Iterator[ByteChange]:
     for path, present in leaves_of(value):
         yield operation("unset_config", target_of(path), "remove")
         if isinstance(present, list):
@@ -40,7 +40,7 @@ def _config(value: Plain) -> Iterator[Change]:
             yield operation("set_config", target_of((key, "zz_new")), "insert", "new")
 
 
-def _items(target: str, items: list[Any]) -> Iterator[Change]:
+def _items(target: str, items: list[Any]) -> Iterator[ByteChange]:
     yield operation("append_config", target, "insert", "zz")
     for at in range(len(items)):
         yield operation("insert_config", target, "insert", "zz", index=at)
@@ -55,7 +55,7 @@ def _other(present: Any) -> Any:
     return present + 1 if isinstance(present, int | float) else "other"
 
 
-def _tools(server: Plain, tools: dict[str, Plain]) -> Iterator[Change]:
+def _tools(server: Plain, tools: dict[str, Plain]) -> Iterator[ByteChange]:
     names = [name.rpartition("mcp:")[0] for name in tools]
     for start in dict.fromkeys(names):
         yield operation("register_tool", f"{start}mcp:zz", "insert", server)
@@ -66,7 +66,7 @@ def _tools(server: Plain, tools: dict[str, Plain]) -> Iterator[Change]:
         yield operation("remove_tool", name, "remove")
 
 
-def _hooks(events: dict[str, list[Plain]]) -> Iterator[Change]:
+def _hooks(events: dict[str, list[Plain]]) -> Iterator[ByteChange]:
     for event, groups in events.items():
         yield operation("add_listener", event, "insert", {"id": "zz", "handler": "zz", "options": GROUP})
         for group in groups:
@@ -76,7 +76,7 @@ def _hooks(events: dict[str, list[Plain]]) -> Iterator[Change]:
             yield operation("remove_listener", event, "remove", group["id"])
 
 
-def _texts(kind: str, name: str, text: str) -> Iterator[Change]:
+def _texts(kind: str, name: str, text: str) -> Iterator[ByteChange]:
     """Edits behind the front matter, without which the client would not load a text."""
     head, mark, body = text.rpartition(f"\n{FRONT}\n") if text.startswith(FRONT) else ("", "", text)
     for change in edits_of(kind, name, body):

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-Files = Mapping[str, bytes]
+FileBytes = Mapping[str, bytes]
 COMMENT = (b"#", b"//")
 MANY_LINES = (b'""', b"''")
 DOCUMENTS = (".toml", ".json", ".jsonc")
 """Files in which a comment is one."""
 
 
-def untouched(before: Files, after: Files, effect: str) -> bool:
+def untouched(before: FileBytes, after: FileBytes, effect: str) -> bool:
     """Whether the files differ only as a change of this effect may make them."""
     changed = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
     if effect == "write":

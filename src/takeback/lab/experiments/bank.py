@@ -17,7 +17,7 @@ from takeback.canonical import pretty
 from takeback.errors import InputError, RecordingError
 from takeback.lab.experiments.draws import draw_order
 from takeback.lab.experiments.recorded import LOCK, check_replies, shipped_recording
-from takeback.lab.experiments.turn0 import FIRST, OUTCOMES, Condition, Outcome
+from takeback.lab.experiments.turn0 import FIRST, OUTCOMES, Condition, Turn0Outcome
 from takeback.lab.lock import Lock, digest_of, read_json, read_lock, write_lock, write_whole
 from takeback.lab.results import BANK
 from takeback.lab.tasks import Task, get
@@ -33,7 +33,7 @@ from takeback.synthesize.portfolio import repair_with_oracle
 Stratum = Literal["S0", "S1", "residual"]
 LEVELS: Final[Mapping[Level, Stratum]] = {Level.L0: "S0", Level.L1: "S1"}
 STRATA: Final[tuple[Stratum, ...]] = ("S0", "S1", "residual")
-DEFECTIVE: Final[Outcome] = "defective"
+DEFECTIVE: Final[Turn0Outcome] = "defective"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.clients.init import init_clients
 from takeback.harness import Applied, Harness, Undone
-from takeback.lab.bytes.changes import Change, changes_of
+from takeback.lab.bytes.changes import ByteChange, changes_of
 from takeback.lab.bytes.client_changes import client_changes
 from takeback.lab.bytes.harnesses import HARNESSES
 from takeback.lab.bytes.untouched import untouched
@@ -36,11 +36,11 @@ FEW: Final = 5
 CORPUS: Final = Path(__file__).parents[1] / "bytes" / "corpus"
 FOLDERS: Final = {"prompts": ".md", "tools": ".json", "files": ""}
 MODES: Final = (0o644, 0o600, 0o640)
-Image = Mapping[str, tuple[bytes, int]]
+TreeImage = Mapping[str, tuple[bytes, int]]
 
 
 @dataclass
-class Findings:
+class ByteFindings:
     """What a run counted; anything in `examples` is a defect."""
 
     files: int = 0
@@ -74,9 +74,9 @@ def corpus() -> tuple[Path, ...]:
     return tuple(sorted(path for path in CORPUS.rglob("*") if path.is_file() and not path.name.startswith(".")))
 
 
-def run(files: Sequence[Path] | None = None) -> Findings:
+def run(files: Sequence[Path] | None = None) -> ByteFindings:
     """Every kind of change to each file."""
-    found = Findings()
+    found = ByteFindings()
     for number, path in enumerate(corpus() if files is None else files):
         try_file(path, MODES[number % len(MODES)], found)
     for kind in HARNESSES if files is None else ():
@@ -84,14 +84,14 @@ def run(files: Sequence[Path] | None = None) -> Findings:
     return found
 
 
-def try_file(path: Path, mode: int, found: Findings) -> None:
+def try_file(path: Path, mode: int, found: ByteFindings) -> None:
     """Every kind of change to one file."""
     with tempfile.TemporaryDirectory(prefix="takeback-bytes-") as directory:
         _one_file(Path(directory) / "agent", path, mode, found)
     found.files += 1
 
 
-def try_client(kind: str, found: Findings) -> None:
+def try_client(kind: str, found: ByteFindings) -> None:
     """Every kind of change to what a client's files hold."""
     with tempfile.TemporaryDirectory(prefix="takeback-bytes-") as directory:
         root = Path(directory)
@@ -157,7 +157,7 @@ class Bytes:
     def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
         """Every kind of change to one file, or to one client's."""
         del asked
-        found = Findings()
+        found = ByteFindings()
         if "client" in unit:
             try_client(unit["client"], found)
         else:
@@ -167,7 +167,7 @@ class Bytes:
     def data(self, plan: BytesPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
         """All files together."""
         del plan, who
-        total = Findings()
+        total = ByteFindings()
         for one in done.values():
             for name in ("files", "of", "identical", "untouched", "refused"):
                 setattr(total, name, getattr(total, name) + one[name])
@@ -203,7 +203,7 @@ class Bytes:
         return iter(())
 
 
-def _one_file(root: Path, path: Path, mode: int, found: Findings) -> None:
+def _one_file(root: Path, path: Path, mode: int, found: ByteFindings) -> None:
     surface = path.parent.name
     place = root / surface / path.name if surface in FOLDERS else root / f"{surface}.toml"
     place.parent.mkdir(parents=True)
@@ -220,7 +220,7 @@ def _one_file(root: Path, path: Path, mode: int, found: Findings) -> None:
                 found.examples.append(f"{surface}/{path.name}: {change.ops[0]}: {wrong}")
 
 
-def _one_change(harness: Harness, root: Path, change: Change, found: Findings) -> Iterator[str]:
+def _one_change(harness: Harness, root: Path, change: ByteChange, found: ByteFindings) -> Iterator[str]:
     before = _images(root)
     done = harness.apply(invert(read_program(list(change.ops), Stage.FORWARD, "mutation")))
     if not isinstance(done, Applied):
@@ -240,7 +240,7 @@ def _one_change(harness: Harness, root: Path, change: Change, found: Findings) -
         yield f"not identical after undo ({type(taken).__name__})"
 
 
-def _images(root: Path) -> Image:
+def _images(root: Path) -> TreeImage:
     return {
         str(path.relative_to(root)): (path.read_bytes(), path.stat().st_mode)
         for path in sorted(root.rglob("*"))
@@ -248,11 +248,11 @@ def _images(root: Path) -> Image:
     }
 
 
-def _bytes(images: Image) -> dict[str, bytes]:
+def _bytes(images: TreeImage) -> dict[str, bytes]:
     return {path: data for path, (data, _) in images.items()}
 
 
-def _modes_kept(before: Image, after: Image) -> bool:
+def _modes_kept(before: TreeImage, after: TreeImage) -> bool:
     documents = (path for path in before.keys() & after.keys() if not _is_file(path))
     return all(before[path][1] == after[path][1] for path in documents)
 

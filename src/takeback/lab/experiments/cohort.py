@@ -49,7 +49,7 @@ class Case:
         return cls(raw["id"], raw["family"], raw["state"], tuple(raw["mutation"]))
 
 
-Item = TypeVar("Item", Task, Case)
+TaskOrCase = TypeVar("TaskOrCase", Task, Case)
 
 
 def reference_cases(sets: Iterable[str], limit: int | None = None) -> tuple[Case, ...]:
@@ -78,7 +78,7 @@ def _case(task: Task, mutation: tuple[Any, ...]) -> Case:
     return Case(task.id, task.family, task.state, mutation)
 
 
-def balanced(items: Sequence[Item], limit: int | None) -> list[Item]:
+def balanced(items: Sequence[TaskOrCase], limit: int | None) -> list[TaskOrCase]:
     """So many items, families taking turns; all of them in their order without a limit."""
     if limit is None or limit == len(items):
         return list(items)

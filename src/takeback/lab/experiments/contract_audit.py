@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from takeback.lab.experiment import Asked, Option
 from takeback.lab.experiments import nondeterminism, truth
 from takeback.lab.experiments.cohort import Case, reference_cases
-from takeback.lab.experiments.truth import Place
+from takeback.lab.experiments.truth import TruthPath
 from takeback.lab.protocol import parts_of, sources
 from takeback.lab.report.table import Table
 from takeback.language import Candidate
@@ -108,7 +108,7 @@ def audit(case: Case, at: int, seed: int = 0) -> Audit:
     )
 
 
-def leave_out(true: set[Place], rng: random.Random) -> tuple[set[Place], set[str]]:
+def leave_out(true: set[TruthPath], rng: random.Random) -> tuple[set[TruthPath], set[str]]:
     """A contract without at least one affected place, and the addresses it fails to cover.
 
     Neighbours are listed in its stead: a longer name, a place below it, another surface.
@@ -126,7 +126,7 @@ def leave_out(true: set[Place], rng: random.Random) -> tuple[set[Place], set[str
     return listed, omitted
 
 
-def _with(candidate: Candidate, places: set[Place]) -> Candidate:
+def _with(candidate: Candidate, places: set[TruthPath]) -> Candidate:
     contract = Contract.read(sorted(map(truth.address, places)), "contract")
     return Candidate(candidate.mutation, candidate.witness, candidate.recovery, contract)
 

@@ -213,7 +213,7 @@ class Controlled:
         }
         write_run(folder, ran, make_lock(NAME, plan.parts(who)))
 
-    def thaw(self, folder: Path) -> Mapping[str, Any] | None:
+    def thaw_run(self, folder: Path) -> Mapping[str, Any] | None:
         """What a recording was frozen with."""
         return read_run(folder, NAME)
 

@@ -33,10 +33,10 @@ class OfFamily(Protocol):
         ...
 
 
-Item = TypeVar("Item", bound=OfFamily)
+SomeDrawn = TypeVar("SomeDrawn", bound=OfFamily)
 
 
-def round_robin(items: Sequence[Item], per_family: int | None = None) -> tuple[Item, ...]:
+def round_robin(items: Sequence[SomeDrawn], per_family: int | None = None) -> tuple[SomeDrawn, ...]:
     """The first items of each family, families taking turns, so that any prefix is balanced."""
     rows = [
         [item for item in items if item.family == family][:per_family] for family in (*FAMILIES, *INSIDE_FAMILIES)
@@ -44,7 +44,7 @@ def round_robin(items: Sequence[Item], per_family: int | None = None) -> tuple[I
     return tuple(item for item in chain.from_iterable(zip_longest(*rows)) if item is not None)
 
 
-def draw_order(items: Sequence[Item], seed: int = ORDER_SEED) -> tuple[Item, ...]:
+def draw_order(items: Sequence[SomeDrawn], seed: int = ORDER_SEED) -> tuple[SomeDrawn, ...]:
     """The items in a seeded order in which families take turns: any prefix is a balanced sample."""
     return round_robin(sorted(items, key=place_in_draw(seed)))
 
@@ -70,7 +70,7 @@ def draw_classes(tasks: Sequence[Task], seed: int = ORDER_SEED) -> tuple[Task, .
     return tuple(drawn)
 
 
-def at_most(items: Sequence[Item], limit: int | None, option: str = "--tasks") -> tuple[Item, ...]:
+def at_most(items: Sequence[SomeDrawn], limit: int | None, option: str = "--tasks") -> tuple[SomeDrawn, ...]:
     """The first `limit` items; asking for more than there are is an error, not all of them."""
     if limit is not None and limit > len(items):
         raise InputError(option, found=limit, expected=f"at most {len(items)}, which is all there are")

@@ -184,7 +184,7 @@ class Factorial:
         }
         write_run(folder, ran, make_lock(self.name, plan.parts(who)))
 
-    def thaw(self, folder: Path) -> Mapping[str, Any] | None:
+    def thaw_run(self, folder: Path) -> Mapping[str, Any] | None:
         """What a recording was frozen with."""
         return read_run(folder, self.name)
 

@@ -24,7 +24,7 @@ from takeback.lab.experiments.turn0 import (
     PLAIN_L0,
     RULE,
     Condition,
-    Entry,
+    Turn0,
     answer,
     read_condition,
 )
@@ -204,7 +204,7 @@ class Natural:
         ids = tuple(task.id for task in plan.locked)
         freeze_bank(folder, Bank(who, plan.sampling, ids, lock, entries, plan.condition))
 
-    def thaw(self, folder: Path) -> Mapping[str, Any] | None:
+    def thaw_run(self, folder: Path) -> Mapping[str, Any] | None:
         """The bank beside a recording, if there is one."""
         return {"bank": load_bank(folder)} if (folder / BANK).exists() else None
 
@@ -213,7 +213,7 @@ class Natural:
         return shipped_recording(NAME)
 
 
-def mistakes_of(entry: Entry) -> list[str]:
+def mistakes_of(entry: Turn0) -> list[str]:
     """What kinds of mistake a defective candidate makes, or why it could not be read or run."""
     if entry.verdict is None:
         return [entry.shortfall]

@@ -40,7 +40,7 @@ LEVELS: Final = (Level.L1, Level.L2)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class OracleOutcome:
     """What became of one case: in which languages it is recovered, and its round trips (empty: by proof)."""
 
     id: str
@@ -115,7 +115,7 @@ def read_population(given: Mapping[str, Any]) -> tuple[tuple[Case, ...], str]:
     return cases, f"{len(cases)} {kind}: {' and '.join(sets)}"
 
 
-def audit(case: Case, rule: str, seed: int = 0, level: Level = Level.L1) -> Outcome:
+def audit(case: Case, rule: str, seed: int = 0, level: Level = Level.L1) -> OracleOutcome:
     """Build the oracle's recovery for one mutation and try it; what `level` cannot say, or fails, is residual.
 
     The same round trips decide all languages: which of them has the recovery is the gate's business.
@@ -125,7 +125,7 @@ def audit(case: Case, rule: str, seed: int = 0, level: Level = Level.L1) -> Outc
     if rule not in RULES:
         raise InputError("rule", found=rule, expected=f"one of {', '.join(RULES)}")
     if gate(candidate, level):
-        return Outcome(case.id, case.family, l0=False, l1=False)
+        return OracleOutcome(case.id, case.family, l0=False, l1=False)
     passes = ""
     if rule == PROOF:
         admitted = _proved(candidate, level)
@@ -135,7 +135,7 @@ def audit(case: Case, rule: str, seed: int = 0, level: Level = Level.L1) -> Outc
         admitted = verdict.admitted
         passes = "".join("1" if trip.passed else "0" for split in verdict.splits.values() for trip in split.trips)
     l0, l1 = (admitted and not gate(candidate, narrow) for narrow in (Level.L0, Level.L1))
-    return Outcome(case.id, case.family, l0, l1, passes, l2=admitted and level is Level.L2)
+    return OracleOutcome(case.id, case.family, l0, l1, passes, l2=admitted and level is Level.L2)
 
 
 def _proved(candidate: Candidate, level: Level) -> bool:
@@ -145,7 +145,7 @@ def _proved(candidate: Candidate, level: Level) -> bool:
         return False
 
 
-def audit_unit(unit: Mapping[str, Any]) -> list[Outcome]:
+def audit_unit(unit: Mapping[str, Any]) -> list[OracleOutcome]:
     """Audit the cases of a unit."""
     level = Level(unit["language"])
     return [audit(Case.from_json(case), unit["rule"], unit["seed"], level) for case in unit["cases"]]

@@ -40,7 +40,7 @@ ENTRY: Final = "journal entry"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MethodSource:
     """Where a method comes from: its class, and for a peer the module that must be installed and its package."""
 
     module: str
@@ -59,21 +59,21 @@ class Source:
         return method
 
 
-METHODS: Final[Mapping[str, Source]] = {
-    "full snapshot": Source("plain", "FullSnapshot"),
-    SCOPED: Source("plain", "ScopedSnapshot"),
-    OWN: Source("own", "HarnessUndo"),
-    "recovery program (oracle)": Source("own", "RecoveryProgram"),
-    MODEL: Source("own", "ModelRecovery"),
-    "inverse by element identity": Source("plain", "ElementInverse"),
-    "jsonpatch": Source("documents", "JsonPatch", "jsonpatch", "jsonpatch"),
-    "deepdiff": Source("documents", "DeepDiff", "deepdiff", "deepdiff"),
-    "dictdiffer": Source("documents", "DictDiffer", "dictdiffer", "dictdiffer"),
-    "SQLite session, dense": Source("sqlite", "DenseSession", "apsw", "apsw"),
-    "SQLite session, fractional": Source("sqlite", "Session", "apsw", "apsw"),
-    "ZODB, dense": Source("zodb", "DenseZodb", "ZODB", "ZODB"),
-    "ZODB, fractional": Source("zodb", "Zodb", "ZODB", "ZODB"),
-    "git revert": Source("git", "GitRevert", "pygit2", "pygit2"),
+METHODS: Final[Mapping[str, MethodSource]] = {
+    "full snapshot": MethodSource("plain", "FullSnapshot"),
+    SCOPED: MethodSource("plain", "ScopedSnapshot"),
+    OWN: MethodSource("own", "HarnessUndo"),
+    "recovery program (oracle)": MethodSource("own", "RecoveryProgram"),
+    MODEL: MethodSource("own", "ModelRecovery"),
+    "inverse by element identity": MethodSource("plain", "ElementInverse"),
+    "jsonpatch": MethodSource("document_peers", "JsonPatch", "jsonpatch", "jsonpatch"),
+    "deepdiff": MethodSource("document_peers", "DeepDiff", "deepdiff", "deepdiff"),
+    "dictdiffer": MethodSource("document_peers", "DictDiffer", "dictdiffer", "dictdiffer"),
+    "SQLite session, dense": MethodSource("sqlite", "DenseSession", "apsw", "apsw"),
+    "SQLite session, fractional": MethodSource("sqlite", "SqliteSession", "apsw", "apsw"),
+    "ZODB, dense": MethodSource("zodb", "DenseZodb", "ZODB", "ZODB"),
+    "ZODB, fractional": MethodSource("zodb", "Zodb", "ZODB", "ZODB"),
+    "git revert": MethodSource("git", "GitRevert", "pygit2", "pygit2"),
 }
 """Slow ones last, so that workers finish together."""
 

@@ -13,11 +13,11 @@ from typing import Any
 from takeback.canonical import encode
 from takeback.lab.tasks.model import FORWARD
 
-Place = tuple[str, ...]
+TruthPath = tuple[str, ...]
 _DOT = re.compile(r"(?<!\\)\.")
 
 
-def affected(before: Mapping[str, Any], after: Mapping[str, Any], mutation: Iterable[Any]) -> set[Place]:
+def affected(before: Mapping[str, Any], after: Mapping[str, Any], mutation: Iterable[Any]) -> set[TruthPath]:
     """The places where two plain states differ, and those that the mutation writes, changed or not."""
     found = {_target(op) for op in mutation}
     for surface in {*before, *after}:
@@ -40,11 +40,11 @@ def _held(name: str, one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
     )
 
 
-def _target(op: Mapping[str, Any]) -> Place:
+def _target(op: Mapping[str, Any]) -> TruthPath:
     return _place(FORWARD[op["op_type"]], op["target"])
 
 
-def _place(surface: str, key: str) -> Place:
+def _place(surface: str, key: str) -> TruthPath:
     if surface == "config":
         return (surface, *(part.replace("\\.", ".").replace("\\\\", "\\") for part in _DOT.split(key)))
     return (surface, *key.split("/")) if surface == "files" else (surface, key)
@@ -60,7 +60,7 @@ def _chain_changes(before: list[Any], after: list[Any]) -> set[str]:
     return {name for name in {*one, *two} if one.get(name) != two.get(name)}
 
 
-def _leaf_changes(before: Any, after: Any, path: Place = ()) -> Iterable[Place]:
+def _leaf_changes(before: Any, after: Any, path: TruthPath = ()) -> Iterable[TruthPath]:
     """Paths of the leaves (and empty mappings) that differ."""
     if isinstance(before, dict) and isinstance(after, dict) and (before or after):
         for name in sorted({*before, *after}):
@@ -73,12 +73,12 @@ def _leaf_changes(before: Any, after: Any, path: Place = ()) -> Iterable[Place]:
         yield path
 
 
-def covers(outer: Place, inner: Place) -> bool:
+def covers(outer: TruthPath, inner: TruthPath) -> bool:
     """Whether a contract that lists `outer` allows `inner`."""
     return inner[: len(outer)] == outer
 
 
-def address(place: Place) -> str:
+def address(place: TruthPath) -> str:
     """The place as it is written in a contract."""
     surface, *path = place
     if surface == "config":

@@ -25,8 +25,8 @@ from takeback.synthesize.prompting import FIRST as FIRST_PROMPTS
 from takeback.synthesize.prompting import GUIDED, PLAIN, prompt_set
 from takeback.verify import Verdict
 
-Outcome = Literal["admissible", "defective", "inadequate"]
-OUTCOMES: Final[tuple[Outcome, ...]] = ("admissible", "defective", "inadequate")
+Turn0Outcome = Literal["admissible", "defective", "inadequate"]
+OUTCOMES: Final[tuple[Turn0Outcome, ...]] = ("admissible", "defective", "inadequate")
 RULE: Final = "split-wald"
 STYLES: Final = {"plain": PLAIN, "guided": GUIDED}
 
@@ -73,7 +73,7 @@ def read_condition(language: str | None, prompt: str | None, base: Condition = P
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Turn0:
     """What became of one task.
 
     `raw` is the reply's JSON (None if it had none), `gain` how much of the task it achieves, `shortfall` and
@@ -81,7 +81,7 @@ class Entry:
     """
 
     task: Task
-    outcome: Outcome
+    outcome: Turn0Outcome
     raw: dict[str, Any] | None
     gain: Fraction
     account: Account
@@ -119,7 +119,7 @@ def proposal_request(task: Task, model: str, sampling: Sampling = PAPER, conditi
     )
 
 
-def judge_reply(task: Task, reply: Reply, language: Level = Level.L0) -> Entry:
+def judge_reply(task: Task, reply: Reply, language: Level = Level.L0) -> Turn0:
     """What became of a task, given the one reply to it: the mutation judged at L1, its recovery at `language`."""
     account = Account().plus(reply)
     attempt = read_proposal(reply)
@@ -127,13 +127,13 @@ def judge_reply(task: Task, reply: Reply, language: Level = Level.L0) -> Entry:
     detail = attempt.rejected.detail if attempt.rejected is not None else ""
     gain = improvement(task, attempt.mutation) if attempt.mutation is not None else Fraction(0)
     if gain <= 0:
-        return Entry(task, "inadequate", attempt.raw, gain, account, short, detail)
+        return Turn0(task, "inadequate", attempt.raw, gain, account, short, detail)
     if attempt.candidate is None:
-        return Entry(task, "defective", attempt.raw, gain, account, short, detail)
+        return Turn0(task, "defective", attempt.raw, gain, account, short, detail)
     nominal = State.read(task.state, task.id)
     verdict = recovery_judge(RULE, language, nominal, mutation=Level.L1)(attempt.candidate)
-    outcome: Outcome = "admissible" if verdict.admitted else "defective"
-    return Entry(task, outcome, attempt.raw, gain, account, verdict=verdict)
+    outcome: Turn0Outcome = "admissible" if verdict.admitted else "defective"
+    return Turn0(task, outcome, attempt.raw, gain, account, verdict=verdict)
 
 
 def improvement(task: Task, mutation: Program) -> Fraction:
@@ -143,7 +143,7 @@ def improvement(task: Task, mutation: Program) -> Fraction:
     return capability(task, after.write()) - capability(task, task.state)
 
 
-def answer(task: Task, model: ChatModel, sampling: Sampling = PAPER, condition: Condition = PLAIN_L0) -> Entry:
+def answer(task: Task, model: ChatModel, sampling: Sampling = PAPER, condition: Condition = PLAIN_L0) -> Turn0:
     """Ask the model once and judge what it says."""
     request = proposal_request(task, model.name, sampling, condition)
     return judge_reply(task, model.complete(request), condition.language)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from takeback.lab.experiment import Asked, Option
 from takeback.lab.protocol import parts_of, sources
 from takeback.lab.report.table import Table
-from takeback.lab.undo_laws import Findings, check_history
+from takeback.lab.undo_laws import LawFindings, check_history
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +64,7 @@ class UndoLaws:
     def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
         """Check one part."""
         del asked
-        found = Findings()
+        found = LawFindings()
         for at in range(unit["first"], unit["first"] + unit["histories"]):
             check_history(at, unit["seed"], found)
         return asdict(found)

@@ -4,8 +4,8 @@
 explained. Nothing is forced: what does not add up differs, what is not determined is not derivable.
 """
 
-from takeback.lab.published.check import Check, Status
+from takeback.lab.published.check import Agreement, Check
 from takeback.lab.published.paper import Paper, Printed, load_paper
 from takeback.lab.published.recompute import Recomputation, recompute
 
-__all__ = ["Check", "Paper", "Printed", "Recomputation", "Status", "load_paper", "recompute"]
+__all__ = ["Agreement", "Check", "Paper", "Printed", "Recomputation", "load_paper", "recompute"]

@@ -19,7 +19,7 @@ from takeback.lab.published.paper import Printed
 Number = int | float | Fraction
 
 
-class Status(StrEnum):
+class Agreement(StrEnum):
     """`equal`: agrees; `differs`: does not; `not derivable`: the printed counts do not determine it."""
 
     EQUAL = "equal"
@@ -41,14 +41,14 @@ class Check:
     printed: str
     published: Any
     recomputed: Any
-    status: Status
+    status: Agreement
     note: str = ""
     explained: bool = False
 
     @property
     def equal(self) -> bool:
         """Whether the recomputed figure agrees with the printed one."""
-        return self.status is Status.EQUAL
+        return self.status is Agreement.EQUAL
 
     def to_json(self) -> dict[str, Any]:
         """The check as plain JSON."""
@@ -91,28 +91,28 @@ DIFFERS = "The printed figure does not follow from the printed counts it rests o
 
 def same(name: str, printed: Printed, value: Number, note: str = "", *, if_not: str = "") -> Check:
     """Compare a value that follows exactly from printed counts; `if_not` explains a known difference."""
-    status = Status.EQUAL if rounds_to(value, printed) else Status.DIFFERS
-    if status is Status.DIFFERS:
+    status = Agreement.EQUAL if rounds_to(value, printed) else Agreement.DIFFERS
+    if status is Agreement.DIFFERS:
         note = f"{note} {if_not or DIFFERS}".strip()
-    if status is Status.EQUAL and is_tie(value, printed):
+    if status is Agreement.EQUAL and is_tie(value, printed):
         note = f"{note} An exact tie: half-even and half-up are both accepted.".strip()
-    known = status is Status.DIFFERS and bool(if_not)
+    known = status is Agreement.DIFFERS and bool(if_not)
     return Check(name, printed.where, printed.text, plain(printed.value), plain(value), status, note, known)
 
 
 def within(name: str, printed: Printed, low: Number, high: Number, note: str) -> Check:
     """Compare a printed value with a range; `note` says why it is a range."""
     slack = printed.half_digit
-    status = Status.EQUAL if low - slack <= printed.value <= high + slack else Status.DIFFERS
+    status = Agreement.EQUAL if low - slack <= printed.value <= high + slack else Agreement.DIFFERS
     return Check(name, printed.where, printed.text, plain(printed.value), [plain(low), plain(high)], status, note)
 
 
 def holds(name: str, where: str, claim: str, recomputed: object, *, true: bool, note: str = "") -> Check:
     """Compare a claim in words with what follows from the counts."""
-    return Check(name, where, claim, claim, recomputed, Status.EQUAL if true else Status.DIFFERS, note)
+    return Check(name, where, claim, claim, recomputed, Agreement.EQUAL if true else Agreement.DIFFERS, note)
 
 
 def not_derivable(name: str, printed: Printed, recomputed: object, note: str) -> Check:
     """A printed figure that the printed counts do not determine."""
-    published, status = plain(printed.value), Status.NOT_DERIVABLE
+    published, status = plain(printed.value), Agreement.NOT_DERIVABLE
     return Check(name, printed.where, printed.text, published, recomputed, status, note, explained=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from takeback.lab.published.check import Check, Status, plain, same
+from takeback.lab.published.check import Agreement, Check, plain, same
 from takeback.lab.published.paper import Paper
 
 COLUMNS = ("admissible", "inadequate", "defective", "S0", "S1", "residual")
@@ -22,7 +22,7 @@ def percentages(paper: Paper) -> Iterator[Check]:
                     "Printing it as 0.0 % is a convention, not a figure that follows from the counts."
                 )
                 text, known = f"{printed.text} %", printed.value == 0
-                yield Check(label, printed.where, text, plain(printed.value), None, Status.DIFFERS, note, known)
+                yield Check(label, printed.where, text, plain(printed.value), None, Agreement.DIFFERS, note, known)
             else:
                 yield same(label, printed, Fraction(100 * paper.k(name), paper.n(name)))
 
@@ -122,7 +122,7 @@ def overlap(paper: Paper) -> Iterator[Check]:
         str(paper.count("cohort.defective")),
         paper.count("cohort.defective"),
         union,
-        Status.EQUAL if left >= 0 else Status.DIFFERS,
+        Agreement.EQUAL if left >= 0 else Agreement.DIFFERS,
         f"The union has {union} tasks, which leaves {left} of the cohort in neither set.",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from takeback.lab.published.check import Check, Status, same, within
+from takeback.lab.published.check import Agreement, Check, same, within
 from takeback.lab.published.paper import Paper
 
 CELLS = ("D0L0", "D1L0", "D0L1", "D1L1")
@@ -43,7 +43,7 @@ def budget(paper: Paper) -> Iterator[Check]:
         ", ".join(map(str, reached)),
         reached,
         steps,
-        Status.EQUAL if min(steps) >= 0 else Status.DIFFERS,
+        Agreement.EQUAL if min(steps) >= 0 else Agreement.DIFFERS,
         "`recomputed` holds the tasks rescued at each turn.",
     )
     yield from _responses(paper, reached, steps)
@@ -69,7 +69,7 @@ def _responses(paper: Paper, reached: list[int], steps: list[int]) -> Iterator[C
         str(left),
         left,
         BUDGET * paper.count("cohort.residual"),
-        Status.EQUAL if left == BUDGET * paper.count("cohort.residual") else Status.DIFFERS,
+        Agreement.EQUAL if left == BUDGET * paper.count("cohort.residual") else Agreement.DIFFERS,
         "What the printed total leaves after both strata, against four for each residual task.",
     )
 

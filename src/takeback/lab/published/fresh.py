@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
-from takeback.lab.published.check import Check, Status, not_derivable, rounds_to, same, within
+from takeback.lab.published.check import Agreement, Check, not_derivable, rounds_to, same, within
 from takeback.lab.published.paper import Paper
 from takeback.lab.statistics import mcnemar, unpaired, wilson
 
@@ -69,7 +69,7 @@ def thresholds(paper: Paper) -> Iterator[Check]:
             ", ".join(map(str, row)),
             row,
             ceiling,
-            Status.EQUAL if ordered else Status.DIFFERS,
+            Agreement.EQUAL if ordered else Agreement.DIFFERS,
             "`recomputed` is the number of development passes.",
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from takeback.lab.published.check import Check, Status, holds, not_derivable, same
+from takeback.lab.published.check import Agreement, Check, holds, not_derivable, same
 from takeback.lab.published.contrasts import discordant_counts
 from takeback.lab.published.intervals import ambiguous_interval
 from takeback.lab.published.paper import Paper
@@ -97,7 +97,7 @@ def _undetermined(paper: Paper, contrast: str, claim: str, family: str, column: 
         claim,
         claim,
         [100 * low / left, 100 * high / left],
-        Status.NOT_DERIVABLE,
+        Agreement.NOT_DERIVABLE,
         f"Outcomes by family are not printed. Without {family} the printed totals allow any difference in "
         "this range (points).",
         explained=True,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import accumulate
 
-from takeback.lab.published.check import Check, Status, plain, rounds_to
+from takeback.lab.published.check import Agreement, Check, plain, rounds_to
 from takeback.lab.published.paper import Printed
 from takeback.lab.statistics import RESAMPLES, bootstrap_mean, exact_interval
 from takeback.lab.statistics.bootstrap import resampled_sums
@@ -67,9 +67,9 @@ def our_interval(scores: Mapping[int, int]) -> list[float]:
 def interval_check(name: str, interval: list[Printed], scores: Mapping[int, int]) -> Check:
     """Compare a printed 95 % interval with our bootstrap of the same counts."""
     ours = our_interval(scores)
-    status = Status.EQUAL if agrees(scores, interval) else Status.DIFFERS
+    status = Agreement.EQUAL if agrees(scores, interval) else Agreement.DIFFERS
     exactly = all(rounds_to(value, end) for value, end in zip(ours, interval, strict=True))
-    note = TOLERANCE if exactly or status is Status.DIFFERS else f"{NEIGHBOUR} {TOLERANCE}"
+    note = TOLERANCE if exactly or status is Agreement.DIFFERS else f"{NEIGHBOUR} {TOLERANCE}"
     return Check(name, interval[0].where, as_text(interval), numbers(interval), ours, status, note)
 
 
@@ -85,7 +85,7 @@ def ambiguous_interval(name: str, interval: list[Printed], options: list[dict[in
         f"{need} Of {len(options)} joint outcomes that the printed counts allow, {len(fitting)} give the "
         f"printed interval; `recomputed` holds the range of each endpoint over all of them. {TOLERANCE}"
     )
-    status = Status.NOT_DERIVABLE if fitting else Status.DIFFERS
+    status = Agreement.NOT_DERIVABLE if fitting else Agreement.DIFFERS
     known = bool(fitting)
     return Check(name, interval[0].where, as_text(interval), numbers(interval), ends, status, note, known)
 

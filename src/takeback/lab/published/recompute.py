@@ -15,7 +15,7 @@ from takeback.lab.published import (
     interaction,
     replication,
 )
-from takeback.lab.published.check import Check, Status
+from takeback.lab.published.check import Agreement, Check
 from takeback.lab.published.paper import Paper, load_paper
 
 GROUPS: tuple[Callable[[Paper], Iterator[Check]], ...] = (
@@ -73,7 +73,7 @@ class Recomputation:
             "all_equal": self.all_equal,
             "all_explained": self.all_explained,
             "count": len(self.checks),
-            **{status.value.replace(" ", "_"): statuses.count(status) for status in Status},
+            **{status.value.replace(" ", "_"): statuses.count(status) for status in Agreement},
             "exceptions": [check.to_json() for check in self.exceptions],
             "checks": [check.to_json() for check in self.checks],
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from takeback.lab.published.check import Check, Status, holds, not_derivable, rounds_to, same
+from takeback.lab.published.check import Agreement, Check, holds, not_derivable, rounds_to, same
 from takeback.lab.published.contrasts import CONTRASTS, difference_scores
 from takeback.lab.published.intervals import ambiguous_interval, interval_check
 from takeback.lab.published.paper import Paper, Printed
@@ -53,7 +53,7 @@ def _subset(paper: Paper, cell: str) -> Check:
         str(paper.k(reference)),
         paper.k(reference),
         [low, high],
-        Status.EQUAL if possible else Status.DIFFERS,
+        Agreement.EQUAL if possible else Agreement.DIFFERS,
         "A range: which 48 tasks of S1 were taken is not printed.",
     )
 

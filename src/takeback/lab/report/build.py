@@ -18,14 +18,14 @@ from takeback.lab.results import Result, find_runs, read_results
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class WrittenReport:
     """What was written: the folder, and each file relative to it."""
 
     folder: Path
     files: tuple[str, ...]
 
 
-def build_report(folder: Path, out: Path | None = None) -> Report:
+def build_report(folder: Path, out: Path | None = None) -> WrittenReport:
     """Write the report of all runs at or below `folder` to `out` (by default `folder/report`)."""
     runs = find_runs(folder)
     if not runs:
@@ -57,7 +57,7 @@ def build_report(folder: Path, out: Path | None = None) -> Report:
                 files.append(_write(target, f"plots/{name}/{slug}.{ending}", content))
             pages += [f"![{slug}](plots/{name}/{slug}.png)", ""]
     files.append(_write(target, "report.md", "\n".join(pages).encode("utf-8")))
-    return Report(target, tuple(files))
+    return WrittenReport(target, tuple(files))
 
 
 def _heading(name: str, result: Result) -> list[str]:

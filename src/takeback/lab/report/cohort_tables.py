@@ -7,16 +7,16 @@ from typing import Any
 
 from takeback.lab.report import published, wording
 from takeback.lab.report.families import families_of
-from takeback.lab.report.inputs import ContractAudit, Oracle, Stability, read_input
+from takeback.lab.report.inputs import ContractAuditData, OracleData, StabilityData, read_input
 from takeback.lab.report.table import Cell, Figure, Share, Table
 
 STRATA = ("S0", "S1", "residual")
 
 
-def read_oracle(raw: Mapping[str, Any]) -> Oracle:
+def read_oracle(raw: Mapping[str, Any]) -> OracleData:
     """The data of an oracle run, checked."""
     data = read_input("oracle", raw, "oracle")
-    assert isinstance(data, Oracle)  # noqa: S101  (the name decides the model)
+    assert isinstance(data, OracleData)  # noqa: S101  (the name decides the model)
     return data
 
 
@@ -49,7 +49,7 @@ def oracle_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     yield Table("oracle-strata", title, columns, tuple(rows), note, rules)
 
 
-def _inside_table(data: Oracle) -> Table:
+def _inside_table(data: OracleData) -> Table:
     """Recovered under L2, which the paper does not have."""
     rows: list[tuple[Cell, ...]] = []
     for name in [*families_of([task.family for task in data.tasks]), "Total"]:
@@ -64,7 +64,7 @@ def _inside_table(data: Oracle) -> Table:
 def stability_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     """Migrations between strata and Jaccard similarity against the first seed."""
     data = read_input("stability", raw, "stability")
-    assert isinstance(data, Stability)  # noqa: S101  (the name decides the model)
+    assert isinstance(data, StabilityData)  # noqa: S101  (the name decides the model)
     first = [str(task.strata[0]) for task in data.tasks]
     rows: list[tuple[Cell, ...]] = []
     for index, seed in enumerate(data.seeds):
@@ -95,7 +95,7 @@ def _jaccard(first: list[str], now: list[str], stratum: str) -> Figure | None:
 def audit_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     """The contract audit's three counts."""
     data = read_input("contract-audit", raw, "contract-audit")
-    assert isinstance(data, ContractAudit)  # noqa: S101  (the name decides the model)
+    assert isinstance(data, ContractAuditData)  # noqa: S101  (the name decides the model)
     rows: tuple[tuple[Cell, ...], ...] = (
         ("Incomplete contracts caught", Share(*data.incomplete), published.share("audit.incomplete")),
         ("False alarms on complete contracts", Share(*data.complete), published.share("audit.complete")),

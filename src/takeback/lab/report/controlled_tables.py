@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from takeback.lab.report import published, wording
-from takeback.lab.report.inputs import Controlled, ControlledCandidate, read_input
+from takeback.lab.report.inputs import ControlledCandidate, ControlledData, read_input
 from takeback.lab.report.table import Cell, Share, Table
 
 MODES: Final = {"none": "regeneration", "raw trace": "raw", "raw-trace": "raw", "raw_trace": "raw"}
@@ -20,14 +20,14 @@ def controlled_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     yield _classes(data)
 
 
-def read_controlled(raw: Mapping[str, Any]) -> Controlled:
+def read_controlled(raw: Mapping[str, Any]) -> ControlledData:
     """The data of a controlled run, checked."""
     data = read_input("controlled", raw, "controlled")
-    assert isinstance(data, Controlled)  # noqa: S101  (the name decides the model)
+    assert isinstance(data, ControlledData)  # noqa: S101  (the name decides the model)
     return data
 
 
-def modes_of(data: Controlled) -> list[str]:
+def modes_of(data: ControlledData) -> list[str]:
     """The modes that were run, the paper's first and in its order."""
     found = dict.fromkeys(mode for candidate in data.candidates for mode in candidate.turns)
     return sorted(found, key=lambda mode: (_rank(mode), mode))
@@ -44,11 +44,11 @@ def printed(mode: str) -> Share | None:
     return published.share(f"controlled.{MODES.get(mode, mode)}")
 
 
-def _title(what: str, data: Controlled) -> str:
+def _title(what: str, data: ControlledData) -> str:
     return wording.titled(what, len(data.candidates), "candidates with one injected defect", data)
 
 
-def _modes(data: Controlled) -> Table:
+def _modes(data: ControlledData) -> Table:
     budgets = range(1, data.budget + 1)
     hidden = [candidate for candidate in data.candidates if candidate.nominal_pass]
     rows: list[tuple[Cell, ...]] = []
@@ -72,7 +72,7 @@ def _modes(data: Controlled) -> Table:
     return Table("controlled", _title("Controlled defects repaired", data), columns, tuple(rows), note)
 
 
-def _classes(data: Controlled) -> Table:
+def _classes(data: ControlledData) -> Table:
     modes = modes_of(data)
     rows: list[tuple[Cell, ...]] = []
     for defect in dict.fromkeys(candidate.defect for candidate in data.candidates):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import quantiles
 
-from takeback.lab.report.inputs import Factorial, FactorialTask, Fresh, FreshSuite, FreshTask
+from takeback.lab.report.inputs import FactorialData, FactorialTask, FreshData, FreshSuite, FreshTask
 from takeback.lab.report.table import Share
 from takeback.lab.statistics import (
     Bootstrap,
@@ -50,24 +50,24 @@ def admitted(task: FactorialTask, cell: str, budget: int) -> bool:
     return turn is not None and turn <= budget
 
 
-def in_part(data: Factorial, part: str) -> list[FactorialTask]:
+def in_part(data: FactorialData, part: str) -> list[FactorialTask]:
     """The tasks of the full cohort (`all`) or of one stratum."""
     return [task for task in data.tasks if part in ("all", task.stratum)]
 
 
-def rescue(data: Factorial, cell: str, part: str, budget: int) -> Share:
+def rescue(data: FactorialData, cell: str, part: str, budget: int) -> Share:
     """Rescue@budget of a cell on a part of the cohort."""
     tasks = in_part(data, part)
     return Share(sum(admitted(task, cell, budget) for task in tasks), len(tasks))
 
 
-def cells_of(data: Factorial) -> tuple[str, ...]:
+def cells_of(data: FactorialData) -> tuple[str, ...]:
     """The cells that were run, the paper's first and in its order."""
     ran = list(data.tasks[0].turns) if data.tasks else []
     return tuple(cell for cell in CELLS if cell in ran) + tuple(cell for cell in ran if cell not in CELLS)
 
 
-def contrasts(data: Factorial) -> tuple[Contrast, ...]:
+def contrasts(data: FactorialData) -> tuple[Contrast, ...]:
     """The three confirmatory contrasts, as far as their cells were run and their stratum has tasks."""
     found: list[tuple[str, PairedCounts]] = []
     for name, (new, old, stratum) in CONTRASTS.items():
@@ -86,14 +86,14 @@ def _pair(tasks: Sequence[FactorialTask], new: str, old: str, budget: int) -> Pa
     return pair([admitted(t, new, budget) for t in tasks], [admitted(t, old, budget) for t in tasks])
 
 
-def factorial_interaction(data: Factorial) -> Interaction | None:
+def factorial_interaction(data: FactorialData) -> Interaction | None:
     """The full-cohort interaction, if all four cells were run."""
     if not set(CELLS) <= set(cells_of(data)):
         return None
     return interaction({cell: [admitted(t, cell, data.budget) for t in data.tasks] for cell in CELLS})
 
 
-def without_each_family(data: Factorial, contrast: str) -> tuple[LeftOut, ...]:
+def without_each_family(data: FactorialData, contrast: str) -> tuple[LeftOut, ...]:
     """A contrast again and again, each time without one family."""
     new, old, stratum = CONTRASTS[contrast]
     tasks = in_part(data, stratum)
@@ -144,7 +144,7 @@ def mean_rate_and_bound(suite: FreshSuite, states: int) -> tuple[float, float]:
     return 100 * sum(rates) / len(rates), 100 * sum(bounds) / len(bounds)
 
 
-def suites_contrast(data: Fresh, new: str = "Q20", old: str = "Q2") -> Contrast | None:
+def suites_contrast(data: FreshData, new: str = "Q20", old: str = "Q2") -> Contrast | None:
     """Rescue under one suite against another on the same tasks, paired; None unless both were run."""
     by_name = {suite.name: suite for suite in data.suites}
     if not {new, old} <= set(by_name):

@@ -12,11 +12,11 @@ from typing import Final
 
 from takeback.lab.report import published, wording
 from takeback.lab.report.counting import admitted, cells_of
-from takeback.lab.report.inputs import Factorial, FactorialTask
+from takeback.lab.report.inputs import FactorialData, FactorialTask
 from takeback.lab.report.table import Cell, Figure, Table
 
 COARSE, GROUNDED = "D0L1", "D1L1"
-Steps = Sequence[tuple[str, str]]
+DiscordantSteps = Sequence[tuple[str, str]]
 CATEGORIES: Final = {
     "unreadable": "no recovery that could be read",
     "over-decomposition": "more operations than the one that worked",
@@ -40,7 +40,7 @@ class Discordant:
     tokens: dict[str, int]
 
 
-def discordant(data: Factorial) -> tuple[Discordant, ...]:
+def discordant(data: FactorialData) -> tuple[Discordant, ...]:
     """The cases that only one of D0L1 and D1L1 recovers."""
     if not {COARSE, GROUNDED} <= set(cells_of(data)):
         return ()
@@ -64,7 +64,7 @@ def _compare(task: FactorialTask, budget: int) -> Discordant | None:
     )
 
 
-def category_of(good: Steps, bad: Steps | None) -> str:
+def category_of(good: DiscordantSteps, bad: DiscordantSteps | None) -> str:
     """How a recovery that failed differs from one that worked."""
     if bad is None:
         return "unreadable"
@@ -78,7 +78,7 @@ def category_of(good: Steps, bad: Steps | None) -> str:
     return "ambiguous target" if kinds[0] == kinds[1] else "other operation"
 
 
-def discordant_table(data: Factorial, experiment: str) -> Iterator[Table]:
+def discordant_table(data: FactorialData, experiment: str) -> Iterator[Table]:
     """The taxonomy, with mean operations and tokens in each of the two cells; the paper's below."""
     found = discordant(data)
     rows: list[tuple[Cell, ...]] = []

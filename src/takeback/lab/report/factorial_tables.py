@@ -19,8 +19,8 @@ from takeback.lab.report.counting import (
     without_each_family,
 )
 from takeback.lab.report.discordant import discordant_table
-from takeback.lab.report.inputs import Factorial, read_factorial
-from takeback.lab.report.table import Cell, Figure, Share, Span, Table
+from takeback.lab.report.inputs import FactorialData, read_factorial
+from takeback.lab.report.table import Cell, Figure, Interval, Share, Table
 
 CELL_NAMES = {
     "D0L0": "D0L0 (coarse diagnosis, base language)",
@@ -50,11 +50,11 @@ def factorial_tables(raw: Mapping[str, Any], experiment: str) -> Iterator[Table]
         yield _gate(data, experiment)
 
 
-def _title(what: str, data: Factorial) -> str:
+def _title(what: str, data: FactorialData) -> str:
     return wording.titled(what, len(data.tasks), "natural failures", data)
 
 
-def _note(data: Factorial, *more: str) -> str:
+def _note(data: FactorialData, *more: str) -> str:
     n = len(data.tasks)
     return wording.note(f"Prompts {data.prompts}.", *more, wording.unfinished(n, data), wording.few(n))
 
@@ -68,7 +68,7 @@ def _printed(experiment: str, cell: str, part: str) -> Share | None:
     return published.share(f"{prefix}.{cell}.{part}")
 
 
-def _rescue(data: Factorial, experiment: str) -> Table:
+def _rescue(data: FactorialData, experiment: str) -> Table:
     columns = ["Factorial condition"]
     for part in PARTS:
         size = len(in_part(data, part))
@@ -85,7 +85,7 @@ def _rescue(data: Factorial, experiment: str) -> Table:
     return Table(f"{experiment}-rescue", title, tuple(columns), tuple(rows), _note(data, other))
 
 
-def _budget(data: Factorial, experiment: str) -> Table:
+def _budget(data: FactorialData, experiment: str) -> Table:
     budgets = range(1, data.budget + 1)
     rows: list[tuple[Cell, ...]] = [
         (CELL_NAMES.get(cell, cell), *(rescue(data, cell, "all", b) for b in budgets)) for cell in cells_of(data)
@@ -98,7 +98,7 @@ def _budget(data: Factorial, experiment: str) -> Table:
     return Table(f"{experiment}-budget", _title("Rescue by budget", data), columns, tuple(rows), _note(data))
 
 
-def _contrasts(data: Factorial, experiment: str, prefix: str) -> Table:
+def _contrasts(data: FactorialData, experiment: str, prefix: str) -> Table:
     ours = {contrast.name: contrast for contrast in contrasts(data)}
     rows: list[tuple[Cell, ...]] = []
     for name, (new, old, stratum) in CONTRASTS.items():
@@ -109,7 +109,7 @@ def _contrasts(data: Factorial, experiment: str, prefix: str) -> Table:
             mine = (
                 str(found.counts.pairs),
                 Figure(100 * found.counts.difference, 2, signed=True),
-                Span(100 * found.interval.lower, 100 * found.interval.upper),
+                Interval(100 * found.interval.lower, 100 * found.interval.upper),
                 Figure(found.p_value, 4, power=True),
                 Figure(found.p_holm, 4, power=True),
             )
@@ -147,7 +147,7 @@ def _printed_p(prefix: str) -> Cell:
     return published.figure(f"{prefix}.holm", digits=4, power=True)
 
 
-def _efficiency(data: Factorial) -> Table:
+def _efficiency(data: FactorialData) -> Table:
     s0, s1 = len(in_part(data, "S0")), len(in_part(data, "S1"))
     rows: list[tuple[Cell, ...]] = []
     for cell in cells_of(data):
@@ -158,7 +158,7 @@ def _efficiency(data: Factorial) -> Table:
     found = factorial_interaction(data)
     rule = len(rows)
     if found:
-        text = f"{100 * found.estimate:+.2f} {Span(100 * found.lower, 100 * found.upper)}"
+        text = f"{100 * found.estimate:+.2f} {Interval(100 * found.lower, 100 * found.upper)}"
         value, interval = (
             published.figure("interaction.estimate", signed=True),
             published.span("interaction.interval"),
@@ -169,7 +169,7 @@ def _efficiency(data: Factorial) -> Table:
     return Table("factorial-efficiency", title, columns, tuple(rows), _note(data), frozenset({rule}))
 
 
-def _yield(data: Factorial, experiment: str) -> Table:
+def _yield(data: FactorialData, experiment: str) -> Table:
     """Admissible at turn 0 plus rescued, of all tasks: as counted, and projected to all failures."""
     all_tasks, ready, failed = (data.bank[name] for name in ("tasks", "admissible", "defective"))
     rows: list[tuple[Cell, ...]] = [
@@ -190,7 +190,7 @@ def _yield(data: Factorial, experiment: str) -> Table:
     return Table(f"{experiment}-yield", title, columns, tuple(rows), note, frozenset({1}))
 
 
-def _cost(data: Factorial, experiment: str) -> Table:
+def _cost(data: FactorialData, experiment: str) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for cell in cells_of(data):
         calls = [task.calls.get(cell, 0) for task in data.tasks]
@@ -212,7 +212,7 @@ def _cost(data: Factorial, experiment: str) -> Table:
     return Table(f"{experiment}-cost", _title("Cost by condition", data), columns, tuple(rows), note)
 
 
-def _left_out(data: Factorial, experiment: str) -> Table:
+def _left_out(data: FactorialData, experiment: str) -> Table:
     ran = {contrast.name for contrast in contrasts(data)}
     rows: list[tuple[Cell, ...]] = [
         (
@@ -230,7 +230,7 @@ def _left_out(data: Factorial, experiment: str) -> Table:
     return Table(f"{experiment}-families", _title("Contrasts without each family", data), columns, tuple(rows))
 
 
-def _gate(data: Factorial, experiment: str) -> Table:
+def _gate(data: FactorialData, experiment: str) -> Table:
     printed = {("D1L0", "S0"): "gate.rejected_S0", ("D1L0", "S1"): "gate.rejected_S1"}
     rows: list[tuple[Cell, ...]] = [
         (

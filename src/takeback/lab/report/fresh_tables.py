@@ -8,8 +8,8 @@ from typing import Any
 from takeback.lab.report import published, wording
 from takeback.lab.report.counting import bound_of, costs, mean_rate_and_bound, sensitivity, suites_contrast
 from takeback.lab.report.families import families_of
-from takeback.lab.report.inputs import Fresh, FreshSuite, read_input
-from takeback.lab.report.table import Cell, Figure, Share, Span, Table
+from takeback.lab.report.inputs import FreshData, FreshSuite, read_input
+from takeback.lab.report.table import Cell, Figure, Interval, Share, Table
 
 THRESHOLDS = (0.75, 0.80, 0.85, 0.90, 0.95)
 SIZES = (10, 20, 30, 50, 100)
@@ -28,19 +28,19 @@ def fresh_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     yield _families(data, strictest(data))
 
 
-def read_fresh(raw: Mapping[str, Any]) -> Fresh:
+def read_fresh(raw: Mapping[str, Any]) -> FreshData:
     """The data of a fresh run, checked."""
     data = read_input("fresh", raw, "fresh")
-    assert isinstance(data, Fresh)  # noqa: S101  (the name decides the model)
+    assert isinstance(data, FreshData)  # noqa: S101  (the name decides the model)
     return data
 
 
-def titled(what: str, data: Fresh) -> str:
+def titled(what: str, data: FreshData) -> str:
     """A title with the number of tasks and who was asked."""
     return wording.titled(what, len(data.suites[0].tasks), "fresh tasks", data)
 
 
-def noted(data: Fresh, *more: str) -> str:
+def noted(data: FreshData, *more: str) -> str:
     """A note with what is missing and what the paper's figures stand for."""
     n = len(data.suites[0].tasks)
     return wording.note(
@@ -48,13 +48,13 @@ def noted(data: Fresh, *more: str) -> str:
     )
 
 
-def strictest(data: Fresh) -> FreshSuite:
+def strictest(data: FreshData) -> FreshSuite:
     """Q20 as in the paper, or the suite that passes the fewest tasks where it was not run."""
     by_name = {suite.name: suite for suite in data.suites}
     return by_name.get("Q20") or min(data.suites, key=lambda suite: sum(task.dev for task in suite.tasks))
 
 
-def _sensitivity(data: Fresh) -> Table:
+def _sensitivity(data: FreshData) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for suite in data.suites:
         ours = sensitivity(suite.tasks, data.threshold)
@@ -70,7 +70,7 @@ def _sensitivity(data: Fresh) -> Table:
     return Table("fresh-sensitivity", title, columns, tuple(rows), note)
 
 
-def _paired(data: Fresh) -> Table:
+def _paired(data: FreshData) -> Table:
     found = suites_contrast(data)
     ours: tuple[Cell, ...] = (None,) * 6
     if found is not None:
@@ -80,7 +80,7 @@ def _paired(data: Fresh) -> Table:
             str(counts.only_new),
             str(counts.only_old),
             Figure(100 * counts.difference, 2, signed=True),
-            Span(100 * found.interval.lower, 100 * found.interval.upper),
+            Interval(100 * found.interval.lower, 100 * found.interval.upper),
             Figure(found.p_value, 4, power=True),
         )
     columns = ("Rescue, paired", "n", "only Q20", "only Q2", "Δ (pp)", "95% CI", "exact p")
@@ -92,7 +92,7 @@ def _paired(data: Fresh) -> Table:
     return Table("fresh-paired", titled("Q20 against Q2", data), columns, rows, note)
 
 
-def _sizes(data: Fresh) -> Table:
+def _sizes(data: FreshData) -> Table:
     available = len(data.suites[0].tasks[0].hidden)
     sizes = [size for size in SIZES if size <= available]
     rows: list[tuple[Cell, ...]] = []
@@ -116,7 +116,7 @@ def _printed_size(suite: str, size: int) -> Cell:
     return f"{rate} / {bound}"
 
 
-def _thresholds(data: Fresh) -> Table:
+def _thresholds(data: FreshData) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for suite in data.suites:
         name = f"thresholds.{suite.name}"
@@ -131,7 +131,7 @@ def _thresholds(data: Fresh) -> Table:
     return Table("fresh-thresholds", title, columns, tuple(rows), noted(data))
 
 
-def _cost(data: Fresh) -> Table:
+def _cost(data: FreshData) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for suite in data.suites:
         cost = costs(suite)
@@ -178,7 +178,7 @@ def _printed_cost(suite: str) -> tuple[Cell, Cell]:
     return Figure(float(tokens.value), 0), Figure(float(calls.value))
 
 
-def _families(data: Fresh, suite: FreshSuite) -> Table:
+def _families(data: FreshData, suite: FreshSuite) -> Table:
     parts = ("dev", "hidden", "rescue", "gap")
     rows: list[tuple[Cell, ...]] = []
     for name in [*families_of([task.family for task in suite.tasks]), "Total"]:

@@ -19,7 +19,7 @@ from takeback.lab.lock import canonical
 
 Stratum = Literal["S0", "S1", "residual"]
 Count = Annotated[int, Field(ge=0)]
-Turn = Annotated[int, Field(ge=1)] | None
+TurnNumber = Annotated[int, Field(ge=1)] | None
 Passes = Annotated[str, Field(pattern=r"^[01-]+$")]
 Said = Annotated[str, Field(min_length=1)]
 """What titles must be able to say: who was asked, or on what it was measured."""
@@ -40,7 +40,7 @@ class Cost(Input):
     latency_s: float
 
 
-class Run(Input):
+class RunData(Input):
     """What every run's data may say about itself: who was asked, with which prompts, on what, at which cost.
 
     `locked` is how many tasks were locked before the first call, `replies` the digest of the replies it rests on.
@@ -92,7 +92,7 @@ class FactorialTask(Input):
     id: str
     family: str
     stratum: Stratum
-    turns: dict[str, Turn]
+    turns: dict[str, TurnNumber]
     calls: dict[str, Count] = {}
     tokens: dict[str, Count] = {}
     latency_s: dict[str, float] = {}
@@ -109,7 +109,7 @@ class GateCount(Input):
     responses: Count
 
 
-class Factorial(Run):
+class FactorialData(RunData):
     """Experiments `factorial`, `conventional` and `replication`; `bank` is the accounting of the bank drawn from."""
 
     model: Said
@@ -120,7 +120,7 @@ class Factorial(Run):
     gate: tuple[GateCount, ...] = ()
 
     @model_validator(mode="after")
-    def _same_cells(self) -> Factorial:
+    def _same_cells(self) -> FactorialData:
         cells = {frozenset(task.turns) for task in self.tasks}
         if len(cells) > 1:
             raise ValueError("every task needs a turn for the same cells; leave out tasks that one cell did not run")
@@ -134,12 +134,12 @@ class ControlledCandidate(Input):
     family: str = ""
     defect: str
     nominal_pass: bool = False
-    turns: dict[str, Turn]
+    turns: dict[str, TurnNumber]
     calls: dict[str, Count] = {}
     attempts: dict[str, tuple[Attempted, ...]] = {}
 
 
-class Controlled(Run):
+class ControlledData(RunData):
     """Experiment `controlled`."""
 
     model: Said
@@ -160,7 +160,7 @@ class NaturalTask(Input):
     counts: dict[str, tuple[Count, Count]] | None = None
 
 
-class Natural(Run):
+class NaturalData(RunData):
     """Experiment `natural`: the accounting of all tasks; `language` is that of witness and recovery."""
 
     model: Said
@@ -178,7 +178,7 @@ class OracleTask(Input):
     L2: bool | None = None
 
 
-class Oracle(Run):
+class OracleData(RunData):
     """Experiment `oracle`; `matrix` is optional."""
 
     population: Said
@@ -194,7 +194,7 @@ class StabilityTask(Input):
     strata: tuple[Stratum, ...]
 
 
-class Stability(Run):
+class StabilityData(RunData):
     """Experiment `stability`."""
 
     population: Said
@@ -202,14 +202,14 @@ class Stability(Run):
     tasks: Annotated[tuple[StabilityTask, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _one_stratum_per_seed(self) -> Stability:
+    def _one_stratum_per_seed(self) -> StabilityData:
         for task in self.tasks:
             if len(task.strata) != len(self.seeds):
                 raise ValueError(f"{task.id} has {len(task.strata)} strata for {len(self.seeds)} seeds")
         return self
 
 
-class Spread(Input):
+class MeasureSpread(Input):
     """Mean, median and quartiles of a measure."""
 
     mean: float
@@ -227,8 +227,8 @@ class SnapshotMethod(Input):
     front: tuple[Count, Count] | None
     front_inserting: tuple[Count, Count] | None = None
     wrong: dict[str, tuple[str, ...]] = {}
-    bytes: Spread | None
-    latency_us: Spread | None
+    bytes: MeasureSpread | None
+    latency_us: MeasureSpread | None
 
 
 class EntryBytes(Input):
@@ -238,7 +238,7 @@ class EntryBytes(Input):
     disk: float
 
 
-class Snapshots(Run):
+class SnapshotsData(RunData):
     """Experiment `snapshots`."""
 
     population: Said
@@ -247,7 +247,7 @@ class Snapshots(Run):
     entry: EntryBytes | None = None
 
 
-class ContractAudit(Run):
+class ContractAuditData(RunData):
     """Experiment `contract-audit`: (detected or false alarms, trials)."""
 
     population: Said
@@ -277,7 +277,7 @@ class FreshSuite(Input):
     tasks: Annotated[tuple[FreshTask, ...], Field(min_length=1)]
 
 
-class Fresh(Run):
+class FreshData(RunData):
     """Experiment `fresh`; `threshold` is that of the hidden criterion."""
 
     model: Said
@@ -286,7 +286,7 @@ class Fresh(Run):
     suites: Annotated[tuple[FreshSuite, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _one_pool(self) -> Fresh:
+    def _one_pool(self) -> FreshData:
         tasks = {tuple(task.id for task in suite.tasks) for suite in self.suites}
         states = {len(task.hidden) for suite in self.suites for task in suite.tasks}
         if len(tasks) != 1 or len(states) != 1:
@@ -294,21 +294,21 @@ class Fresh(Run):
         return self
 
 
-EXPERIMENTS: dict[str, type[Run]] = {
-    "contract-audit": ContractAudit,
-    "controlled": Controlled,
-    "conventional": Factorial,
-    "factorial": Factorial,
-    "fresh": Fresh,
-    "natural": Natural,
-    "oracle": Oracle,
-    "replication": Factorial,
-    "snapshots": Snapshots,
-    "stability": Stability,
+EXPERIMENTS: dict[str, type[RunData]] = {
+    "contract-audit": ContractAuditData,
+    "controlled": ControlledData,
+    "conventional": FactorialData,
+    "factorial": FactorialData,
+    "fresh": FreshData,
+    "natural": NaturalData,
+    "oracle": OracleData,
+    "replication": FactorialData,
+    "snapshots": SnapshotsData,
+    "stability": StabilityData,
 }
 
 
-def read_input(experiment: str, data: object, where: str) -> Run:
+def read_input(experiment: str, data: object, where: str) -> RunData:
     """Check the data of an experiment; a wrong field is named with its place, what was found and expected."""
     if experiment not in EXPERIMENTS:
         raise InputError(where, found=experiment, expected="one of " + ", ".join(EXPERIMENTS))
@@ -321,9 +321,9 @@ def read_input(experiment: str, data: object, where: str) -> Run:
         raise InputError(f"{where}: data.{place}", found=found, expected=first["msg"]) from None
 
 
-def read_factorial(experiment: str, data: object) -> Factorial:
+def read_factorial(experiment: str, data: object) -> FactorialData:
     """The data of `factorial`, `conventional` or `replication`."""
     found = read_input(experiment, data, experiment)
-    if not isinstance(found, Factorial):
+    if not isinstance(found, FactorialData):
         raise InputError(experiment, found=type(found).__name__, expected="a factorial")
     return found

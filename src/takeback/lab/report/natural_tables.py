@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from takeback.lab.report import published, wording
 from takeback.lab.report.families import families_of
-from takeback.lab.report.inputs import Natural, read_input
+from takeback.lab.report.inputs import NaturalData, read_input
 from takeback.lab.report.table import Cell, Share, Table
 
 OUTCOMES: Final = ("admissible", "inadequate", "defective")
@@ -31,19 +31,19 @@ def natural_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     yield _mistakes(data)
 
 
-def read_natural(raw: Mapping[str, Any]) -> Natural:
+def read_natural(raw: Mapping[str, Any]) -> NaturalData:
     """The data of a natural run, checked."""
     data = read_input("natural", raw, "natural")
-    assert isinstance(data, Natural)  # noqa: S101  (the name decides the model)
+    assert isinstance(data, NaturalData)  # noqa: S101  (the name decides the model)
     return data
 
 
-def _note(data: Natural) -> str:
+def _note(data: NaturalData) -> str:
     under = f"Witness and recovery in {data.language}, prompts {data.prompts}."
     return wording.note(under, wording.unfinished(len(data.tasks), data), f"Published: 600 tasks, {wording.PAPER}.")
 
 
-def _accounting(data: Natural) -> Table:
+def _accounting(data: NaturalData) -> Table:
     n = len(data.tasks)
     count = Counter(str(task.outcome) for task in data.tasks)
     positive = n - count["inadequate"]
@@ -62,7 +62,7 @@ def _accounting(data: Natural) -> Table:
     return Table("natural-accounting", title, ("Outcome at turn 0", "ours", "published"), tuple(rows), _note(data))
 
 
-def _families(data: Natural) -> Table:
+def _families(data: NaturalData) -> Table:
     keys = [*OUTCOMES, *STRATA]
     count = Counter((task.family, str(key)) for task in data.tasks for key in (task.outcome, task.stratum) if key)
     rows: list[tuple[Cell, ...]] = []
@@ -79,7 +79,7 @@ def _families(data: Natural) -> Table:
     return Table("natural-families", title, columns, tuple(rows), note, frozenset({len(rows) - 1}))
 
 
-def _mistakes(data: Natural) -> Table:
+def _mistakes(data: NaturalData) -> Table:
     wrong = [task for task in data.tasks if task.outcome == "defective"]
     inside = sum(bool(set(task.mistakes) & set(TAXONOMY)) for task in wrong)
     count = Counter(mistake for task in wrong for mistake in task.mistakes)

@@ -24,7 +24,7 @@ from matplotlib.patches import Patch
 from takeback.lab.report import published
 from takeback.lab.report.counting import cells_of, rescue, sensitivity
 from takeback.lab.report.families import families_of
-from takeback.lab.report.inputs import Factorial, Fresh, Matrix, Snapshots, Spread
+from takeback.lab.report.inputs import FactorialData, FreshData, Matrix, MeasureSpread, SnapshotsData
 from takeback.lab.report.snapshot_tables import PUBLISHED
 from takeback.lab.report.table import Share
 from takeback.lab.statistics import wilson
@@ -98,7 +98,7 @@ def _beside(at: float, index: int, count: int, *, theirs: bool = False) -> float
     return place + SPREAD / (2.5 * count) if theirs else place
 
 
-def rescue_by_budget(data: Factorial, title: str, printed: Mapping[str, Mapping[int, float]]) -> Figure:
+def rescue_by_budget(data: FactorialData, title: str, printed: Mapping[str, Mapping[int, float]]) -> Figure:
     """Share of the cases admitted within each budget, one mark per cell side by side; `printed` is the paper's."""
     with mpl.rc_context(STYLE):
         figure, axes = _axes(8.5, 4.4, title)
@@ -175,7 +175,7 @@ def _part_label(axes: Axes, x: float, row: int, width: int, *, wide: bool) -> No
         axes.text(x, row - 0.33, str(width), ha="center", va="bottom", color="black", fontsize=8)
 
 
-def precision_coverage(data: Fresh, title: str) -> Figure:
+def precision_coverage(data: FreshData, title: str) -> Figure:
     """False positives and the conservatism gap of each suite with intervals, side by side; the paper's hollow."""
     with mpl.rc_context(STYLE):
         figure, axes = _axes(8.5, 4.6, title)
@@ -257,7 +257,7 @@ def _groups(names: Sequence[str]) -> tuple[list[float], list[str]]:
     return middles, labels
 
 
-def storage_latency(data: Snapshots, title: str) -> Figure:
+def storage_latency(data: SnapshotsData, title: str) -> Figure:
     """Bytes kept against undo latency, both logarithmic: medians with quartiles; names in a column."""
     with mpl.rc_context(STYLE):
         points = [(m.bytes, m.latency_us, m.name, True) for m in data.methods if m.bytes and m.latency_us]
@@ -285,12 +285,12 @@ def storage_latency(data: Snapshots, title: str) -> Figure:
     return figure
 
 
-def _flat(value: float) -> Spread:
+def _flat(value: float) -> MeasureSpread:
     """A published value, which has no spread."""
-    return Spread(mean=value, median=value, lower=value, upper=value)
+    return MeasureSpread(mean=value, median=value, lower=value, upper=value)
 
 
-def _reach(found: Spread) -> tuple[list[float], list[float]]:
+def _reach(found: MeasureSpread) -> tuple[list[float], list[float]]:
     return [max(0.0, found.median - found.lower)], [max(0.0, found.upper - found.median)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from takeback.lab.published import Paper, load_paper
-from takeback.lab.report.table import Figure, Share, Span
+from takeback.lab.report.table import Figure, Interval, Share
 
 FAMILIES = {
     "config": ("Config", "Configuration"),
@@ -44,12 +44,12 @@ def figure(name: str, *, digits: int = 2, signed: bool = False, power: bool = Fa
     return Figure(float(paper().figure(name).value), digits, signed, power)
 
 
-def span(name: str) -> Span | None:
+def span(name: str) -> Interval | None:
     """A printed interval."""
     if name not in paper().entries:
         return None
     low, high = paper().figures(name, "interval")
-    return Span(float(low.value), float(high.value))
+    return Interval(float(low.value), float(high.value))
 
 
 def measured_share(name: str) -> Share:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from takeback.lab.report import published
-from takeback.lab.report.inputs import SnapshotMethod, Snapshots, Spread, read_input
+from takeback.lab.report.inputs import MeasureSpread, SnapshotMethod, SnapshotsData, read_input
 from takeback.lab.report.table import Cell, Figure, Share, Table
 
 PUBLISHED: Final = {"full": "Full snapshot", "scoped": "Effect-scoped snapshot", "evoundo": "EvoUndo"}
@@ -37,10 +37,10 @@ def snapshot_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     yield Table("snapshots", title, columns, tuple(rows), _note(data), frozenset({rule}))
 
 
-def read_snapshots(raw: Mapping[str, Any]) -> Snapshots:
+def read_snapshots(raw: Mapping[str, Any]) -> SnapshotsData:
     """The data of a snapshots run, checked."""
     data = read_input("snapshots", raw, "snapshots")
-    assert isinstance(data, Snapshots)  # noqa: S101  (the name decides the model)
+    assert isinstance(data, SnapshotsData)  # noqa: S101  (the name decides the model)
     return data
 
 
@@ -57,11 +57,11 @@ def _row(method: SnapshotMethod) -> tuple[Cell, ...]:
     )
 
 
-def _figure(found: Spread | None, kind: str) -> Cell:
+def _figure(found: MeasureSpread | None, kind: str) -> Cell:
     return None if found is None else Figure(getattr(found, kind), 1)
 
 
-def _note(data: Snapshots) -> str:
+def _note(data: SnapshotsData) -> str:
     parts = ["Bytes kept: what undo needs of the change, as JSON."]
     if data.entry is not None:
         slots, disk = data.entry.slots, data.entry.disk

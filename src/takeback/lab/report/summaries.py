@@ -19,7 +19,7 @@ from takeback.lab.report.counting import (
     suites_contrast,
 )
 from takeback.lab.report.discordant import discordant
-from takeback.lab.report.inputs import Fresh, read_factorial, read_input
+from takeback.lab.report.inputs import FreshData, read_factorial, read_input
 
 
 def factorial_summary(raw: Mapping[str, Any], experiment: str) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def said(contrast: Contrast) -> dict[str, Any]:
 def fresh_summary(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Each suite's counts and costs, and Q20 against Q2 on the same tasks."""
     data = read_input("fresh", raw, "fresh")
-    assert isinstance(data, Fresh)  # noqa: S101  (the name decides the model)
+    assert isinstance(data, FreshData)  # noqa: S101  (the name decides the model)
     fields = ("dev", "false_positive", "rescue", "hidden", "gap")
     suites: dict[str, Any] = {}
     for suite in data.suites:

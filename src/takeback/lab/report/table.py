@@ -60,7 +60,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Interval:
     """An interval in percentage points."""
 
     low: float
@@ -70,7 +70,7 @@ class Span:
         return f"[{self.low:+.2f}, {self.high:+.2f}]"
 
 
-Cell = str | Share | Figure | Span | None
+Cell = str | Share | Figure | Interval | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def to_csv(table: Table) -> str:
 def _parts(column: str, cells: list[Cell]) -> list[str]:
     if any(isinstance(cell, Share) for cell in cells):
         return [f"{column} k", f"{column} n"]
-    if any(isinstance(cell, Span) for cell in cells):
+    if any(isinstance(cell, Interval) for cell in cells):
         return [f"{column} low", f"{column} high"]
     return [column]
 
@@ -134,7 +134,7 @@ def _values(cell: Cell, width: int) -> list[str]:
     match cell:
         case Share(k, n):
             return [str(k), str(n)]
-        case Span(low, high):
+        case Interval(low, high):
             return [repr(low), repr(high)]
         case Figure(value):
             return [repr(value)] + [""] * (width - 1)

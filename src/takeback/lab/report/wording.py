@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 from takeback.lab.experiment import FEW
-from takeback.lab.report.inputs import Run
+from takeback.lab.report.inputs import RunData
 
 PAPER: Final = "gpt-oss-120b"
 COHORT: Final = f"published: 197 failures of {PAPER}"
 """What stands behind the paper's figures for the natural failures."""
 
 
-def titled(what: str, n: int, kind: str, data: Run) -> str:
+def titled(what: str, n: int, kind: str, data: RunData) -> str:
     """A title that says what was measured, on how many of what, and who was asked."""
     asked = f", {data.model}" if data.model else ""
     return f"{what}: {n} {kind}{asked}"
 
 
-def unfinished(ran: int, data: Run) -> str:
+def unfinished(ran: int, data: RunData) -> str:
     """Says so where fewer tasks ran than were locked."""
     return "" if data.locked in (None, ran) else f"{ran} of {data.locked} locked tasks ran."
 

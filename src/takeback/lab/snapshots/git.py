@@ -9,14 +9,14 @@ from urllib.parse import quote, unquote
 import pygit2
 
 from takeback.canonical import decode, encode
-from takeback.lab.snapshots.method import Plain, UndoAttempt, timed
-from takeback.lab.snapshots.rows import Row, Rows, rows_of, state_of
-from takeback.lab.snapshots.situations import Json, Situation
+from takeback.lab.snapshots.method import PlainMethod, UndoAttempt, timed
+from takeback.lab.snapshots.rows import StateRow, StateRows, rows_of, state_of
+from takeback.lab.snapshots.situations import AnyJson, Situation
 
 _ORDER = "order"
 
 
-class GitRevert(Plain):
+class GitRevert(PlainMethod):
     """Commits in a bare repository; a conflict means that the revert gave up."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class GitRevert(Plain):
         tree, seconds = timed(lambda: self.revert(revert, onto))
         return UndoAttempt(None if tree is None else self.read(tree), stored, seconds)
 
-    def commit(self, state: Json, parents: list[pygit2.Oid]) -> pygit2.Oid:
+    def commit(self, state: AnyJson, parents: list[pygit2.Oid]) -> pygit2.Oid:
         """Commit a state."""
         index = pygit2.Index()
         for path, text in files_of(state).items():
@@ -64,7 +64,7 @@ class GitRevert(Plain):
             found |= self.reachable(item) if isinstance(item, pygit2.Tree) else {item.id}
         return found
 
-    def read(self, oid: pygit2.Oid) -> Json | None:
+    def read(self, oid: pygit2.Oid) -> AnyJson | None:
         """The state in a tree."""
         files = {
             f"{folder.name}/{item.name}": item.data.decode() for folder in self.repository[oid] for item in folder
@@ -80,7 +80,7 @@ class GitRevert(Plain):
         self.folder.cleanup()
 
 
-def files_of(state: Json) -> dict[str, str]:
+def files_of(state: AnyJson) -> dict[str, str]:
     """A state as files: entries by surface and key, and the order of each chain."""
     found: dict[str, str] = {}
     orders: dict[str, list[tuple[float, str]]] = {}
@@ -94,10 +94,10 @@ def files_of(state: Json) -> dict[str, str]:
     return found
 
 
-def rows_from(files: dict[str, str]) -> Rows:
+def rows_from(files: dict[str, str]) -> StateRows:
     """The rows in some files; an element that its chain does not list is a contradiction."""
     positions: dict[tuple[str, str], float] = {}
-    rows: Rows = {}
+    rows: StateRows = {}
     for path, text in files.items():
         surface, _, name = path.partition("/")
         if name.startswith(_ORDER):
@@ -105,10 +105,10 @@ def rows_from(files: dict[str, str]) -> Rows:
             for at, link in enumerate(text.splitlines()):
                 positions[surface, encode([*above, link])] = float(at)
         else:
-            rows[surface, unquote(name)] = Row(None, text.removesuffix("\n"))
+            rows[surface, unquote(name)] = StateRow(None, text.removesuffix("\n"))
     for key, row in rows.items():
         if key[0] in {"middleware", "listeners"}:
-            rows[key] = Row(positions.pop(key), row.value)
+            rows[key] = StateRow(positions.pop(key), row.value)
     if positions:
         raise ValueError(f"{sorted(positions)[0]} is listed and not there")
     return rows

@@ -8,16 +8,16 @@ from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
 from takeback.canonical import encode
-from takeback.lab.snapshots.situations import Json, Situation
+from takeback.lab.snapshots.situations import AnyJson, Situation
 
-Found = TypeVar("Found")
+SomeFound = TypeVar("SomeFound")
 
 
 @dataclass(frozen=True, slots=True)
 class UndoAttempt:
     """How one trial went: the state as plain JSON (None: it gave up), bytes kept for the change, seconds to undo."""
 
-    recovered: Json | None
+    recovered: AnyJson | None
     stored: int
     seconds: float
 
@@ -35,7 +35,7 @@ class UndoMethod(Protocol):
         """Give up what was opened."""
 
 
-class Plain:
+class PlainMethod:
     """Base of methods that open nothing and take every trial."""
 
     def takes(self, trial: Situation) -> bool:
@@ -52,7 +52,7 @@ def right(attempt: UndoAttempt, trial: Situation) -> bool:
     return attempt.recovered is not None and encode(tidy(attempt.recovered)) == encode(trial.expected)
 
 
-def tidy(state: Json) -> Json:
+def tidy(state: AnyJson) -> AnyJson:
     """The state without empty surfaces, which mean the same as none."""
     return {name: part for name, part in state.items() if part}
 
@@ -62,7 +62,7 @@ def packed(value: Any) -> bytes:
     return encode(value).encode()
 
 
-def timed(undo: Callable[[], Found]) -> tuple[Found, float]:
+def timed(undo: Callable[[], SomeFound]) -> tuple[SomeFound, float]:
     """What an undo gives, and the seconds it took."""
     begin = perf_counter()
     found = undo()

@@ -18,8 +18,8 @@ from takeback.harness import Applied, Undone
 from takeback.lab.experiment import Asked
 from takeback.lab.experiments.recorded import read_run, shipped_recording
 from takeback.lab.registry import experiment_named
-from takeback.lab.snapshots.method import Plain, UndoAttempt, packed, timed
-from takeback.lab.snapshots.situations import Json, Situation
+from takeback.lab.snapshots.method import PlainMethod, UndoAttempt, packed, timed
+from takeback.lab.snapshots.situations import AnyJson, Situation
 from takeback.language import Candidate, read_candidate
 from takeback.runtime import capture, recover
 from takeback.state import ABSENT, SURFACES, State, tree
@@ -36,7 +36,7 @@ FIRST, SECOND = 1, 2
 SUITE: Final = "Q10"
 
 
-class HarnessUndo(Plain):
+class HarnessUndo(PlainMethod):
     """Undo as users have it, through a harness in memory; planning, the new state and the journal are timed.
 
     What is counted as kept is what the engine needs: given that and nothing else, it must end in the same state.
@@ -56,7 +56,7 @@ class HarnessUndo(Plain):
         return UndoAttempt(recovered if enough else None, len(kept), seconds)
 
 
-def _from_kept(trial: Situation, kept: bytes) -> Json | None:
+def _from_kept(trial: Situation, kept: bytes) -> AnyJson | None:
     """The state the engine ends in when it is given what was kept and nothing else of the change."""
     slots, base = rebuild(decode(kept))
     history = History(lambda: base)
@@ -66,10 +66,10 @@ def _from_kept(trial: Situation, kept: bytes) -> Json | None:
     return outcome.state.write() if isinstance(outcome, Plan) else None
 
 
-def keep(recorded: Recorded, before: State) -> list[Json]:
+def keep(recorded: Recorded, before: State) -> list[AnyJson]:
     """What undo needs of a change: its slots, nothing below another, each with what it held before."""
     written = dict.fromkeys(write.slot for write in recorded.writes)
-    rows: list[Json] = []
+    rows: list[AnyJson] = []
     for slot in written:
         surface = SURFACES[slot[0]]
         if surface.nested and any(slot[:depth] in written for depth in range(2, len(slot))):
@@ -111,7 +111,7 @@ def _shown(slot: Slot, content: Any) -> list[Any]:
     return [] if content is ABSENT else [SURFACES[slot[0]].slot_to_json(content)]
 
 
-class RecoveryProgram(Plain):
+class RecoveryProgram(PlainMethod):
     """The oracle's recovery program, run on the state as it is then."""
 
     def attempt(self, trial: Situation) -> UndoAttempt:
@@ -119,7 +119,7 @@ class RecoveryProgram(Plain):
         return _recovered(invert(trial.change, trial.before), trial)
 
 
-class ModelRecovery(Plain):
+class ModelRecovery(PlainMethod):
     """A recovery program that a model wrote for the task, as the recorded fresh holdout has it under Q10.
 
     Takes the tasks that the model was asked about, on which it may have written nothing that passed.
@@ -172,9 +172,9 @@ def _recovered(candidate: Candidate, trial: Situation) -> UndoAttempt:
     return UndoAttempt(None if state is None else state.write(), len(kept), seconds)
 
 
-def _witness(program: Any, before: State) -> dict[str, Json]:
+def _witness(program: Any, before: State) -> dict[str, AnyJson]:
     """The witness store: each key with what it holds, places included, and whether it existed."""
-    found: dict[str, Json] = {}
+    found: dict[str, AnyJson] = {}
     for op in program:
         slot = (op.kind.surface, *(op.path if isinstance(op.path, tuple) else (op.path,)))
         slot = (*slot, op.value) if op.kind.surface == "listeners" and op.value is not ABSENT else slot

@@ -13,16 +13,16 @@ from copy import deepcopy
 from typing import Any
 
 from takeback.canonical import decode
-from takeback.lab.snapshots.method import Plain, UndoAttempt, packed, timed
-from takeback.lab.snapshots.situations import Json, Situation
+from takeback.lab.snapshots.method import PlainMethod, UndoAttempt, packed, timed
+from takeback.lab.snapshots.situations import AnyJson, Situation
 from takeback.runtime import effects, forward
 from takeback.state.address import split_dotted
 
-Path = list[str]
-Row = list[Any]
+JsonPath = list[str]
+PlainRow = list[Any]
 
 
-class FullSnapshot(Plain):
+class FullSnapshot(PlainMethod):
     """Keep the whole state, put all of it back."""
 
     def attempt(self, trial: Situation) -> UndoAttempt:
@@ -33,7 +33,7 @@ class FullSnapshot(Plain):
         return UndoAttempt(recovered, len(kept), seconds)
 
 
-class ScopedSnapshot(Plain):
+class ScopedSnapshot(PlainMethod):
     """Keep the values before of what was affected, put those back."""
 
     def attempt(self, trial: Situation) -> UndoAttempt:
@@ -42,7 +42,7 @@ class ScopedSnapshot(Plain):
         kept = packed([self.keep(before, path) for path in self.paths(trial)])
         rows = decode(kept)
 
-        def undo() -> Json:
+        def undo() -> AnyJson:
             for row in rows:
                 self.put_back(later, row)
             return later
@@ -50,7 +50,7 @@ class ScopedSnapshot(Plain):
         recovered, seconds = timed(undo)
         return UndoAttempt(recovered, len(kept), seconds)
 
-    def paths(self, trial: Situation) -> list[Path]:
+    def paths(self, trial: Situation) -> list[JsonPath]:
         """What the change affected, each once, nothing below another."""
         _, receipt = forward(trial.change, trial.before)
         affected = effects(trial.before, trial.between, receipt)
@@ -65,7 +65,7 @@ class ScopedSnapshot(Plain):
             return (surface,)
         return (surface, *(split_dotted(key) if surface == "config" else [key]))
 
-    def keep(self, state: Json, path: Path) -> Row:
+    def keep(self, state: AnyJson, path: JsonPath) -> PlainRow:
         """What is kept of a path."""
         surface, *inner = path
         if surface == "files":
@@ -78,7 +78,7 @@ class ScopedSnapshot(Plain):
             node = node[name]
         return [path, [node]]
 
-    def put_back(self, state: Json, row: Row) -> None:
+    def put_back(self, state: AnyJson, row: PlainRow) -> None:
         """Put one path back."""
         (surface, *inner), *kept = row
         if surface == "files":
@@ -101,13 +101,13 @@ class ElementInverse(ScopedSnapshot):
             return (surface, key, *callbacks[:1])
         return super().path(surface, key, trial)
 
-    def paths(self, trial: Situation) -> list[Path]:
+    def paths(self, trial: Situation) -> list[JsonPath]:
         """What the change affected; every callback it bound."""
         bound = {("listeners", op.target, op.value["id"]) for op in trial.change if op.kind.surface == "listeners"}
         others = [path for path in super().paths(trial) if path[0] != "listeners"]
         return [*others, *map(list, sorted(bound))]
 
-    def keep(self, state: Json, path: Path) -> Row:
+    def keep(self, state: AnyJson, path: JsonPath) -> PlainRow:
         """An element with what follows it, or a value."""
         if path[0] not in {"middleware", "listeners"}:
             return super().keep(state, path)
@@ -117,7 +117,7 @@ class ElementInverse(ScopedSnapshot):
                 return [path, [item], *(follower["id"] for follower in chain[at + 1 : at + 2])]
         return [path]
 
-    def put_back(self, state: Json, row: Row) -> None:
+    def put_back(self, state: AnyJson, row: PlainRow) -> None:
         """Remove the element, or put it back before the one it stood before."""
         path, *kept = row
         if path[0] not in {"middleware", "listeners"}:
@@ -131,13 +131,13 @@ class ElementInverse(ScopedSnapshot):
         _store_chain(state, path, chain)
 
 
-def _chain(state: Json, path: Path) -> list[Json]:
+def _chain(state: AnyJson, path: JsonPath) -> list[AnyJson]:
     held: Any = state.get(path[0]) or {}
-    found: list[Json] = list(held) if path[0] == "middleware" else held.get(path[1], [])
+    found: list[AnyJson] = list(held) if path[0] == "middleware" else held.get(path[1], [])
     return found
 
 
-def _store_chain(state: Json, path: Path, chain: list[Json]) -> None:
+def _store_chain(state: AnyJson, path: JsonPath, chain: list[AnyJson]) -> None:
     if path[0] == "middleware":
         state["middleware"] = chain
     elif chain:
@@ -146,13 +146,13 @@ def _store_chain(state: Json, path: Path, chain: list[Json]) -> None:
         state["listeners"].pop(path[1], None)
 
 
-def _set(node: Json, path: Path, value: Json) -> None:
+def _set(node: AnyJson, path: JsonPath, value: AnyJson) -> None:
     for name in path[:-1]:
         node = node.setdefault(name, {})
     node[path[-1]] = value
 
 
-def _remove(state: Json, path: Path, missing: int) -> None:
+def _remove(state: AnyJson, path: JsonPath, missing: int) -> None:
     """Remove a node, and as many containers above it as were missing, while they are empty."""
     nodes = [state]
     for name in path[:-1]:
@@ -175,14 +175,14 @@ def _is_folder(files: Iterable[str], folder: str) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for path in files)
 
 
-def _kept_file(files: Json, path: Path) -> Row:
+def _kept_file(files: AnyJson, path: JsonPath) -> PlainRow:
     if path[1] in files:
         return [path, [files[path[1]]]]
     missing = sum(not _is_folder(files, folder) for folder in _folders(path[1]))
     return [path, missing] if missing else [path]
 
 
-def _put_file(files: Json, path: str, kept: Row) -> None:
+def _put_file(files: AnyJson, path: str, kept: PlainRow) -> None:
     """Put a file back, or remove it; a folder that was there and is empty again is listed again."""
     if kept and isinstance(kept[0], list):
         files[path] = kept[0][0]

@@ -10,25 +10,25 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from takeback.canonical import decode, encode
-from takeback.lab.snapshots.situations import Json
+from takeback.lab.snapshots.situations import AnyJson
 from takeback.language import Program
 
-Key = tuple[str, str]
+RowKey = tuple[str, str]
 
 
-class Row(NamedTuple):
+class StateRow(NamedTuple):
     """One entry: its position in a chain (None elsewhere) and its value as JSON text."""
 
     position: float | None
     value: str
 
 
-Rows = dict[Key, Row]
+StateRows = dict[RowKey, StateRow]
 
 
-def rows_of(state: Json, *, fractional: bool, known: Rows | None = None, change: Program = ()) -> Rows:
+def rows_of(state: AnyJson, *, fractional: bool, known: StateRows | None = None, change: Program = ()) -> StateRows:
     """The rows of a state; fractional positions are those `known`, new ones only for what `change` put in place."""
-    found: Rows = {}
+    found: StateRows = {}
     for surface, part in state.items():
         if surface == "middleware":
             _chain(found, surface, (), part, fractional, known or {}, _moved(change))
@@ -37,10 +37,10 @@ def rows_of(state: Json, *, fractional: bool, known: Rows | None = None, change:
                 _chain(found, surface, (event,), callbacks, fractional, known or {}, set())
         elif surface == "config":
             for path, leaf in _leaves(part, ()):
-                found[surface, encode(path)] = Row(None, encode(leaf))
+                found[surface, encode(path)] = StateRow(None, encode(leaf))
         else:
             for name, value in part.items():
-                found[surface, encode([name])] = Row(None, encode(value))
+                found[surface, encode([name])] = StateRow(None, encode(value))
     return found
 
 
@@ -49,12 +49,12 @@ def _moved(change: Program) -> set[str]:
 
 
 def _chain(
-    found: Rows,
+    found: StateRows,
     surface: str,
     above: tuple[str, ...],
-    items: list[Json],
+    items: list[AnyJson],
     fractional: bool,
-    known: Rows,
+    known: StateRows,
     moved: set[str],
 ) -> None:
     keys = [(surface, encode([*above, item["id"]])) for item in items]
@@ -66,7 +66,7 @@ def _chain(
     else:
         positions = [float(at) for at in range(len(items))]
     for key, item, position in zip(keys, items, positions, strict=True):
-        found[key] = Row(position, encode(item))
+        found[key] = StateRow(position, encode(item))
 
 
 def _between(held: list[float | None]) -> list[float]:
@@ -86,7 +86,7 @@ def _between(held: list[float | None]) -> list[float]:
     return found
 
 
-def _leaves(node: Json, path: tuple[str, ...]) -> Iterator[tuple[list[str], Json]]:
+def _leaves(node: AnyJson, path: tuple[str, ...]) -> Iterator[tuple[list[str], AnyJson]]:
     if isinstance(node, dict) and (node or not path):
         for name, below in node.items():
             yield from _leaves(below, (*path, name))
@@ -94,10 +94,10 @@ def _leaves(node: Json, path: tuple[str, ...]) -> Iterator[tuple[list[str], Json
         yield list(path), node
 
 
-def state_of(rows: Rows) -> Json:
+def state_of(rows: StateRows) -> AnyJson:
     """The state in some rows; raises `ValueError` where they contradict each other."""
     state: dict[str, Any] = {}
-    chains: dict[tuple[str, ...], list[tuple[float, Json]]] = {}
+    chains: dict[tuple[str, ...], list[tuple[float, AnyJson]]] = {}
     for (surface, key), row in sorted(rows.items(), key=lambda item: (item[0][0], len(decode(item[0][1])))):
         path, value = decode(key), decode(row.value)
         if row.position is not None:
@@ -119,7 +119,7 @@ def state_of(rows: Rows) -> Json:
     return state
 
 
-def _put(node: Json, path: list[str], value: Json) -> None:
+def _put(node: AnyJson, path: list[str], value: AnyJson) -> None:
     for name in path[:-1]:
         node = node.setdefault(name, {})
         if not isinstance(node, dict):
@@ -127,7 +127,7 @@ def _put(node: Json, path: list[str], value: Json) -> None:
     node[path[-1]] = value
 
 
-def changed(before: Rows, after: Rows) -> Iterator[tuple[Key, Row | None]]:
+def changed(before: StateRows, after: StateRows) -> Iterator[tuple[RowKey, StateRow | None]]:
     """Rows that came or changed, and with None those that went."""
     for key in before.keys() - after.keys():
         yield key, None

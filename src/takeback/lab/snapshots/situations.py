@@ -20,7 +20,7 @@ from takeback.state import SURFACES, Stage, State
 from takeback.state.address import join_dotted, split_dotted
 
 PROTOCOLS: Final = ("different", "same", "front")
-Json = Any
+AnyJson = Any
 _FIRST_PORT: Final = 28_000
 
 
@@ -35,7 +35,7 @@ class Situation:
     before: State
     between: State
     after: State
-    expected: Json
+    expected: AnyJson
 
 
 def situation(task: Task, protocol: str, at: int) -> Situation:
@@ -71,12 +71,12 @@ def _run(program: Program, state: State, name: str) -> State:
     return after
 
 
-def _insertion(name: str, handler: str, index: int | None = None) -> Json:
+def _insertion(name: str, handler: str, index: int | None = None) -> AnyJson:
     op = {"op_type": "add_middleware", "target": name, "value": {"handler": handler}}
     return op if index is None else {**op, "index": index}
 
 
-def _at_the_front(raw: list[Json], task: Task) -> list[Json]:
+def _at_the_front(raw: list[AnyJson], task: Task) -> list[AnyJson]:
     """The change with all its middleware inserted at the front; one that inserts none gets an element of its own."""
     if not inserts_middleware(task):
         return [*raw, _insertion(f"{task.id}_first", "mw.first:First", 0)]
@@ -90,7 +90,7 @@ def _at_the_front(raw: list[Json], task: Task) -> list[Json]:
     return moved
 
 
-def _beside(op: Json, state: Json, raw: list[Json]) -> Json:
+def _beside(op: AnyJson, state: AnyJson, raw: list[AnyJson]) -> AnyJson:
     """A change of another element of the container that `op` writes to."""
     surface, target = FORWARD[op["op_type"]], op["target"]
     if surface == "config":
@@ -103,7 +103,7 @@ def _beside(op: Json, state: Json, raw: list[Json]) -> Json:
     return _new(surface, state, raw)
 
 
-def _elsewhere(surface: str, state: Json, raw: list[Json], *, replace: bool) -> Json:
+def _elsewhere(surface: str, state: AnyJson, raw: list[AnyJson], *, replace: bool) -> AnyJson:
     """A change on a surface: of something that is there, if wanted and there is any, else something new."""
     there = state.get(surface) or {}
     if replace and there and surface not in {"middleware", "resources"}:
@@ -115,7 +115,7 @@ def _elsewhere(surface: str, state: Json, raw: list[Json], *, replace: bool) -> 
     return _new(surface, state, raw)
 
 
-def _new(surface: str, state: Json, raw: list[Json]) -> Json:
+def _new(surface: str, state: AnyJson, raw: list[AnyJson]) -> AnyJson:
     match surface:
         case "config":
             return _set_config(("later", "setting"))
@@ -137,20 +137,20 @@ def _new(surface: str, state: Json, raw: list[Json]) -> Json:
             return {"op_type": "allocate_socket", "target": "later_socket", "value": {"address": address}}
 
 
-def _set_config(path: tuple[str, ...]) -> Json:
+def _set_config(path: tuple[str, ...]) -> AnyJson:
     return {"op_type": "set_config", "target": join_dotted(path), "value": "set later"}
 
 
-def _write_file(path: str) -> Json:
+def _write_file(path: str) -> AnyJson:
     return {"op_type": "write_file", "target": path, "value": {"content": "written later\n"}}
 
 
-def _listen(event: str) -> Json:
+def _listen(event: str) -> AnyJson:
     value = {"id": "later_callback", "handler": "hooks.later:run"}
     return {"op_type": "add_listener", "target": event, "value": value}
 
 
-def _first_leaf(config: Json) -> tuple[str, ...]:
+def _first_leaf(config: AnyJson) -> tuple[str, ...]:
     path: list[str] = []
     while isinstance(config, dict) and config:
         name = min(config)
@@ -159,12 +159,12 @@ def _first_leaf(config: Json) -> tuple[str, ...]:
     return tuple(path)
 
 
-def _free_port(state: Json, raw: list[Json]) -> int:
+def _free_port(state: AnyJson, raw: list[AnyJson]) -> int:
     taken = set(_addresses(state, raw))
     return next(port for port in range(_FIRST_PORT, _FIRST_PORT + 100) if f"tcp://127.0.0.1:{port}" not in taken)
 
 
-def _addresses(state: Json, raw: list[Json]) -> Iterator[str]:
+def _addresses(state: AnyJson, raw: list[AnyJson]) -> Iterator[str]:
     for held in (state.get("resources") or {}).values():
         yield held["address"]
     for op in raw:

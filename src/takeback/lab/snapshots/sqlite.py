@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import apsw
 
-from takeback.lab.snapshots.method import Plain, UndoAttempt, timed
-from takeback.lab.snapshots.rows import Row, Rows, changed, rows_of, state_of
-from takeback.lab.snapshots.situations import Json, Situation
+from takeback.lab.snapshots.method import PlainMethod, UndoAttempt, timed
+from takeback.lab.snapshots.rows import StateRow, StateRows, changed, rows_of, state_of
+from takeback.lab.snapshots.situations import AnyJson, Situation
 
 _PUT = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?)"
 
 
-class Session(Plain):
+class SqliteSession(PlainMethod):
     """One table of entries in memory. A conflict leaves the later change as it is."""
 
     fractional = True
@@ -36,14 +36,14 @@ class Session(Plain):
         _, seconds = timed(lambda: apsw.Changeset.apply(kept, self.db, conflict=_leave))
         return UndoAttempt(self.read(), len(kept), seconds)
 
-    def layout(self, trial: Situation) -> tuple[Rows, Rows, Rows]:
+    def layout(self, trial: Situation) -> tuple[StateRows, StateRows, StateRows]:
         """The rows before, between and after."""
         before = rows_of(trial.before.write(), fractional=self.fractional)
         between = rows_of(trial.between.write(), fractional=self.fractional, known=before, change=trial.change)
         after = rows_of(trial.after.write(), fractional=self.fractional, known=between, change=trial.later)
         return before, between, after
 
-    def step(self, one: Rows, two: Rows) -> None:
+    def step(self, one: StateRows, two: StateRows) -> None:
         """Make the table what `two` says."""
         with self.db:
             for (surface, key), row in changed(one, two):
@@ -56,10 +56,10 @@ class Session(Plain):
                 else:
                     self.db.execute(_PUT, (surface, key, *row))
 
-    def read(self) -> Json | None:
+    def read(self) -> AnyJson | None:
         """The state in the table, None where its rows contradict each other."""
         rows = {
-            (surface, key): Row(position, value)
+            (surface, key): StateRow(position, value)
             for surface, key, position, value in self.db.execute("SELECT * FROM entry")
         }
         try:
@@ -72,7 +72,7 @@ class Session(Plain):
         self.db.close()
 
 
-class DenseSession(Session):
+class DenseSession(SqliteSession):
     """The same with positions 0, 1, 2, …"""
 
     fractional = False

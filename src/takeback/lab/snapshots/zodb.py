@@ -11,13 +11,13 @@ import ZODB.FileStorage
 from BTrees.OOBTree import OOBTree
 from ZODB.POSException import ConflictError, UndoError
 
-from takeback.lab.snapshots.method import Plain, UndoAttempt, timed
-from takeback.lab.snapshots.rows import Row, Rows, changed, rows_of, state_of
-from takeback.lab.snapshots.situations import Json, Situation
+from takeback.lab.snapshots.method import PlainMethod, UndoAttempt, timed
+from takeback.lab.snapshots.rows import StateRow, StateRows, changed, rows_of, state_of
+from takeback.lab.snapshots.situations import AnyJson, Situation
 from takeback.state import SURFACES
 
 
-class Zodb(Plain):
+class Zodb(PlainMethod):
     """Transactional undo with the conflict resolution of OOBTree buckets."""
 
     fractional = True
@@ -46,7 +46,7 @@ class Zodb(Plain):
         done, seconds = timed(lambda: self.undo(entry))
         return UndoAttempt(self.read() if done else None, stored, seconds)
 
-    def step(self, one: Rows, two: Rows) -> None:
+    def step(self, one: StateRows, two: StateRows) -> None:
         """Make the trees what `two` says, in one transaction."""
         for (surface, key), row in changed(one, two):
             if row is None:
@@ -65,10 +65,10 @@ class Zodb(Plain):
             return False
         return True
 
-    def read(self) -> Json | None:
+    def read(self) -> AnyJson | None:
         """The state in the trees."""
         self.manager.begin()
-        rows = {(surface, key): Row(*row) for surface in SURFACES for key, row in self.root[surface].items()}
+        rows = {(surface, key): StateRow(*row) for surface in SURFACES for key, row in self.root[surface].items()}
         try:
             return state_of(rows)
         except ValueError:

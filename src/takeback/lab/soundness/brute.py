@@ -19,14 +19,14 @@ from takeback.state.chain import Chain
 Plain = dict[str, Any]
 
 
-class Fate(NamedTuple):
+class BruteTrip(NamedTuple):
     """How a candidate fared on one state: whether all came back as it was, and whether the mutation went through."""
 
     held: bool
     through: bool
 
 
-def fate(candidate: Candidate, state: State) -> Fate:
+def fate(candidate: Candidate, state: State) -> BruteTrip:
     """Run one round trip and compare."""
     witness = capture(candidate.witness, state)
     changed, receipt = forward(candidate.mutation, state)
@@ -35,8 +35,8 @@ def fate(candidate: Candidate, state: State) -> Fate:
     try:
         back = recover(candidate.recovery, changed, witness)
     except RecoveryFailed:
-        return Fate(False, receipt.succeeded)
-    return Fate(told and _same(state, back), receipt.succeeded)
+        return BruteTrip(False, receipt.succeeded)
+    return BruteTrip(told and _same(state, back), receipt.succeeded)
 
 
 def breaks(candidate: Candidate, states: Iterable[State]) -> bool:

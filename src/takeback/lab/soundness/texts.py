@@ -17,7 +17,7 @@ from takeback.canonical import encode
 from takeback.errors import OperationFailed
 from takeback.language import Candidate
 from takeback.state import PMap, State, tree
-from takeback.state.editing import Edit
+from takeback.state.editing import TextEdit
 from takeback.state.file import File
 from takeback.state.operation import Anchor, Operation
 
@@ -27,7 +27,7 @@ MOST: Final = 60
 _BESIDE: Final = ("\n", "\r\n", "x")
 _OTHER: Final = "z"
 _ORDERS: Final = 4
-Slot = tuple[str, Any]
+TextSlot = tuple[str, Any]
 
 
 def edited_states(candidate: Candidate, pool: list[State], rng: random.Random, least: int) -> Iterator[State]:
@@ -46,12 +46,12 @@ def edited_states(candidate: Candidate, pool: list[State], rng: random.Random, l
 _AS_IT_IS: Final = 0.05
 
 
-def _slots(candidate: Candidate) -> list[Slot]:
+def _slots(candidate: Candidate) -> list[TextSlot]:
     ops = (*candidate.mutation, *candidate.recovery)
     return list(dict.fromkeys((op.kind.surface, op.path) for op in ops if op.kind.inside))
 
 
-def _tried(slot: Slot, candidate: Candidate, rng: random.Random) -> list[Any]:
+def _tried(slot: TextSlot, candidate: Candidate, rng: random.Random) -> list[Any]:
     """All small values of a slot, or a sample of them, shortest first."""
     ops = [op for op in (*candidate.mutation, *candidate.recovery) if (op.kind.surface, op.path) == slot]
     if slot[0] == "config":
@@ -59,7 +59,7 @@ def _tried(slot: Slot, candidate: Candidate, rng: random.Random) -> list[Any]:
         items += [op.spot.anchor.item for op in ops if op.spot and isinstance(op.spot.anchor, Anchor)]
         values: tuple[Any, ...] = _lists(tuple({encode(_plain(item)): item for item in items}.values()))
     else:
-        values = _texts(tuple(sorted({piece for op in ops if isinstance(op.value, Edit) for piece in op.value})))
+        values = _texts(tuple(sorted({piece for op in ops if isinstance(op.value, TextEdit) for piece in op.value})))
     if len(values) > MOST:
         values = tuple(values[at] for at in sorted(rng.sample(range(len(values)), MOST)))
     return [*_each_once(ops, rng), *values]
@@ -67,7 +67,7 @@ def _tried(slot: Slot, candidate: Candidate, rng: random.Random) -> list[Any]:
 
 def _each_once(ops: list[Operation], rng: random.Random) -> list[str]:
     """Texts with all that edits replace, each once, in some orders: on those most of the edits go through."""
-    wanted = list(dict.fromkeys(op.value.old for op in ops if isinstance(op.value, Edit)))
+    wanted = list(dict.fromkeys(op.value.old for op in ops if isinstance(op.value, TextEdit)))
     orders = (rng.sample(wanted, len(wanted)) for _ in range(_ORDERS)) if len(wanted) > 1 else ()
     return list(dict.fromkeys("".join(order) for order in orders))
 
@@ -91,7 +91,7 @@ def _texts(needles: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda text: (len(text), text)))
 
 
-def _holding(state: State, slot: Slot, value: Any) -> State:
+def _holding(state: State, slot: TextSlot, value: Any) -> State:
     name, path = slot
     part = state.part(name)
     if name == "prompts":

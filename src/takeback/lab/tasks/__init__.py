@@ -1,14 +1,14 @@
 """Task sets: what the lab asks of an agent's harness, with states, postconditions and references."""
 
 from takeback.lab.tasks.library import get, load
-from takeback.lab.tasks.model import DEFECTS, FAMILIES, INSIDE_FAMILIES, SETS, Controlled, Task, capability, families
+from takeback.lab.tasks.model import DEFECTS, FAMILIES, INSIDE_FAMILIES, SETS, DefectPair, Task, capability, families
 
 __all__ = [
     "DEFECTS",
     "FAMILIES",
     "INSIDE_FAMILIES",
     "SETS",
-    "Controlled",
+    "DefectPair",
     "Task",
     "capability",
     "families",

@@ -16,7 +16,7 @@ from typing import Any
 from takeback.errors import InputError
 from takeback.lab.tasks import postconditions as checks
 
-Json = Any
+AnyJson = Any
 
 FAMILIES = ("config", "tools", "middleware", "listeners", "resources", "multi")
 INSIDE_FAMILIES = ("prompt_edits", "file_edits", "list_items", "removals", "moves", "mixed")
@@ -63,13 +63,13 @@ _PROGRAMS = ("witness", "recovery", "contract")
 
 
 @dataclass(frozen=True, slots=True)
-class Controlled:
+class DefectPair:
     """A candidate with one injected defect beside the good one; both hold the same mutation."""
 
     defect: str
     why: str
-    candidate: Json
-    good: Json
+    candidate: AnyJson
+    good: AnyJson
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,14 @@ class Task:
     profile: str
     instruction: str
     surfaces: tuple[str, ...]
-    state: Json
-    postconditions: tuple[Json, ...]
-    reference: tuple[Json, ...]
-    controlled: Controlled | None = None
+    state: AnyJson
+    postconditions: tuple[AnyJson, ...]
+    reference: tuple[AnyJson, ...]
+    controlled: DefectPair | None = None
 
-    def to_json(self) -> dict[str, Json]:
+    def to_json(self) -> dict[str, AnyJson]:
         """Everything about the task as one JSON object."""
-        shown: dict[str, Json] = {
+        shown: dict[str, AnyJson] = {
             "id": self.id,
             "set": self.set_name,
             "family": self.family,
@@ -119,13 +119,13 @@ def families(set_name: str) -> tuple[str, ...]:
     return INSIDE_FAMILIES if set_name == "l2" else FAMILIES
 
 
-def capability(task: Task, state: Mapping[str, Json]) -> Fraction:
+def capability(task: Task, state: Mapping[str, AnyJson]) -> Fraction:
     """J: the share of the task's postconditions that hold on a state's plain JSON."""
     met = sum(checks.holds(one, state, task.state) for one in task.postconditions)
     return Fraction(met, len(task.postconditions))
 
 
-def overlay(profile: Json, *, without: list[str], additions: Json, absent: list[str] | None = None) -> Json:
+def overlay(profile: AnyJson, *, without: list[str], additions: AnyJson, absent: list[str] | None = None) -> AnyJson:
     """The nominal state: a profile less some surfaces, plus what the task adds, less some addresses.
 
     Config is merged key by key and all the way down, the chain of middleware is replaced as a whole,
@@ -144,7 +144,7 @@ def overlay(profile: Json, *, without: list[str], additions: Json, absent: list[
     return state
 
 
-def _drop(state: dict[str, Json], surface: str, key: str) -> None:
+def _drop(state: dict[str, AnyJson], surface: str, key: str) -> None:
     if surface == "middleware":
         state[surface] = [link for link in state.get(surface, []) if link["id"] != key]
         return
@@ -155,7 +155,7 @@ def _drop(state: dict[str, Json], surface: str, key: str) -> None:
     inside.pop(last, None)
 
 
-def _merge(into: dict[str, Json], value: Json) -> None:
+def _merge(into: dict[str, AnyJson], value: AnyJson) -> None:
     for key, inner in value.items():
         if isinstance(inner, dict) and isinstance(into.get(key), dict):
             _merge(into[key], inner)
@@ -163,7 +163,7 @@ def _merge(into: dict[str, Json], value: Json) -> None:
             into[key] = copy.deepcopy(inner)
 
 
-def read_task(raw: Json, *, set_name: str, family: str, profiles: Json, where: str) -> Task:
+def read_task(raw: AnyJson, *, set_name: str, family: str, profiles: AnyJson, where: str) -> Task:
     """Read one task of a data file; raises `InputError` with the place that is wrong."""
     if not isinstance(raw, dict):
         raise InputError(where, found=raw, expected="a task object")
@@ -199,7 +199,7 @@ def read_task(raw: Json, *, set_name: str, family: str, profiles: Json, where: s
     )
 
 
-def _reference(raw: Json, known: Mapping[str, str], where: str) -> tuple[Json, ...]:
+def _reference(raw: AnyJson, known: Mapping[str, str], where: str) -> tuple[AnyJson, ...]:
     if not isinstance(raw, list) or not raw:
         raise InputError(where, found=raw, expected="a list of forward operations")
     for index, op in enumerate(raw):
@@ -208,7 +208,7 @@ def _reference(raw: Json, known: Mapping[str, str], where: str) -> tuple[Json, .
     return tuple(raw)
 
 
-def _postconditions(raw: Json, where: str) -> tuple[Json, ...]:
+def _postconditions(raw: AnyJson, where: str) -> tuple[AnyJson, ...]:
     if not isinstance(raw, list) or not raw:
         raise InputError(where, found=raw, expected="a list of postconditions")
     for index, one in enumerate(raw):
@@ -217,7 +217,7 @@ def _postconditions(raw: Json, where: str) -> tuple[Json, ...]:
     return tuple(raw)
 
 
-def _controlled(raw: Json, reference: tuple[Json, ...], where: str) -> Controlled:
+def _controlled(raw: AnyJson, reference: tuple[AnyJson, ...], where: str) -> DefectPair:
     if raw.get("defect") not in DEFECTS:
         raise InputError(f"{where}.defect", found=raw.get("defect"), expected=f"one of {', '.join(DEFECTS)}")
     candidates = {}
@@ -226,4 +226,4 @@ def _controlled(raw: Json, reference: tuple[Json, ...], where: str) -> Controlle
         if not isinstance(part, dict) or set(part) != set(_PROGRAMS):
             raise InputError(f"{where}.{name}", found=part, expected=f"{', '.join(_PROGRAMS)} and nothing else")
         candidates[name] = {"mutation": list(reference), **part}
-    return Controlled(raw["defect"], raw.get("why", ""), candidates["candidate"], candidates["good"])
+    return DefectPair(raw["defect"], raw.get("why", ""), candidates["candidate"], candidates["good"])

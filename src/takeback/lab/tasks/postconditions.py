@@ -14,22 +14,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Json = Any
-State = Mapping[str, Json]
-Fields = Mapping[str, Json]
+AnyJson = Any
+StateJson = Mapping[str, AnyJson]
+Fields = Mapping[str, AnyJson]
 
 _ADDRESS = re.compile(r'(?P<surface>\w+)\["(?P<key>.*)"\]', re.DOTALL)
 SURFACES = ("config", "prompts", "routing", "tools", "middleware", "listeners", "files", "resources")
 
 
-class _Absent:
+class _Missing:
     """The one value that equals nothing JSON can say."""
 
 
-ABSENT = _Absent()
+ABSENT = _Missing()
 
 
-def same(left: Json, right: Json) -> bool:
+def same(left: AnyJson, right: AnyJson) -> bool:
     """Tell whether two JSON values are equal and of the same types all the way down."""
     if type(left) is not type(right):
         return False
@@ -54,7 +54,7 @@ def split_address(address: str) -> tuple[str, str]:
     return match["surface"], match["key"].replace('\\"', '"')
 
 
-def at(state: State, address: str) -> Json:
+def at(state: StateJson, address: str) -> AnyJson:
     """Read the value at an address, or `ABSENT`."""
     surface, key = split_address(address)
     value = state.get(surface, {})
@@ -67,50 +67,50 @@ def at(state: State, address: str) -> Json:
     return value
 
 
-def _link(state: State, link_id: str) -> Mapping[str, Json] | None:
+def _link(state: StateJson, link_id: str) -> Mapping[str, AnyJson] | None:
     return next((link for link in state.get("middleware", []) if link["id"] == link_id), None)
 
 
-def _order(state: State) -> list[str]:
+def _order(state: StateJson) -> list[str]:
     return [link["id"] for link in state.get("middleware", [])]
 
 
-def _callback(state: State, fields: Fields) -> Mapping[str, Json] | None:
+def _callback(state: StateJson, fields: Fields) -> Mapping[str, AnyJson] | None:
     bound = state.get("listeners", {}).get(fields["event"], [])
     return next((one for one in bound if one["id"] == fields["callback"]), None)
 
 
-def _equals(state: State, _: State, fields: Fields) -> bool:
+def _equals(state: StateJson, _: StateJson, fields: Fields) -> bool:
     return same(at(state, fields["address"]), fields["value"])
 
 
-def _exists(state: State, _: State, fields: Fields) -> bool:
+def _exists(state: StateJson, _: StateJson, fields: Fields) -> bool:
     return at(state, fields["address"]) is not ABSENT
 
 
-def _absent(state: State, _: State, fields: Fields) -> bool:
+def _absent(state: StateJson, _: StateJson, fields: Fields) -> bool:
     return at(state, fields["address"]) is ABSENT
 
 
-def _unchanged(state: State, nominal: State, fields: Fields) -> bool:
+def _unchanged(state: StateJson, nominal: StateJson, fields: Fields) -> bool:
     now, before = at(state, fields["address"]), at(nominal, fields["address"])
     return now is before or same(now, before)
 
 
-def _prompt_contains(state: State, _: State, fields: Fields) -> bool:
+def _prompt_contains(state: StateJson, _: StateJson, fields: Fields) -> bool:
     return fields["text"] in state.get("prompts", {}).get(fields["prompt"], "")
 
 
-def _tool_id(state: State, _: State, fields: Fields) -> bool:
+def _tool_id(state: StateJson, _: StateJson, fields: Fields) -> bool:
     return bool(state.get("tools", {}).get(fields["tool"], {}).get("id") == fields["id"])
 
 
-def _tool_implementation(state: State, _: State, fields: Fields) -> bool:
+def _tool_implementation(state: StateJson, _: StateJson, fields: Fields) -> bool:
     tool = state.get("tools", {}).get(fields["tool"], {})
     return bool(tool.get("implementation") == fields["implementation"])
 
 
-def _tool_has_parameter(state: State, _: State, fields: Fields) -> bool:
+def _tool_has_parameter(state: StateJson, _: StateJson, fields: Fields) -> bool:
     schema = state.get("tools", {}).get(fields["tool"], {}).get("parameters", {})
     found = schema.get("properties", {}).get(fields["parameter"])
     if found is None or found.get("type") != fields["type"]:
@@ -121,30 +121,30 @@ def _tool_has_parameter(state: State, _: State, fields: Fields) -> bool:
     return "required" not in fields or required == bool(fields["required"])
 
 
-def _middleware_handler(state: State, _: State, fields: Fields) -> bool:
+def _middleware_handler(state: StateJson, _: StateJson, fields: Fields) -> bool:
     link = _link(state, fields["middleware"])
     return link is not None and link.get("handler") == fields["handler"]
 
 
-def _middleware_option(state: State, _: State, fields: Fields) -> bool:
+def _middleware_option(state: StateJson, _: StateJson, fields: Fields) -> bool:
     link = _link(state, fields["middleware"])
     return link is not None and same(link.get("options", {}).get(fields["option"], ABSENT), fields["value"])
 
 
-def _middleware_priority(state: State, _: State, fields: Fields) -> bool:
+def _middleware_priority(state: StateJson, _: StateJson, fields: Fields) -> bool:
     link = _link(state, fields["middleware"])
     return link is not None and link.get("priority", 100) == fields["priority"]
 
 
-def _first(state: State, _: State, fields: Fields) -> bool:
+def _first(state: StateJson, _: StateJson, fields: Fields) -> bool:
     return _order(state)[:1] == [fields["middleware"]]
 
 
-def _last(state: State, _: State, fields: Fields) -> bool:
+def _last(state: StateJson, _: StateJson, fields: Fields) -> bool:
     return _order(state)[-1:] == [fields["middleware"]]
 
 
-def _position(state: State, _: State, fields: Fields) -> bool:
+def _position(state: StateJson, _: StateJson, fields: Fields) -> bool:
     order, index = _order(state), fields["index"]
     return order[index : index + 1] == [fields["middleware"]]
 
@@ -153,45 +153,45 @@ def _in_order(order: Sequence[str], first: str, second: str) -> bool:
     return first in order and second in order and order.index(first) < order.index(second)
 
 
-def _before(state: State, _: State, fields: Fields) -> bool:
+def _before(state: StateJson, _: StateJson, fields: Fields) -> bool:
     return _in_order(_order(state), fields["middleware"], fields["than"])
 
 
-def _after(state: State, _: State, fields: Fields) -> bool:
+def _after(state: StateJson, _: StateJson, fields: Fields) -> bool:
     return _in_order(_order(state), fields["than"], fields["middleware"])
 
 
-def _listener_bound(state: State, _: State, fields: Fields) -> bool:
+def _listener_bound(state: StateJson, _: StateJson, fields: Fields) -> bool:
     found = _callback(state, fields)
     return found is not None and found.get("handler", "") == fields["handler"]
 
 
-def _listener_option(state: State, _: State, fields: Fields) -> bool:
+def _listener_option(state: StateJson, _: StateJson, fields: Fields) -> bool:
     found = _callback(state, fields)
     return found is not None and same(found.get("options", {}).get(fields["option"], ABSENT), fields["value"])
 
 
-def _callback_order(state: State, _: State, fields: Fields) -> bool:
+def _callback_order(state: StateJson, _: StateJson, fields: Fields) -> bool:
     bound = state.get("listeners", {}).get(fields["event"], [])
     return [one["id"] for one in bound] == list(fields["callbacks"])
 
 
-def _callbacks_kept(state: State, nominal: State, fields: Fields) -> bool:
+def _callbacks_kept(state: StateJson, nominal: StateJson, fields: Fields) -> bool:
     before = {one["id"]: one for one in nominal.get("listeners", {}).get(fields["event"], [])}
     kept = [before[name] for name in fields["callbacks"] if name in before]
     bound = list(state.get("listeners", {}).get(fields["event"], []))
     return len(kept) == len(fields["callbacks"]) and same(bound, kept)
 
 
-def _chain_order(state: State, _: State, fields: Fields) -> bool:
+def _chain_order(state: StateJson, _: StateJson, fields: Fields) -> bool:
     return _order(state) == list(fields["chain"])
 
 
-def _items(state: State, _: State, fields: Fields) -> bool:
+def _items(state: StateJson, _: StateJson, fields: Fields) -> bool:
     return same(at(state, fields["address"]), list(fields["items"]))
 
 
-def _edited(state: State, nominal: State, fields: Fields) -> bool:
+def _edited(state: StateJson, nominal: StateJson, fields: Fields) -> bool:
     now, text = _text(state, fields["address"]), _text(nominal, fields["address"])
     for edit in fields["edits"]:
         if text is None or (edit["old"] and text.count(edit["old"]) != 1):
@@ -200,23 +200,23 @@ def _edited(state: State, nominal: State, fields: Fields) -> bool:
     return now is not None and now == text
 
 
-def _text(state: State, address: str) -> str | None:
+def _text(state: StateJson, address: str) -> str | None:
     found = at(state, address)
     if isinstance(found, Mapping):
         found = found.get("content")
     return found if isinstance(found, str) else None
 
 
-def _moved_file(state: State, nominal: State, fields: Fields) -> bool:
+def _moved_file(state: StateJson, nominal: StateJson, fields: Fields) -> bool:
     files, before = state.get("files", {}), nominal.get("files", {}).get(fields["path"])
     return fields["path"] not in files and before is not None and same(files.get(fields["to"], ABSENT), before)
 
 
-def _rest_unchanged(state: State, nominal: State, fields: Fields) -> bool:
+def _rest_unchanged(state: StateJson, nominal: StateJson, fields: Fields) -> bool:
     return same(*(_without(one, fields["but"]) for one in (state, nominal)))
 
 
-def _without(state: State, addresses: Sequence[str]) -> Json:
+def _without(state: StateJson, addresses: Sequence[str]) -> AnyJson:
     """A state less some addresses, and less whatever is empty without them."""
     left = copy.deepcopy(dict(state))
     for surface, key in map(split_address, addresses):
@@ -227,7 +227,7 @@ def _without(state: State, addresses: Sequence[str]) -> Json:
     return {surface: part for surface, part in left.items() if part}
 
 
-def _drop(inside: Json, path: Sequence[str]) -> None:
+def _drop(inside: AnyJson, path: Sequence[str]) -> None:
     if not isinstance(inside, dict) or path[0] not in inside:
         return
     if len(path) > 1:
@@ -236,35 +236,37 @@ def _drop(inside: Json, path: Sequence[str]) -> None:
         del inside[path[0]]
 
 
-def _file_contains(state: State, _: State, fields: Fields) -> bool:
+def _file_contains(state: StateJson, _: StateJson, fields: Fields) -> bool:
     return fields["text"] in state.get("files", {}).get(fields["path"], {}).get("content", "")
 
 
-def _file_mode(state: State, _: State, fields: Fields) -> bool:
+def _file_mode(state: StateJson, _: StateJson, fields: Fields) -> bool:
     found = state.get("files", {}).get(fields["path"])
     return found is not None and found.get("mode", "0644") == fields["mode"]
 
 
-def _socket_open(state: State, _: State, fields: Fields) -> bool:
+def _socket_open(state: StateJson, _: StateJson, fields: Fields) -> bool:
     found = state.get("resources", {}).get(fields["resource"], {})
-    shape = (found.get("kind"), found.get("address"), found.get("lifecycle"))
-    return shape == ("socket", fields["at"], "open")
+    read = (found.get("kind"), found.get("address"), found.get("lifecycle"))
+    return read == ("socket", fields["at"], "open")
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class PostconditionWord:
     """One word of the vocabulary: its required fields, its optional ones, and its judge."""
 
     fields: frozenset[str]
     optional: frozenset[str]
-    holds: Callable[[State, State, Fields], bool]
+    holds: Callable[[StateJson, StateJson, Fields], bool]
 
 
-def _check(holds: Callable[[State, State, Fields], bool], *fields: str, optional: Sequence[str] = ()) -> Check:
-    return Check(frozenset(fields), frozenset(optional), holds)
+def _check(
+    holds: Callable[[StateJson, StateJson, Fields], bool], *fields: str, optional: Sequence[str] = ()
+) -> PostconditionWord:
+    return PostconditionWord(frozenset(fields), frozenset(optional), holds)
 
 
-CHECKS: Mapping[str, Check] = {
+CHECKS: Mapping[str, PostconditionWord] = {
     "equals": _check(_equals, "address", "value"),
     "exists": _check(_exists, "address"),
     "absent": _check(_absent, "address"),
@@ -296,12 +298,12 @@ CHECKS: Mapping[str, Check] = {
 }
 
 
-def holds(postcondition: Fields, state: State, nominal: State) -> bool:
+def holds(postcondition: Fields, state: StateJson, nominal: StateJson) -> bool:
     """Judge one postcondition on a state; `nominal` is the state the task starts from."""
     return CHECKS[postcondition["check"]].holds(state, nominal, postcondition)
 
 
-def problem(postcondition: Json) -> str | None:
+def problem(postcondition: AnyJson) -> str | None:
     """Say what is wrong with a postcondition's form, or None."""
     if not isinstance(postcondition, Mapping) or postcondition.get("check") not in CHECKS:
         return f"unknown check in {postcondition!r}; the vocabulary is {', '.join(CHECKS)}"

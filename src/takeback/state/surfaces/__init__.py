@@ -1,16 +1,34 @@
 """The eight surfaces of a harness, registered in their usual order."""
 
 from takeback.state.surface import register
-from takeback.state.surfaces.config import Config
-from takeback.state.surfaces.files import Files
-from takeback.state.surfaces.listeners import Listeners
-from takeback.state.surfaces.middleware import Middleware
-from takeback.state.surfaces.prompts import Prompts
-from takeback.state.surfaces.resources import Resources
-from takeback.state.surfaces.routing import Routing
-from takeback.state.surfaces.tools import Tools
+from takeback.state.surfaces.config import ConfigSurface
+from takeback.state.surfaces.files import FilesSurface
+from takeback.state.surfaces.listeners import ListenersSurface
+from takeback.state.surfaces.middleware import MiddlewareSurface
+from takeback.state.surfaces.prompts import PromptsSurface
+from takeback.state.surfaces.resources import ResourcesSurface
+from takeback.state.surfaces.routing import RoutingSurface
+from takeback.state.surfaces.tools import ToolsSurface
 
-__all__ = ["Config", "Files", "Listeners", "Middleware", "Prompts", "Resources", "Routing", "Tools"]
+__all__ = [
+    "ConfigSurface",
+    "FilesSurface",
+    "ListenersSurface",
+    "MiddlewareSurface",
+    "PromptsSurface",
+    "ResourcesSurface",
+    "RoutingSurface",
+    "ToolsSurface",
+]
 
-for _surface in (Config(), Prompts(), Routing(), Tools(), Middleware(), Listeners(), Files(), Resources()):
+for _surface in (
+    ConfigSurface(),
+    PromptsSurface(),
+    RoutingSurface(),
+    ToolsSurface(),
+    MiddlewareSurface(),
+    ListenersSurface(),
+    FilesSurface(),
+    ResourcesSurface(),
+):
     register(_surface)

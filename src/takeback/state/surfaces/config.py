@@ -16,7 +16,7 @@ from takeback.state.operation import Anchor, Kind, Level, Operation, Stage, Take
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.record import name_of
 from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.tree import Path
+from takeback.state.tree import TreePath
 from takeback.state.tree_surface import TreeSurface, bind, capture, restore
 from takeback.state.values import freeze, same, thaw
 
@@ -70,7 +70,7 @@ class _Item(TypedDict):
 _ITEM: Final[_Item] = {"inside": True, "recovers": True, "reads": ("the list, to find the item",)}
 
 
-class Config(TreeSurface):
+class ConfigSurface(TreeSurface):
     """Dotted path → JSON value."""
 
     name = "config"
@@ -153,15 +153,15 @@ class Config(TreeSurface):
         """Compare presence and value, by type."""
         return same(before, after)
 
-    def join(self, path: Path) -> str:
+    def join(self, path: TreePath) -> str:
         """Join with dots."""
         return join_dotted(path)
 
-    def split(self, key: str) -> Path:
+    def split(self, key: str) -> TreePath:
         """Split at dots."""
         return split_dotted(key)
 
-    def target(self, raw: str, where: str, kind: Kind | None) -> Path:
+    def target(self, raw: str, where: str, kind: Kind | None) -> TreePath:
         """Take a dotted path of non-empty names."""
         del kind
         path = split_dotted(raw)
@@ -178,11 +178,11 @@ class Config(TreeSurface):
         del kind, target
         return freeze(raw, where, depth=MAX_DEPTH // 2)
 
-    def generic(self, path: Path, salt: str) -> tuple[Any, ...]:
+    def generic(self, path: TreePath, salt: str) -> tuple[Any, ...]:
         """A value, or a mapping with something in it."""
         return f"{salt}: {self.join(path)}", PMap({salt: f"{salt} in {self.join(path)}"})
 
-    def contents(self, path: Path, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
+    def contents(self, path: TreePath, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
         """Where items are added or removed, also lists that have them: once, not at all, or twice."""
         mine = [op for op in ops if op.kind.inside and op.path == path]
         return (*_tried_lists(mine, salt), *self.generic(path, salt)) if mine else self.generic(path, salt)
@@ -203,7 +203,7 @@ class Config(TreeSurface):
             value = tree.put(value, (branch, "nested", "enabled"), rng.choice((True, False)))
         return value
 
-    def _vary(self, strategy: str, value: PMap, path: Path, rng: random.Random) -> PMap:
+    def _vary(self, strategy: str, value: PMap, path: TreePath, rng: random.Random) -> PMap:
         content = rng.choice(_EXTREMES if strategy == Strategy.BOUNDARY else _SAMPLES)
         choice = rng.randrange(6)
         above = path[: rng.randrange(1, len(path))] if len(path) > 1 else path
@@ -244,7 +244,7 @@ def _name(raw: Any, where: str) -> str:
     return name_of(raw, f"{where} key")
 
 
-def _try_put(value: PMap, path: Path, content: Any) -> PMap:
+def _try_put(value: PMap, path: TreePath, content: Any) -> PMap:
     try:
         return value if content is ABSENT else tree.put(value, path, content)
     except OperationFailed:

@@ -24,7 +24,7 @@ from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.text import Text
-from takeback.state.tree import Path
+from takeback.state.tree import TreePath
 from takeback.state.tree_surface import TreeSurface, capture, restore
 from takeback.state.values import MAX_TEXT, text
 
@@ -83,7 +83,7 @@ def move_file(value: PMap, op: Operation) -> tuple[PMap, None]:
 _READS = ("ancestors are directories", "the path is a directory", "mode, to keep it")
 
 
-class Files(TreeSurface):
+class FilesSurface(TreeSurface):
     """Sandbox path → {content, mode}."""
 
     name = "files"
@@ -162,7 +162,7 @@ class Files(TreeSurface):
             self._add(root, self.target(key, place, None), _read_file(raw[key], place), place)
         return _frozen(root)
 
-    def _add(self, root: dict[str, Any], path: Path, content: File | PMap, where: str) -> None:
+    def _add(self, root: dict[str, Any], path: TreePath, content: File | PMap, where: str) -> None:
         """Put one entry of a state file into the nested dicts that `read` builds."""
         node = root
         for name in path[:-1]:
@@ -198,7 +198,7 @@ class Files(TreeSurface):
         except UnicodeDecodeError:
             return {"base64": base64.b64encode(content.content).decode(), "mode": mode}
 
-    def parts_shown(self, path: Path, content: Any) -> Iterator[tuple[Path, Any]]:
+    def parts_shown(self, path: TreePath, content: Any) -> Iterator[tuple[TreePath, Any]]:
         """Yield the files of a directory, and directories that are empty."""
         if type(content) is PMap and content:
             for name, inner in content.items():
@@ -219,7 +219,7 @@ class Files(TreeSurface):
         text = content.parts() if content.edited else None
         return self.describe(content) if text is None else {"lines": text.to_json(), "mode": f"{content.mode:04o}"}
 
-    def slot_from_json(self, raw: Any, path: Path) -> Any:
+    def slot_from_json(self, raw: Any, path: TreePath) -> Any:
         """Return a file, or a directory with what is in it, or a line of a file."""
         if path and is_part(path[-1]):
             return link_from_json(raw, path[-1][1:], self.slot_title(path))
@@ -234,15 +234,15 @@ class Files(TreeSurface):
         """Compare existence, content and mode."""
         return bool(before == after) if type(before) is type(after) else False
 
-    def join(self, path: Path) -> str:
+    def join(self, path: TreePath) -> str:
         """Join with slashes."""
         return "/".join(path)
 
-    def split(self, key: str) -> Path:
+    def split(self, key: str) -> TreePath:
         """Split at slashes."""
         return tuple(key.split("/"))
 
-    def target(self, raw: str, where: str, kind: Kind | None) -> Path:
+    def target(self, raw: str, where: str, kind: Kind | None) -> TreePath:
         """Take a relative path that stays inside the sandbox."""
         del kind
         found = text(raw, where)
@@ -258,7 +258,7 @@ class Files(TreeSurface):
             raise LimitError(where, found="a longer name", expected=f"at most {MAX_NAME_BYTES} bytes a name")
         return path
 
-    def named(self, op: Operation) -> tuple[Path, ...]:
+    def named(self, op: Operation) -> tuple[TreePath, ...]:
         """A move writes two paths."""
         return (op.path, op.value) if op.kind.name == "move_file" else (op.path,)
 
@@ -274,19 +274,19 @@ class Files(TreeSurface):
             raise InputError(where, found="a directory", expected="content")
         return content if "mode" in plain else File(content.content, KEEP_MODE)
 
-    def _destination(self, target: str, raw: Any, where: str) -> Path:
+    def _destination(self, target: str, raw: Any, where: str) -> TreePath:
         path = self.target(raw, where, None)
         shared = min(len(path), len(self.split(target)))
         if path[:shared] == self.split(target)[:shared]:
             raise InputError(where, found=raw, expected="a path that is neither its own nor above or below")
         return path
 
-    def contents(self, path: Path, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
+    def contents(self, path: TreePath, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
         """A file that is edited is also one that has what edits replace: once, not at all, or more often."""
         texts = tried_texts(edits, salt) if (edits := edits_by_path(ops).get(path)) else ()
         return (*(File(content.encode()) for content in texts), *self.generic(path, salt))
 
-    def generic(self, path: Path, salt: str) -> tuple[Any, ...]:
+    def generic(self, path: TreePath, salt: str) -> tuple[Any, ...]:
         """A file, an empty directory, or a directory with something in it."""
         content = File(f"{salt}: {'/'.join(path)}".encode(), 0o640)
         return content, EMPTY, PMap({f"inside_{salt}": File(salt.encode())})
@@ -331,7 +331,7 @@ def _read_file(raw: Any, where: str) -> File | PMap:
     return File(content, int(mode, 8))
 
 
-def _vary(strategy: str, value: PMap, path: Path, rng: random.Random) -> PMap:
+def _vary(strategy: str, value: PMap, path: TreePath, rng: random.Random) -> PMap:
     choice = rng.randrange(6)
     if choice <= 1:
         return tree.drop(value, path)
@@ -345,7 +345,7 @@ def _vary(strategy: str, value: PMap, path: Path, rng: random.Random) -> PMap:
     return _try(value, path, File(b"x" * size, rng.choice((0o600, 0o644, 0o755))))
 
 
-def _try(value: PMap, path: Path, content: Any) -> PMap:
+def _try(value: PMap, path: TreePath, content: Any) -> PMap:
     try:
         return tree.put(value, path, content)
     except OperationFailed:

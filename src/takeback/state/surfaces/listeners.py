@@ -12,7 +12,7 @@ from typing import Any
 
 from takeback.errors import InputError, OperationFailed
 from takeback.state.address import Address
-from takeback.state.chain import NO_LINKS, Chain, Link, Place
+from takeback.state.chain import NO_LINKS, Chain, ChainPlace, Link
 from takeback.state.chain_slots import (
     alike_links,
     chain_from_json,
@@ -27,7 +27,7 @@ from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.quick import named
 from takeback.state.record import canonical_record, equivalent_records, mapping, name_of, read_record
 from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.surface import Change, Component, Edit, Inverse, Path, Surface
+from takeback.state.surface import Change, Component, Inverse, Surface, TreePath, ValueEdit
 from takeback.state.values import text, thaw
 
 MAX_LENGTH = 1_000_000
@@ -42,7 +42,7 @@ def capture(value: PMap, op: Operation) -> Captured:
     return named(Captured, ("listeners", op.target, content, 0, op.value))
 
 
-def add(value: PMap, op: Operation) -> tuple[PMap, Place]:
+def add(value: PMap, op: Operation) -> tuple[PMap, ChainPlace]:
     """Append the callback, or replace it in place if it is bound already."""
     chain: Chain = value.get(op.path, NO_LINKS)
     name = op.value["id"]
@@ -62,7 +62,7 @@ def remove(value: PMap, op: Operation) -> tuple[PMap, None]:
     return _bound(value, op.path, left), None
 
 
-def move(value: PMap, op: Operation) -> tuple[PMap, Place]:
+def move(value: PMap, op: Operation) -> tuple[PMap, ChainPlace]:
     """Put the callback named by `value` elsewhere among those of the event."""
     chain: Chain = value.get(op.path, NO_LINKS)
     there, spot = chain.find(op.value), op.spot
@@ -115,7 +115,7 @@ _VALUE_SCHEMA = {
 }
 
 
-class Listeners(Surface):
+class ListenersSurface(Surface):
     """Event → callbacks in order."""
 
     name = "listeners"
@@ -277,7 +277,7 @@ class Listeners(Surface):
         record = _record({"id": "watcher", "handler": salt}, "generic")
         return value.put(f"on_bystander_{salt}", Chain.of([("watcher", record)]))
 
-    def entries(self, value: PMap) -> Iterator[tuple[Address, Edit]]:
+    def entries(self, value: PMap) -> Iterator[tuple[Address, ValueEdit]]:
         """Yield each callback of each event."""
         for event in sorted(value):
             for name in value[event].ids():
@@ -287,20 +287,20 @@ class Listeners(Surface):
         """Return the number of callbacks."""
         return sum(len(value[event]) for event in value)
 
-    def written(self, op: Operation) -> tuple[Path, ...] | None:
+    def written(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Each callback of an event is a slot, unless the whole event is meant."""
         return None if op.value is ABSENT else ((op.path, _callback(op)),)
 
-    def get_slot(self, part: PMap, path: Path) -> Any:
+    def get_slot(self, part: PMap, path: TreePath) -> Any:
         """Return the callback with its place."""
         return part.get(path[0], NO_LINKS).find(path[1]) or ABSENT
 
-    def put_slot(self, part: PMap, path: Path, content: Any) -> PMap:
+    def put_slot(self, part: PMap, path: TreePath, content: Any) -> PMap:
         """Bind or unbind the callback."""
         chain: Chain = part.get(path[0], NO_LINKS)
         return _bound(part, path[0], chain.drop(path[1]) if content is ABSENT else chain.put(content))
 
-    def differing(self, before: PMap, after: PMap) -> Iterator[Path]:
+    def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
         """Yield callbacks that came, went, changed or stand elsewhere."""
         for event, one, two in before.candidates(after):
             old, new = (NO_LINKS if chain is ABSENT else chain for chain in (one, two))
@@ -314,7 +314,7 @@ class Listeners(Surface):
         """Return place and record."""
         return link_to_json(content)
 
-    def slot_from_json(self, raw: Any, path: Path) -> Link:
+    def slot_from_json(self, raw: Any, path: TreePath) -> Link:
         """Return the callback; its id ends the path."""
         return link_from_json(raw, path[-1], self.slot_title(path))
 
@@ -376,7 +376,7 @@ def _vary(value: PMap, event: str, name: str, rng: random.Random) -> PMap:
     return _bound(value, event, chain)
 
 
-def _binding(event: str, record: PMap, at: int | None = None) -> Edit:
+def _binding(event: str, record: PMap, at: int | None = None) -> ValueEdit:
     def edit(value: PMap) -> PMap:
         chain: Chain = value.get(event, NO_LINKS)
         return value.put(event, chain.insert(len(chain) // 2 if at is None else at, record["id"], record)[0])
@@ -384,5 +384,5 @@ def _binding(event: str, record: PMap, at: int | None = None) -> Edit:
     return edit
 
 
-def _unbinding(event: str, name: str) -> Edit:
+def _unbinding(event: str, name: str) -> ValueEdit:
     return lambda value: _bound(value, event, value.get(event, NO_LINKS).drop(name))

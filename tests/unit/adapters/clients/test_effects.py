@@ -9,7 +9,7 @@ import pytest
 from tests.support.client_harnesses import EDITS, edit, write_harness
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.harness.results import Adopted, Undone
 
 LIVE, LATER, ASKED = "live", "next session", "needs approval in the client"

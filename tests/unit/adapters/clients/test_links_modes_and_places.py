@@ -12,7 +12,7 @@ from tests.support.client_harnesses import HandEdit as By
 from tests.support.client_harnesses import edit, files_of, write_harness
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.harness import Applied, Harness
 from takeback.harness.results import Adopted, Undone
 

@@ -12,7 +12,7 @@ from tests.support.client_harnesses import HARNESSES, files_of, write_harness
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.cli import app
 from takeback.errors import TakebackError
 from takeback.harness import Applied

@@ -13,7 +13,7 @@ from tests.support.client_harnesses import files_of
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.formats.toml_text import ClientTomlDocument
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.harness import Applied
 from takeback.harness.results import Undone
 

@@ -17,7 +17,7 @@ from pydantic_ai.capabilities import AbstractCapability, Hooks, Thinking
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
-from takeback.adapters.frameworks.pydantic_ai import FROZEN, HOOKS, Live
+from takeback.adapters.frameworks.pydantic_ai import FROZEN, HOOKS, LiveCapability
 
 START = {
     "prompts": {"system": "P0"},
@@ -321,7 +321,7 @@ def test_every_method_of_a_capability_is_called_by_the_chain_or_refused_in_it():
     public = {name for name in methods if not name.startswith("_")}
     assert public - set(HOOKS) - set(FROZEN) - tree - events == {"get_ordering", "wrap_tool_execute"}
     for hook in HOOKS:
-        assert getattr(Live, hook) is not getattr(AbstractCapability, hook)
+        assert getattr(LiveCapability, hook) is not getattr(AbstractCapability, hook)
 
 
 def test_capabilities_that_stay_are_given_when_the_agent_is_opened(run):

@@ -56,7 +56,7 @@ def test_a_few_files_come_through(name):
 
 @pytest.mark.parametrize("kind", HARNESSES)
 def test_every_client_comes_through(kind):
-    found = experiment.Findings()
+    found = experiment.ByteFindings()
     experiment.try_client(kind, found)
     assert found.hold, found.examples
     assert found.of >= 40
@@ -101,13 +101,13 @@ def test_an_editor_that_rewrites_is_found_out(monkeypatch):
     """With the document written anew instead of spliced, the experiment must not hold."""
     from takeback.adapters.formats.toml_text import TomlDocument
     from takeback.adapters.formats.toml_values import key_text, value_text
-    from takeback.adapters.workspace import documents
+    from takeback.adapters.workspace import document_storage
 
     def rewritten(document, _before, after, _path=()):
         lines = [f"{key_text(key)} = {value_text(item)}\n" for key, item in after.items()]
         return TomlDocument("".join(lines).encode(), document.where)
 
-    monkeypatch.setattr(documents, "patch", rewritten)
+    monkeypatch.setattr(document_storage, "patch", rewritten)
     found = experiment.run([path for path in experiment.corpus() if path.name == "inline_table.toml"])
     assert found.untouched < found.of
     assert found.identical == found.of

@@ -86,7 +86,7 @@ def test_a_result_counts_only_if_types_are_equal_too():
 
 
 def test_a_peer_that_is_not_installed_is_not_run_and_not_a_zero(monkeypatch):
-    absent = snapshots.Source("documents", "JsonPatch", "no_such_module", "nothing")
+    absent = snapshots.MethodSource("document_peers", "JsonPatch", "no_such_module", "nothing")
     monkeypatch.setitem(snapshots.METHODS, "jsonpatch", absent)
     plan = EXPERIMENT.plan({"tasks": 2, "method": ["full snapshot", "jsonpatch"]})
     data = run_experiment(EXPERIMENT, plan).data["snapshots"]

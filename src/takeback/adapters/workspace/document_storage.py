@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.formats.document import Document, Path, patch, reorder
+from takeback.adapters.formats.document import Document, DocumentPath, patch, reorder
 from takeback.adapters.formats.json_text import UnambiguousJsonDocument
 from takeback.adapters.formats.toml_text import TomlDocument
-from takeback.adapters.workspace.storage import Part, Storage, broken, missing_directories
+from takeback.adapters.workspace.storage import Storage, StoredPart, broken, missing_directories
 from takeback.canonical import encode
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.images import FileChange, FileImage, Image
@@ -42,13 +42,13 @@ class DocumentStorage(Storage):
         """A file with the heading."""
         return FileChange(place, None, FileImage(self.heading.encode()))
 
-    def read(self, directory: Directory, place: str, known: Any) -> Part:
+    def read(self, directory: Directory, place: str, known: Any) -> StoredPart:
         """The document's value; elements that `known` has keep their places."""
         try:
             image = directory.read(place)
         except HarnessError as fault:
-            return Part(known, {}, [broken(place, InputError(place, found=fault.message, expected="a file"))])
-        part = Part(known, {place: image})
+            return StoredPart(known, {}, [broken(place, InputError(place, found=fault.message, expected="a file"))])
+        part = StoredPart(known, {place: image})
         content = self.heading.encode() if image is None else image.content
         if self._last is not None and self._last[0] is content and self._last[1] is known:
             return part
@@ -171,7 +171,7 @@ class TablesStorage(DocumentStorage):
 
     def edit(self, document: Document, before: Any, after: Any) -> Document:
         """Take out, put in, move and edit whole tables; those of other events stay where they stand."""
-        path: Path = (self._table,)
+        path: DocumentPath = (self._table,)
         old, new = ({_identity(table): table for table in tables} for tables in (before, after))
         found = document.get(path)
         present = [_identity(table) for table in found] if isinstance(found, list) else []

@@ -33,7 +33,7 @@ AT = re.compile(r"(?:HEAD)?@\{(.*)\}")
 _BY_NAME = (str, EntryView)
 
 
-class Request(NamedTuple):
+class ToggleRequest(NamedTuple):
     """Entries to take back and to bring back; `asked` is how they were named."""
 
     off: AbstractSet[int]
@@ -84,7 +84,7 @@ def last_live(ledger: Ledger) -> Record:
     raise InputError("undo", found="no change that is live", expected="something to take back")
 
 
-def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> Request:
+def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> ToggleRequest:
     """Take entries back; without names, the newest change that is live."""
     if not entries:
         entries = (last_live(ledger),)
@@ -106,10 +106,10 @@ def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> Request:
             on |= more_on
         else:
             raise InputError("entry", found=f"{name}, the beginning of the journal", expected="a change")
-    return _request(off, on, entries) if on else named(Request, (off, on, entries))
+    return _request(off, on, entries) if on else named(ToggleRequest, (off, on, entries))
 
 
-def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
+def redo_request(ledger: Ledger, names: Sequence[str]) -> ToggleRequest:
     """Bring entries back; without names, what is left of the last undo of which anything is still in force."""
     if not names:
         for record in ledger.entries():
@@ -133,7 +133,7 @@ def redo_request(ledger: Ledger, names: Sequence[str]) -> Request:
     return _request(off, on, names)
 
 
-def restore_request(ledger: Ledger, name: str) -> Request:
+def restore_request(ledger: Ledger, name: str) -> ToggleRequest:
     """Everything that has to be taken back and brought back to be where things were after an entry, or at a time."""
     target = entry_at(ledger, name) if TIME.search(name) and not AT.fullmatch(name) else named_entry(ledger, name)
     undone = set(ledger.history.undone)
@@ -192,11 +192,11 @@ def was_aborted(ledger: Ledger, record: Record) -> bool:
     return ledger.fate(record) is Fate.ABORTED
 
 
-def _request(off: set[int], on: set[int], asked: Sequence[EntryLike]) -> Request:
+def _request(off: set[int], on: set[int], asked: Sequence[EntryLike]) -> ToggleRequest:
     if on and not off.isdisjoint(on):
         both = off & on
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
-    return Request(off, on, asked)
+    return ToggleRequest(off, on, asked)
 
 
 def _numbers(record: Record, name: str) -> list[int]:

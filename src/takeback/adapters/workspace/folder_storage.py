@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 from takeback.adapters.directory import MAX_NAME, Directory, Found
 from takeback.adapters.formats.document import patch
 from takeback.adapters.formats.json_text import UnambiguousJsonDocument
-from takeback.adapters.workspace.storage import Part, Storage, broken, decode_text, missing_directories
+from takeback.adapters.workspace.storage import Storage, StoredPart, broken, decode_text, missing_directories
 from takeback.canonical import pretty
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.adapter import Broken
@@ -44,9 +44,9 @@ class NamedStorage(FolderStorage):
         self.ending = ending
         self._decoded: dict[str, tuple[bytes, Any]] = {}
 
-    def read(self, directory: Directory, place: str, known: PMap) -> Part:
+    def read(self, directory: Directory, place: str, known: PMap) -> StoredPart:
         """Every file with the ending."""
-        part = Part(known)
+        part = StoredPart(known)
         contents: dict[str, Any] = {}
         for found in directory.walk(place, wanted=lambda path: self._name(path, place) is not None, deep=False):
             name = self._name(found.path, place)
@@ -177,9 +177,9 @@ class JsonFolderStorage(NamedStorage):
 class TreeStorage(FolderStorage):
     """Any files, with their permission bits, and directories."""
 
-    def read(self, directory: Directory, place: str, known: PMap) -> Part:
+    def read(self, directory: Directory, place: str, known: PMap) -> StoredPart:
         """Everything that is a file or a directory."""
-        part = Part(known)
+        part = StoredPart(known)
         root: dict[str, Any] = {}
         for found in directory.walk(place):
             self._take(found, place, root, known, part, directory)
@@ -188,7 +188,7 @@ class TreeStorage(FolderStorage):
         return part
 
     def _take(
-        self, found: Found, place: str, root: dict[str, Any], known: PMap, part: Part, directory: Directory
+        self, found: Found, place: str, root: dict[str, Any], known: PMap, part: StoredPart, directory: Directory
     ) -> None:
         path = tuple(found.path[len(place) + 1 :].split("/")) if found.path != place else ()
         if found.kind == "unreadable":

@@ -12,12 +12,12 @@ import dictdiffer
 import jsonpatch
 
 from takeback.canonical import decode
-from takeback.lab.snapshots.method import Plain, UndoAttempt, packed, timed
-from takeback.lab.snapshots.situations import Json, Situation
+from takeback.lab.snapshots.method import PlainMethod, UndoAttempt, packed, timed
+from takeback.lab.snapshots.situations import AnyJson, Situation
 
 
-def _attempt(undo: Callable[[], Json], stored: int) -> UndoAttempt:
-    def guarded() -> Json | None:
+def _attempt(undo: Callable[[], AnyJson], stored: int) -> UndoAttempt:
+    def guarded() -> AnyJson | None:
         try:
             return undo()
         except Exception:  # noqa: BLE001 - whatever a peer raises, it did not take the change back
@@ -27,7 +27,7 @@ def _attempt(undo: Callable[[], Json], stored: int) -> UndoAttempt:
     return UndoAttempt(recovered, stored, seconds)
 
 
-class JsonPatch(Plain):
+class JsonPatch(PlainMethod):
     """jsonpatch: the RFC 6902 patch from after to before."""
 
     def attempt(self, trial: Situation) -> UndoAttempt:
@@ -37,7 +37,7 @@ class JsonPatch(Plain):
         return _attempt(lambda: patch.apply(later, in_place=True), len(kept.encode()))
 
 
-class DeepDiff(Plain):
+class DeepDiff(PlainMethod):
     """deepdiff: a Delta from after to before, in its own format."""
 
     def attempt(self, trial: Situation) -> UndoAttempt:
@@ -48,7 +48,7 @@ class DeepDiff(Plain):
         return _attempt(lambda: later + delta, len(kept))
 
 
-class DictDiffer(Plain):
+class DictDiffer(PlainMethod):
     """dictdiffer: its list of differences from after to before."""
 
     def attempt(self, trial: Situation) -> UndoAttempt:
