@@ -63,7 +63,7 @@ class Recoverable(NamedTuple):
     verdict: Verdict
 
 
-Check = Callable[[Recoverable], Checked]
+ChangeCheck = Callable[[Recoverable], Checked]
 """Decides whether a change that can be taken back is good, without making it."""
 
 
@@ -124,7 +124,7 @@ def consider(
     *,
     judge: Judge = verify,
     settings: Settings | None = None,
-    check: Check | None = None,
+    check: ChangeCheck | None = None,
 ) -> Evolution:
     """Have a change proposed, judged, repaired and checked. Nothing is changed."""
     state = harness.state
@@ -144,7 +144,7 @@ def evolve(
     *,
     judge: Judge = verify,
     settings: Settings | None = None,
-    check: Check | None = None,
+    check: ChangeCheck | None = None,
     note: str = "",
     by: str = "",
 ) -> Evolution:

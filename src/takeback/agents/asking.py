@@ -18,7 +18,7 @@ from takeback.harness import Harness, Refused, Why
 from takeback.language import Candidate
 from takeback.state import Contract, State
 from takeback.synthesize.attempt import Attempt, read_proposal
-from takeback.synthesize.free_text import change_request
+from takeback.synthesize.change_request import change_request
 from takeback.synthesize.loop import Judge, Repair, Settings, repair
 from takeback.synthesize.method import Method
 from takeback.synthesize.models import PAPER, Account, ChatModel, Sampling
@@ -36,7 +36,7 @@ NOT_HERE: Final = frozenset({Why.UNSTORED, Why.STATE, Why.UNSAYABLE})
 
 
 @dataclass
-class Asking:
+class TextProposer:
     """A proposer for `evolve` that asks a model; `account` says what was spent, `fell_short` what was sent back."""
 
     harness: Harness
@@ -96,7 +96,7 @@ def propose_text(
     sampling: Sampling = PAPER,
     tries: int = TRIES,
     limit: int = LIMIT,
-) -> Asking:
+) -> TextProposer:
     """A proposer for `evolve` that asks `model` for the change that `text` describes in plain words.
 
     The model is shown at most `limit` characters of the harness, secrets masked, what concerns the request first. It
@@ -108,7 +108,7 @@ def propose_text(
         raise InputError("the request", found=f"{len(text)} characters", expected=f"at most {MAX_TEXT}")
     if not 1 <= tries <= MAX_TRIES:
         raise InputError("tries", found=tries, expected=f"a number from 1 to {MAX_TRIES}")
-    return Asking(harness, " ".join(text.split()), model, sampling, tries, limit)
+    return TextProposer(harness, " ".join(text.split()), model, sampling, tries, limit)
 
 
 def repair_masked(model: ChatModel, *, oracle: bool = True) -> Method:

@@ -12,11 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Final
 
-from takeback.adapters.opening import open_workspace
+from takeback.adapters.open_by_manifest import open_workspace
 from takeback.agents.scratch import demand_own_journal, run_bounded, scratch_of
 from takeback.agents.server.masking import masked_text
 from takeback.errors import InputError
-from takeback.evolve import Check, Checked, Recoverable
+from takeback.evolve import ChangeCheck, Checked, Recoverable
 from takeback.harness import Applied, Harness, Refused
 
 SECONDS: Final = 300.0
@@ -31,7 +31,7 @@ def check_on_copy(
     *,
     seconds: float = SECONDS,
     keys: str | None = None,
-) -> Check:
+) -> ChangeCheck:
     """A check for `evolve`: a shell command that ends with 0 in a scratch copy of `directory` with the change made.
 
     A command that takes longer than `seconds` is ended, with all that it started, and has failed. `keys` is where a

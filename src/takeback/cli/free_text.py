@@ -12,7 +12,7 @@ import typer
 
 from takeback.adapters.clients.guarding import loosened
 from takeback.adapters.manifest import find_root
-from takeback.agents.asking import MAX_TRIES, Asking, propose_text, repair_masked
+from takeback.agents.asking import MAX_TRIES, TextProposer, propose_text, repair_masked
 from takeback.agents.checking import SECONDS, check_on_copy
 from takeback.agents.concerning import LIMIT, SMALLEST
 from takeback.agents.scratch import demand_own_journal
@@ -26,7 +26,7 @@ from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import key_file
 from takeback.cli.workspaces import opened as opened_workspace
 from takeback.errors import InputError
-from takeback.evolve import Check, Evolution, consider
+from takeback.evolve import ChangeCheck, Evolution, consider
 from takeback.harness import Harness, Preview, Refused
 from takeback.synthesize.loop import Settings
 from takeback.synthesize.spec import parse_spec
@@ -76,7 +76,7 @@ class Considered:
     """What became of a wish before anything was changed."""
 
     harness: Harness
-    asking: Asking
+    asking: TextProposer
     done: Evolution
     head: str
     plan: Preview | Refused | None
@@ -121,7 +121,7 @@ def demand_one(directory: Path | None, text: str | None, task: str | None, comma
 
 def copied_check(
     harness: Harness, directory: Path, journal: str | None, command: str, seconds: float
-) -> Check | None:
+) -> ChangeCheck | None:
     """The check that a command line asks for; None if it asks for none."""
     if not command:
         return None
@@ -160,7 +160,7 @@ def _model(synthesizer: str) -> str:
     return synthesizer
 
 
-def _asking(harness: Harness, found: Opened, wish: Wish) -> Asking:
+def _asking(harness: Harness, found: Opened, wish: Wish) -> TextProposer:
     behind = found.spec.behind or found.spec
     limit = wish.context or (LOCAL_LIMIT if behind.kind == "local" else LIMIT)
     tries = min(wish.settings.budget, MAX_TRIES)

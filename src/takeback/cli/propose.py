@@ -111,7 +111,7 @@ def propose(
         _propose_text(wish, as_json=as_json)
     else:
         _demand_task_options(directory, check)
-        levelled = Asked(task_id or "", synthesizer, proposals, language, rule or "split-wald", record, threads)
+        levelled = TaskSearch(task_id or "", synthesizer, proposals, language, rule or "split-wald", record, threads)
         _propose_task(levelled, settings, oracle=oracle, as_json=as_json)
 
 
@@ -141,7 +141,7 @@ def _propose_text(wish: Wish, *, as_json: bool) -> None:
     finish(yes=good)
 
 
-class Asked(NamedTuple):
+class TaskSearch(NamedTuple):
     """A task of the lab, and how it is asked for."""
 
     task: str
@@ -153,7 +153,7 @@ class Asked(NamedTuple):
     threads: int
 
 
-def _propose_task(asked: Asked, settings: Settings, *, oracle: bool, as_json: bool) -> None:
+def _propose_task(asked: TaskSearch, settings: Settings, *, oracle: bool, as_json: bool) -> None:
     from takeback.lab.experiments.draws import first_seed  # noqa: PLC0415 - the command line starts without the lab
     from takeback.lab.tasks import get  # noqa: PLC0415 - likewise
 

@@ -13,7 +13,7 @@ from takeback.errors import InputError
 from takeback.evolve import consider
 from takeback.harness import Applied, Refused, Why
 from takeback.state import State
-from takeback.synthesize.free_text import language_for, schema_for
+from takeback.synthesize.change_request import language_for, schema_for
 from takeback.synthesize.models import Reply
 
 WISH = "ask before deleting files"
