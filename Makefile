@@ -5,7 +5,7 @@ JOBS ?= 2
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-web test-clients test-clients-more check bench mutants docs format clean
+.PHONY: setup demo test test-web test-clients test-clients-more test-dspy check bench mutants docs format clean
 
 setup: .venv/.ready
 
@@ -40,6 +40,12 @@ test-clients-more: setup
 	$(BIN)/python -m tests.clients.install claude-code opencode gemini
 	$(BIN)/python -m pytest -m clients tests/clients/test_opencode.py tests/clients/test_gemini.py \
 		tests/clients/test_guard_and_recorder.py
+
+# DSPy wants an older openai than other packages of the tests, and much else: it has an environment of its own.
+test-dspy:
+	test -x .cache/dspy/bin/python || $(PYTHON) -m venv .cache/dspy
+	.cache/dspy/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/dspy.txt
+	PYTHONPATH=src .cache/dspy/bin/python -m pytest --noconftest -rs -k dspy tests/unit/agents/gates/test_evolvers_page.py
 
 check: setup
 	$(BIN)/ruff check src tests examples
