@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from takeback.agents.gates.directories import Step, record_step, step_between
+from takeback.agents.gates.directories import HarnessStep, record_step, step_between
 from takeback.canonical import compact
 from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.outcomes import conclude, outcome_json, show_outcome
@@ -80,11 +80,11 @@ def gate(
     finish(yes=True)
 
 
-def _json(step: Step) -> dict[str, object]:
+def _json(step: HarnessStep) -> dict[str, object]:
     return {**step.to_json(), "changes": changes_json(step.changes)}
 
 
-def _tell(step: Step, *, as_json: bool) -> None:
+def _tell(step: HarnessStep, *, as_json: bool) -> None:
     if as_json:
         emit({**_json(step), "entry": None})
         return
@@ -93,7 +93,7 @@ def _tell(step: Step, *, as_json: bool) -> None:
         show_changes(step.changes, lambda: step.before)
 
 
-def _show(step: Step) -> None:
+def _show(step: HarnessStep) -> None:
     if step.admitted and step.candidate is None:
         out.print("nothing of the harness differs", style="bold")
     if step.verdict is not None:

@@ -42,7 +42,7 @@ NAMED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HarnessStep:
     """What was found out about a step."""
 
     before: State
@@ -82,7 +82,7 @@ class Step:
         }
 
 
-def step_between(before: Path, after: Path, ignore: Sequence[str] = ()) -> Step:
+def step_between(before: Path, after: Path, ignore: Sequence[str] = ()) -> HarnessStep:
     """Decide about the step from one directory to another; files that match a pattern in `ignore` are left aside."""
     install_surfaces()
     for place in (before, after):
@@ -109,7 +109,7 @@ def step_between(before: Path, after: Path, ignore: Sequence[str] = ()) -> Step:
         if not reasons:
             told, unsayable = _written(old, after, found, [path for path in differing if path not in outside])
             reasons += unsayable
-        return Step(
+        return HarnessStep(
             first.state,
             then.state,
             tuple(reasons),
@@ -121,7 +121,7 @@ def step_between(before: Path, after: Path, ignore: Sequence[str] = ()) -> Step:
         )
 
 
-def record_step(harness: Harness, step: Step, *, note: str = "", by: str = "") -> Applied | Refused:
+def record_step(harness: Harness, step: HarnessStep, *, note: str = "", by: str = "") -> Applied | Refused:
     """Make a step that is admitted in the harness that it begins at, as an entry with its recovery and verdict."""
     if step.candidate is None or not step.admitted:
         raise InputError("the step", found="one that is not admitted, or changes nothing", expected="an admitted one")

@@ -18,9 +18,9 @@ from takeback.synthesize.prompting import shared
 FLOOR: Final = -1e9
 """The score of what was not run: below every score of a metric, and still a number that can be averaged."""
 TRIES: Final = 3
-Ask = Callable[[str], str]
+AskModel = Callable[[str], str]
 """A language model as GEPA has it: from a prompt to a text."""
-Proposed = Callable[[dict[str, str], Mapping[str, Sequence[Mapping[str, Any]]], list[str]], dict[str, str]]
+ProposeTexts = Callable[[dict[str, str], Mapping[str, Sequence[Mapping[str, Any]]], list[str]], dict[str, str]]
 """GEPA's `custom_candidate_proposer`."""
 
 
@@ -93,7 +93,7 @@ class GatedAcceptance:
         return "; ".join(self._gate(proposal.candidate)) or "it is no improvement"
 
 
-def repairing_proposer(ask: Ask, *, tries: int = TRIES) -> Proposed:
+def repairing_proposer(ask: AskModel, *, tries: int = TRIES) -> ProposeTexts:
     """A `custom_candidate_proposer` for components that are changes as JSON.
 
     A recovery that falls short is replaced by the oracle's; where there is none, the model is told why and asked
@@ -113,7 +113,7 @@ def repairing_proposer(ask: Ask, *, tries: int = TRIES) -> Proposed:
     return propose
 
 
-def _improved(ask: Ask, text: str, feedback: Sequence[Mapping[str, Any]], tries: int) -> str:
+def _improved(ask: AskModel, text: str, feedback: Sequence[Mapping[str, Any]], tries: int) -> str:
     told = compact([{str(key): str(value) for key, value in row.items()} for row in feedback])
     prompt = (
         f"{shared('language_L2.md')}\n\n# Candidate now\n\n{text}\n\n# Feedback\n\n{told}\n\n"

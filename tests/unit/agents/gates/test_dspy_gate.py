@@ -1,4 +1,4 @@
-"""The gate for DSPy, on programs of its shape; `make test-dspy` runs the example of docs/evolvers.md on DSPy itself."""
+"""The gate for DSPy, on programs of its shape; `make test-dspy` runs the example in docs/evolvers.md on DSPy."""
 
 from __future__ import annotations
 
