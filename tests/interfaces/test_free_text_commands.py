@@ -217,9 +217,20 @@ def test_a_change_that_loosens_permissions_is_made_only_where_that_is_said(root:
     result, told, _ = asked("evolve", root, "allow rm", home=tmp_path, replies=[loose])
     assert (result.exit_code, told["applied"]) == (1, False)
     assert "Bash(rm:*)" in told["looser"][0]
+    assert "loosens permissions" in told["refused"]
     assert files_of(root) == before
     result, told, _ = asked("evolve", root, "allow rm", "--loosen", home=tmp_path, replies=[loose])
     assert (result.exit_code, told["applied"]) == (0, True)
+
+
+def test_a_task_can_be_checked_too(workspace: Path, tmp_path: Path) -> None:
+    task = tmp_path / "change.json"
+    task.write_text(json.dumps({"mutation": [{"op_type": "set_config", "target": "planner.asks", "value": True}]}))
+    words = ("evolve", workspace, "--task", task, "--json", "--check")
+    refused = run(*words, "! grep -q asks config.toml", home=tmp_path)
+    assert (refused.exit_code, json.loads(refused.stdout)["check"]["passed"]) == (1, False)
+    made = run(*words, "grep -q asks config.toml", home=tmp_path)
+    assert (made.exit_code, json.loads(made.stdout)["applied"]) == (0, True)
 
 
 def test_drift_is_told_before_a_model_is_asked(root: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from takeback.agents.server.masking import masked_text
 from takeback.cli.free_text import (
+    LOOSENS,
     CheckOption,
     CheckTimeoutOption,
     Considered,
@@ -109,7 +110,8 @@ def _evolve_text(wish: Wish, note: str, *, loosen: bool, as_json: bool) -> None:
         if done.applied:
             settle(0)
         if as_json:
-            emit({**found.to_json(), **done.to_json()})
+            stopped = {"refused": LOOSENS} if done.good is not None and done.result is None else {}
+            emit({**found.to_json(), **done.to_json(), **stopped})
         else:
             show_considered(found)
             _conclude_text(found, done)
@@ -120,7 +122,7 @@ def _conclude_text(found: Considered, done: Evolution) -> None:
     if done.result is not None:
         show_outcome(done.result, found.harness, name="the change")
     elif done.good is not None:
-        out.print("it loosens permissions or removes a guard; nothing was changed", style="yellow")
+        out.print(LOOSENS, style="yellow")
         out.print("  next, if you want that: the same command with --loosen", style="cyan")
     else:
         out.print(why_not(done), style="yellow")

@@ -34,6 +34,7 @@ from takeback.undo.recording import run_recorded
 
 LOCAL_LIMIT: Final = 4000
 """Characters of a harness that a local model is shown: its context is small."""
+LOOSENS: Final = "it loosens permissions or removes a guard; nothing was changed"
 TextArgument = typer.Argument(
     None, metavar="TEXT", help="What to change, in plain words, for the model.", show_default=False
 )
@@ -152,11 +153,11 @@ def _model(synthesizer: str) -> str:
     """The name of a synthesizer, if it has a model that can be asked anything."""
     spec = parse_spec(synthesizer)
     behind = spec if spec.is_model else spec.behind
-    expected = "a model that proposes the change: openai:MODEL, local[:FILE.gguf] or replay:DIR"
-    if behind is None:
-        raise InputError("--synthesizer", found=f"{spec}, which has no model", expected=expected)
-    if plain_replay(behind):
-        raise InputError("--synthesizer", found="replay, which answers tasks of the lab only", expected=expected)
+    found = f"{spec}, which has no model" if behind is None else "replay, which answers tasks of the lab only"
+    if behind is None or plain_replay(behind):
+        expected = "a model that proposes the change: openai:MODEL, local[:FILE.gguf] or replay:DIR"
+        hint = "TAKEBACK_BASE_URL says where openai:MODEL is; 'takeback model fetch' gets a local one"
+        raise InputError("--synthesizer", found=found, expected=expected, hint=hint)
     return synthesizer
 
 

@@ -9,6 +9,7 @@ import typer
 from takeback.agents.gates.directories import HarnessStep, record_step, step_between
 from takeback.canonical import compact
 from takeback.cli.changes import changes_json, show_changes
+from takeback.cli.free_text import LOOSENS
 from takeback.cli.outcomes import conclude, outcome_json, show_outcome
 from takeback.cli.output import JsonFlag, emit, finish, out, settle
 from takeback.cli.verdicts import show_verdict
@@ -55,10 +56,10 @@ def gate(
         finish(yes=step.admitted)
     if step.looser and not loosen:
         if as_json:
-            emit({**_json(step), "entry": None, "refused": "it loosens permissions or removes a guard"})
+            emit({**_json(step), "entry": None, "refused": LOOSENS})
         else:
             _show(step)
-            out.print("it loosens permissions or removes a guard; nothing was recorded", style="yellow")
+            out.print(LOOSENS, style="yellow")
             out.print("  next, if you want that: the same command with --loosen", style="cyan")
         finish(yes=False)
     with opened(before, journal) as harness:
