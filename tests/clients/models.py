@@ -148,6 +148,41 @@ def _candidate(parts: Blocks) -> dict[str, Any]:
     return {"content": {"role": "model", "parts": list(parts)}, "finishReason": "STOP", "index": 0}
 
 
+class _Chat(_Handler):
+    """Chat completions, as far as opencode asks for them; a side request without tools is answered with a title."""
+
+    def do_POST(self) -> None:
+        asked = self.body()
+        said = self.next() if asked.get("tools") else {"content": "title"}
+        self.stream()
+        if "tool" in said:
+            function = {"name": said["tool"], "arguments": json.dumps(said["args"])}
+            call = {"index": 0, "id": f"call_{self.turn[0]}", "type": "function", "function": function}
+            self._chunk({"role": "assistant", "tool_calls": [call]}, None)
+        else:
+            self._chunk({"role": "assistant", "content": said["content"]}, None)
+        self._chunk({}, "tool_calls" if "tool" in said else "stop")
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def _chunk(self, delta: dict[str, Any], finish: str | None) -> None:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        usage = (
+            {}
+            if finish is None
+            else {"usage": dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"), 1)}
+        )
+        chunk = {
+            "id": "c",
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": "m",
+            "choices": [choice],
+            **usage,
+        }
+        self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        self.wfile.flush()
+
+
 @contextmanager
 def _serving(handler: type[_Handler], script: Sequence[Any]) -> Iterator[Server]:
     told = Server("")
@@ -176,3 +211,8 @@ def responses_server(script: Sequence[Blocks]) -> Any:
 def gemini_server(script: Sequence[Blocks]) -> Any:
     """A server that answers Gemini CLI, one list of parts per turn."""
     return _serving(_Gemini, script)
+
+
+def chat_server(script: Sequence[dict[str, Any]]) -> Any:
+    """A server that answers opencode: per turn a tool with its arguments, or a text as content."""
+    return _serving(_Chat, script)

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 from tests.clients.conftest import Place, change, made, make_place, taken_back
+from tests.clients.models import chat_server
 
 from takeback.harness import Refused
+
+TEN_MINUTES = 600
 
 FILES = {
     "AGENTS.md": "# Harbour\n\n- Knots, never km/h.\n",
@@ -104,3 +107,47 @@ def test_the_schema_that_the_client_inserts_is_its_own_entry_and_blocks_no_undo(
         found = seen(place)
         assert found["model"] == "a/b"
         assert "$schema" in (place.root / "opencode.jsonc").read_text()
+
+
+GUARD = """\
+export const Guard = async () => ({
+  "tool.execute.before": async (input, output) => {
+    if ((output.args.filePath ?? "").endsWith("new.txt")) throw new Error("not here")
+  },
+})
+"""
+
+
+def test_a_guard_plugin_stops_a_tool_and_no_longer_does_after_its_undo(place: Place) -> None:
+    del place.env["OPENCODE_PURE"]
+    call = {"tool": "write", "args": {"filePath": str(place.root / "new.txt"), "content": "x"}}
+    own = place.home / ".config" / "opencode" / "opencode.json"
+    own.parent.mkdir(parents=True)
+
+    def play() -> str:
+        with chat_server([call, {"content": "done"}]) as server:
+            options = {"baseURL": f"{server.url}/v1", "apiKey": "x"}
+            fake = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"m": {}}}
+            own.write_text(json.dumps({"$schema": "https://opencode.ai/config.json", "provider": {"fake": fake}}))
+            place.run("run", "-m", "fake/m", "--auto", "--format", "json", "write it", seconds=TEN_MINUTES)
+            return json.dumps(server.requests)
+
+    before = place.files()
+    with closing(place.opened()) as harness:
+        plugin = ".opencode/plugin/guard.js"
+        entry = made(
+            harness,
+            {"op_type": "write_file", "target": plugin, "value": GUARD},
+            {
+                "op_type": "add_listener",
+                "target": "plugin",
+                "value": {"id": "guard.js", "handler": "guard.js", "options": {"file": plugin}},
+            },
+        )
+        assert "not here" in play()
+        assert not (place.root / "new.txt").exists()
+        taken_back(harness, entry)
+        assert {path: found for path, found in place.files().items() if path in before} == before
+        assert not (place.root / plugin).exists()
+        assert "not here" not in play()
+        assert (place.root / "new.txt").read_text() == "x"

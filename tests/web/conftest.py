@@ -1,4 +1,4 @@
-"""Chromium in front of a real server: a Claude Code project with sixty entries, and ten thousand in memory."""
+"""Chromium in front of a real server: a Claude Code project with sixty entries, and one with ten thousand."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.changes import candidate, config, routing
+from tests.support.changes import candidate, config
 
-from takeback.adapters import open_memory, open_workspace
+from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
+from takeback.adapters.memory import MemoryAdapter
+from takeback.adapters.open_by_manifest import manifest_of
 from takeback.cli.demo_harness import CHANGES, write_harness
+from takeback.harness import Harness
+from takeback.journal import open_journal
 from takeback.language import read_program
-from takeback.state import Stage, State
+from takeback.state import Stage
 from takeback.synthesize import invert
 
 CHROMIUM = shutil.which("chromium")
@@ -32,13 +36,12 @@ def pytest_collection_modifyitems(items):
 
 
 @contextmanager
-def served(*harnesses, read_only=False):
-    """A server for some harnesses, with its link."""
+def served(*harnesses, shelf=None, **options):
+    """A server for some harnesses, or for a shelf, with its link."""
     from takeback.web.server import PageServer
     from takeback.web.shelf import HarnessShelf
 
-    shelf = HarnessShelf(harnesses)
-    server = PageServer(shelf, read_only=read_only)
+    server = PageServer(HarnessShelf(harnesses) if shelf is None else shelf, **options)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
@@ -63,32 +66,76 @@ def chromium():
         browser.close()
 
 
-@pytest.fixture
-def project(tmp_path):
-    """A Claude Code project with sixty entries: the demo's six changes, and small ones by two agents."""
-    root = tmp_path / "parcel-tracker"
+def begun(root):
+    """A Claude Code project with the demo's six changes, and rules enough for two hunks."""
     root.mkdir()
     write_harness(root)
+    rules = root / "CLAUDE.md"
+    rules.write_text(rules.read_text() + "".join(f"- {chr(97 + at) * 6} {at}\n" for at in range(20)))
     init_clients(root)
     with open_workspace(root, hold=False) as harness:
         for note, ops in CHANGES:
             change = invert(read_program(ops, Stage.FORWARD, "change"))
             assert harness.apply(change, note=note, by="claude").entry
-        for number in range(SIXTY - len(CHANGES)):
-            change = candidate(config(f"env.STEP_{number % 9}", str(number)))
-            assert harness.apply(change, note=f"step {number}", by=("tuner", "claude")[number % 2]).entry
-        yield root, harness
+
+
+def steps(harness, start, end):
+    """Small changes by two agents, so many that there are `end` in all."""
+    for number in range(start, end):
+        change = candidate(config(f"env.STEP_{number % 9}", str(number)))
+        assert harness.apply(change, note=f"step {number}", by=("tuner", "claude")[number % 2]).entry
 
 
 @pytest.fixture(scope="session")
-def many():
-    """Ten thousand entries."""
-    harness = open_memory(State.read({"config": {"timeout": 30}}))
-    for number in range(MANY):
-        change = config(f"key-{number % 500}", number) if number % 3 else routing("main", f"model-{number}")
-        assert harness.apply(candidate(change), note=f"step {number}", by=f"agent-{number % 7}").entry
-    with harness:
-        yield harness
+def sixty_made(tmp_path_factory):
+    root = tmp_path_factory.mktemp("sixty") / "parcel-tracker"
+    begun(root)
+    with open_workspace(root, hold=False) as harness:
+        steps(harness, len(CHANGES), SIXTY)
+    return root
+
+
+@pytest.fixture(scope="session")
+def many_made(tmp_path_factory):
+    """Ten thousand entries: the journal is filled without writing files each time; they are put in place last."""
+    root = tmp_path_factory.mktemp("many") / "parcel-tracker"
+    begun(root)
+    identity = manifest_of(root).workspace.id
+    journal = open_journal(root / ".takeback" / "journal.db", create=False)
+    with Harness(MemoryAdapter(), journal, about={"identity": identity}, begin=False) as harness:
+        steps(harness, len(CHANGES), MANY - 1)
+    with open_workspace(root, hold=False) as harness:
+        assert harness.discard(note="files put in place").entry
+        assert harness.status().clean
+    return root
+
+
+def copied(made, tmp_path):
+    root = tmp_path / made.name
+    shutil.copytree(made, root, symlinks=True)
+    return root
+
+
+@pytest.fixture(params=["sixty_made", "many_made"], ids=["60", "10000"])
+def project(request, tmp_path):
+    """A project with sixty entries, and one with ten thousand."""
+    root = copied(request.getfixturevalue(request.param), tmp_path)
+    with open_workspace(root, hold=False) as harness:
+        yield root, harness
+
+
+@pytest.fixture
+def sixty(sixty_made, tmp_path):
+    root = copied(sixty_made, tmp_path)
+    with open_workspace(root, hold=False) as harness:
+        yield root, harness
+
+
+@pytest.fixture
+def many(many_made, tmp_path):
+    root = copied(many_made, tmp_path)
+    with open_workspace(root, hold=False) as harness:
+        yield root, harness
 
 
 class Tab:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tests.support.changes import candidate, config, prompt, routing
 from tests.web.conftest import MANY, SIXTY, served, until
 
-from takeback.adapters import open_memory, open_workspace
-from takeback.adapters.clients.init import init_clients
-from takeback.cli.demo_harness import CHANGES, LOOKS_RIGHT, THIRD, write_harness
-from takeback.language import read_program
-from takeback.state import Stage, State
-from takeback.synthesize import invert
-
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
 AXE = Path(__file__).parents[2] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 SERIOUS = {"serious", "critical"}
+PAGE = 50
 
 
 def entry_of(page, words):
     return page.locator("#entries li.entry", has_text=words).first
+
+
+def sought(page, text):
+    """Filter the timeline for a text, as a person would."""
+    page.get_by_role("searchbox", name="Text").fill(text)
+    page.get_by_role("button", name="Filter").click()
+    page.get_by_role("link", name="Show all").wait_for()
 
 
 def preview(page, *words):
@@ -30,83 +32,106 @@ def preview(page, *words):
     page.get_by_role("button", name="Preview undo").click()
 
 
-def test_only_the_link_opens_the_page_and_only_once(project, chromium, tab):
-    _, harness = project
+def test_only_the_link_opens_the_page_and_only_once(sixty, chromium, tab):
+    _, harness = sixty
     with served(("parcel-tracker", harness)) as link:
         page = tab(link)
         assert page.title() == "Timeline of parcel-tracker · Takeback"
         assert "link=" not in page.url
         stranger = chromium.new_context()
-        for address in (page.url, link):
+        for address in (page.url, link, page.url + "matrix"):
             assert stranger.request.get(address).status == 403
+        known = page.context.request
+        assert known.get(page.url, headers={"origin": "http://evil.example"}).status == 403
+        assert known.delete(page.url).status == 405
+        assert known.post(page.url + "undo", form={"entry": "#4", "token": "x"}).status == 403
         stranger.close()
 
 
-def test_the_third_of_many_changes_is_taken_back_and_brought_back(project, tab):
+def test_a_change_from_the_middle_is_taken_back_and_brought_back_from_the_same_place(project, tab):
     root, harness = project
     settings = root / ".claude" / "settings.json"
     before = settings.read_text()
     assert "Bash(rm:*)" in before
     with served(("parcel-tracker", harness)) as link:
         page = tab(link)
-        page.locator("li.more a").scroll_into_view_if_needed()
-        entry_of(page, "let it delete files").wait_for()
+        sought(page, "let it delete files")
         preview(page, "let it delete files")
         page.get_by_text("Nothing has been changed yet").wait_for()
         assert page.locator(".diff .removed", has_text="Bash(rm:*)").count()
         assert settings.read_text() == before
+        page.get_by_label("Who you are").fill("ann")
         page.get_by_role("button", name="Take back now").click()
-        page.get_by_text("Done: took back").wait_for()
+        page.get_by_text("Done: took back #4").wait_for()
         assert "Bash(rm:*)" not in settings.read_text()
+        assert next(harness.log()).by == "ann"
         page.get_by_role("link", name="Preview taking this back").click()
+        assert page.get_by_label("Who you are").input_value() == "ann"
         page.get_by_role("button", name="Take back now").click()
-        page.get_by_text("Done: brought back").wait_for()
+        page.get_by_text("Done: brought back #4").wait_for()
     assert settings.read_text() == before
 
 
-def test_kept_blocked_along_and_stale_are_said(tab):
-    edit = {"op_type": "edit_prompt", "target": "rules", "value": {"old": "a", "new": "b"}}
-    with open_memory(State.read({"config": {"timeout": 30}})) as harness:
-        for note, op in (
-            ("rules", prompt("rules", "a\n")),
-            ("edit", edit),
-            ("one", config("timeout", 1)),
-            ("two", config("timeout", 2)),
-        ):
-            harness.apply(candidate(op), note=note)
-        with served(("agent", harness)) as link:
-            page = tab(link)
-            preview(page, "one: set")
-            page.get_by_text("nothing visible would change").wait_for()
-            page.get_by_text("which #5 rewrote later").wait_for()
-            page.goto(link.partition("open")[0])
-            preview(page, "two: set")
-            page.get_by_role("button", name="Take back now").wait_for()
-            harness.apply(candidate(config("timeout", 3)), note="meanwhile")
-            head = harness.ledger.head
-            page.get_by_role("button", name="Take back now").click()
-            page.get_by_text("Stale: things have changed").wait_for()
-            assert harness.ledger.head == head
-            page.goto(link.partition("open")[0])
-            preview(page, "rules: set")
-            page.get_by_text("Blocked: nothing was changed").wait_for()
-            page.get_by_role("button", name="Do all of this").click()
-            page.get_by_text("Done: took back #2, #3.").wait_for()
-            assert "prompts" not in harness.state.write()
-
-
-def test_the_page_follows_the_journal(project, tab):
-    _, harness = project
+def test_several_entries_go_together_in_one_plan(project, tab):
+    root, harness = project
     with served(("parcel-tracker", harness)) as link:
         page = tab(link)
-        box = entry_of(page, "step 50").get_by_role("checkbox")
+        sought(page, "let it")
+        preview(page, "let it delete files", "let it run the tests")
+        page.get_by_role("heading", name="Take back 2 entries").wait_for()
+        page.get_by_role("button", name="Take back now").click()
+        page.get_by_text("Done: took back #2, #4.").wait_for()
+    settings = (root / ".claude" / "settings.json").read_text()
+    assert "rm:" not in settings
+    assert "make test" not in settings
+
+
+def test_kept_blocked_along_and_stale_are_said(project, tab):
+    _, harness = project
+    edit = {"op_type": "edit_prompt", "target": "CLAUDE.md", "value": {"old": "alpha", "new": "beta"}}
+    made = {}
+    for note, op in (
+        ("whole rules", prompt("CLAUDE.md", "# Rules\n\nalpha\n")),
+        ("inside them", edit),
+        ("first go", config("env.TIMEOUT", "1")),
+        ("second go", config("env.TIMEOUT", "2")),
+    ):
+        made[note] = harness.apply(candidate(op), note=note).entry.entry
+    with served(("parcel-tracker", harness)) as link:
+        page = tab(link)
+        preview(page, "first go: set")
+        page.get_by_text("nothing visible would change").wait_for()
+        page.get_by_text(f"which #{made['second go']} rewrote later").wait_for()
+        page.goto(link.partition("open")[0])
+        preview(page, "second go: set")
+        page.get_by_role("button", name="Take back now").wait_for()
+        harness.apply(candidate(config("env.TIMEOUT", "3")), note="meanwhile")
+        head = harness.ledger.head
+        page.get_by_role("button", name="Take back now").click()
+        page.get_by_text("Stale: things have changed").wait_for()
+        assert harness.ledger.head == head
+        page.goto(link.partition("open")[0])
+        preview(page, "whole rules: set")
+        page.get_by_text("Blocked: nothing was changed").wait_for()
+        page.get_by_role("button", name="Do all of this").click()
+        page.get_by_text(f"Done: took back #{made['whole rules']}, #{made['inside them']}.").wait_for()
+
+
+def test_the_page_follows_what_another_process_does(project, tab):
+    root, harness = project
+    with served(("parcel-tracker", harness)) as link:
+        page = tab(link)
+        third = page.locator("li.entry.is-live").nth(2).get_attribute("id")
+        box = page.locator(f"#{third} input")
         box.check()
-        made = harness.apply(candidate(routing("model", "small")), note="made elsewhere").entry
-        entry_of(page, "made elsewhere").wait_for()
+        command = [sys.executable, "-m", "takeback", "set", "routing", "model", "small", "--dir", str(root)]
+        subprocess.run([*command, "--note", "from the command line"], check=True, capture_output=True, timeout=120)
+        entry_of(page, "from the command line").wait_for()
         assert box.is_checked()
-        harness.undo(made)
-        page.locator(f"#e{made.entry}.is-undone").wait_for()
         page.get_by_text("1 new entry just now").wait_for()
+        made = next(harness.log())
+        harness.undo(made.id)
+        page.locator(f"#e{made.seq}.is-undone").wait_for()
 
 
 def test_drift_is_adopted_by_file_and_put_back_by_file(project, tab):
@@ -118,24 +143,28 @@ def test_drift_is_adopted_by_file_and_put_back_by_file(project, tab):
     with served(("parcel-tracker", harness)) as link:
         page = tab(link)
         page.get_by_role("link", name="Adopt or discard").click()
+        page.get_by_label("Who you are").fill("ann")
+        page.get_by_label("Why").fill("tidied up")
         page.get_by_role("button", name="Adopt CLAUDE.md", exact=True).click()
         page.get_by_text("Done: adopted").wait_for()
+        adopted = next(harness.log())
+        assert (adopted.by, adopted.note) == ("ann", "tidied up")
         page.get_by_role("link", name="Drift").click()
         page.get_by_role("button", name="Discard changes of").click()
         page.get_by_text("put back. Taking this back").wait_for()
+        assert next(harness.log()).by == "ann"
     assert rules.read_text().endswith("- Written by hand.\n")
     assert agent.read_text() == known
     assert harness.status().clean
 
 
-def test_one_hunk_is_adopted_and_the_other_put_back(tmp_path, tab):
-    rules = tmp_path / "agent" / "CLAUDE.md"
-    rules.parent.mkdir()
-    lines = [f"- {chr(97 + number) * 6} {number}\n" for number in range(20)]
-    rules.write_text("".join(lines))
-    init_clients(rules.parent, ("claude-code",))
-    with open_workspace(rules.parent, hold=False) as harness, served(("agent", harness)) as link:
-        rules.write_text("".join([*lines[:3], "- by hand\n", *lines[3:16], "- and here\n", *lines[17:]]))
+def test_one_hunk_is_adopted_and_the_other_put_back(project, tab):
+    root, harness = project
+    rules = root / "CLAUDE.md"
+    known = rules.read_text()
+    changed = known.replace("- aaaaaa 0\n", "- aaaaaa 0\n- by hand\n").replace("- pppppp 15\n", "- and here\n")
+    with served(("agent", harness)) as link:
+        rules.write_text(changed)
         page = tab(link)
         page.get_by_role("link", name="Adopt or discard").click()
         page.get_by_role("checkbox", name="Change 1 of 2").check()
@@ -144,38 +173,38 @@ def test_one_hunk_is_adopted_and_the_other_put_back(tmp_path, tab):
         page.get_by_role("link", name="Drift").click()
         page.get_by_role("button", name="Discard everything").click()
         page.get_by_text("put back. Taking this back").wait_for()
-        assert rules.read_text() == "".join([*lines[:3], "- by hand\n", *lines[3:]])
+        assert rules.read_text() == known.replace("- aaaaaa 0\n", "- aaaaaa 0\n- by hand\n")
         assert harness.status().clean
         harness.undo()
-        assert rules.read_text() == "".join(lines)
+        assert rules.read_text() == known
+
+
+def tabbed_to(page, key, found):
+    """Press a key until the element that has the focus is the one that is wanted."""
+    for _ in range(90):
+        page.keyboard.press(key)
+        if page.evaluate(found):
+            return
+    raise AssertionError(f"{found} was not reached")
 
 
 def test_everything_works_with_the_keyboard_alone(project, tab):
     _, harness = project
+    newest = next(entry for entry in harness.log() if entry.kind == "apply")
     with served(("parcel-tracker", harness)) as link:
         page = tab(link)
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"
-        for _ in range(40):
-            page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.type") == "checkbox":
-                break
+        name = f"Choose #{newest.seq}, "
+        tabbed_to(page, "Tab", f"(document.activeElement.ariaLabel || '').startsWith('{name}')")
         page.keyboard.press("Space")
-        chosen = page.evaluate("document.activeElement.getAttribute('aria-label')")
-        assert "step 53" in chosen
-        for _ in range(40):
-            page.keyboard.press("Shift+Tab")
-            if page.evaluate("document.activeElement.textContent").startswith("Preview undo"):
-                break
+        tabbed_to(page, "Shift+Tab", "document.activeElement.textContent.startsWith('Preview undo')")
         page.keyboard.press("Enter")
         page.get_by_text("Nothing has been changed yet").wait_for()
-        for _ in range(60):
-            page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.textContent") == "Take back now":
-                break
+        tabbed_to(page, "Tab", "document.activeElement.textContent == 'Take back now'")
         page.keyboard.press("Enter")
         page.get_by_text("Done: took back").wait_for()
-    assert harness.ledger.history.undone
+    assert harness.ledger.history.undone == {newest.seq}
 
 
 def views(link, entry="%233", undo="%234"):
@@ -219,32 +248,74 @@ def test_without_scripts_everything_is_there_to_read_and_to_do(project, tab):
     _, harness = project
     with served(("parcel-tracker", harness)) as link:
         page = tab(link, java_script_enabled=False)
-        assert page.locator("li.entry").count() == 50
+        assert page.locator("li.entry").count() == PAGE
         page.get_by_role("link", name="Older entries").click()
-        assert page.locator("li.entry").count() == SIXTY + 1 - 50
+        assert page.locator("li.entry").count() == min(PAGE, len(list(harness.log())) - PAGE)
+        page.get_by_role("link", name="Newest entries").click()
+        sought(page, "let it delete files")
         preview(page, "let it delete files")
         page.get_by_role("button", name="Take back now").click()
         page.get_by_text("Done: took back").wait_for()
 
 
-def test_ten_thousand_entries_come_a_page_at_a_time(many, tab):
-    with served(("many", many)) as link:
+def test_a_page_that_only_shows_offers_nothing_to_do(sixty, tab):
+    root, harness = sixty
+    with served(("parcel-tracker", harness), read_only=True) as link:
         page = tab(link)
-        assert page.locator("li.entry").count() == 50
-        page.locator("li.more a").scroll_into_view_if_needed()
-        until(lambda: page.locator("li.entry").count() >= 100)
+        for name, address in views(link).items():
+            if name == "drift":
+                drifted(root)
+            page.goto(address)
+            assert page.locator("input[type=checkbox]").count() == 0, name
+            assert page.locator("form[method=post] button:visible").count() == 0, name
+
+
+def test_ten_thousand_entries_come_as_they_are_scrolled_to(many, tab):
+    _, harness = many
+    assert sum(1 for _ in harness.log()) == MANY + 1
+    with served(("many", harness)) as link:
+        page = tab(link)
+        assert page.locator("li.entry").count() == PAGE
+        for number in range(2, 9):
+            page.locator("li.more a").scroll_into_view_if_needed()
+            until(lambda most=number: page.locator("li.entry").count() >= most * PAGE)
         assert page.locator("li.entry").count() < MANY // 10
-        page.get_by_role("searchbox", name="Text").fill("step 12:")
-        page.get_by_role("button", name="Filter").click()
-        page.get_by_role("link", name="Show all").wait_for()
+        shown = page.locator("li.entry .number").all_text_contents()
+        assert shown == [f"#{MANY + 1 - at}" for at in range(len(shown))]
+        sought(page, "step 12:")
         assert page.locator("li.entry").count() == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_serious_fault_of_accessibility(project, tab, scheme):
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [("surface", "listeners", 1), ("grade", "forced", 0), ("by", "nobody", 0), ("by", "tuner", (SIXTY - 6) // 2)],
+)
+def test_the_timeline_is_filtered(sixty, tab, field, value, expected):
+    _, harness = sixty
+    with served(("parcel-tracker", harness)) as link:
+        page = tab(link)
+        box = page.get_by_role("search").locator(f"[name={field}]")
+        box.fill(value) if field == "by" else box.select_option(value)
+        page.get_by_role("button", name="Filter").click()
+        page.get_by_role("link", name="Show all").wait_for()
+        assert page.locator("li.entry").count() == expected
+
+
+def faults_of(page):
+    """What axe-core finds of serious faults on the page that is shown."""
     if not AXE.exists():
         pytest.skip("axe-core is not installed: 'make test-web' installs it, where npm is there")
-    root, harness = project
+    page.evaluate(AXE.read_text())
+    found = page.evaluate(
+        "axe.run().then(found => found.violations.map(one => [one.impact, one.id, one.nodes[0].html]))"
+    )
+    return [fault for fault in found if fault[0] in SERIOUS]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_fault_of_accessibility(sixty, tab, scheme):
+    root, harness = sixty
+    harness.apply(candidate(routing("model", "small")), note="for the matrix")
     with served(("parcel-tracker", harness)) as link:
         page = tab(link, color_scheme=scheme)
         found = {}
@@ -252,41 +323,5 @@ def test_no_serious_fault_of_accessibility(project, tab, scheme):
             if name == "drift":
                 drifted(root)
             page.goto(address)
-            page.evaluate(AXE.read_text())
-            faults = page.evaluate(
-                "axe.run().then(found => found.violations.map(one => [one.impact, one.id, one.nodes[0].html]))"
-            )
-            found[name] = [fault for fault in faults if fault[0] in SERIOUS]
+            found[name] = faults_of(page)
         assert found == {name: [] for name in found}
-
-
-@pytest.fixture
-def story(tmp_path):
-    """The demo's six changes, the third taken back; a forced change before them, an edit by hand after them."""
-    root = tmp_path / "parcel-tracker"
-    root.mkdir()
-    write_harness(root)
-    init_clients(root)
-    with open_workspace(root, hold=False) as harness:
-        forced = harness.apply(LOOKS_RIGHT, force=True, note="a server, tried in haste", by="claude").entry
-        harness.undo(forced)
-        for note, ops in CHANGES:
-            harness.apply(invert(read_program(ops, Stage.FORWARD, "change")), note=note, by="claude")
-        (root / "CLAUDE.md").write_text((root / "CLAUDE.md").read_text() + "- Ask before a deploy.\n")
-        harness.adopt("tuned by hand", by="ann")
-        third = next(entry for entry in harness.log() if entry.note == CHANGES[THIRD][0])
-        harness.undo(third.id)
-        yield root, harness, forced
-
-
-def test_the_main_views_are_pictured_for_the_documentation(story, tab):
-    root, harness, forced = story
-    IMAGES.mkdir(exist_ok=True)
-    with served(("parcel-tracker", harness)) as link:
-        page = tab(link, viewport={"width": 1000, "height": 720})
-        for name, address in views(link, forced.id, "HEAD~2").items():
-            if name == "drift":
-                drifted(root)
-            page.goto(address)
-            page.screenshot(path=IMAGES / f"web-{name}.png", full_page=name == "entry")
-            assert (IMAGES / f"web-{name}.png").stat().st_size > 10_000

@@ -6,7 +6,7 @@ for a surface that is not installed is kept and told, not refused.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -35,6 +35,8 @@ class Workspace(BaseModel):
     """The clients whose files these are, in the order in which they were found."""
     user: bool = False
     """Whether it is a user's own folder, not a project."""
+    ask_client: Literal["", "always", "never"] = ""
+    """When a client that is installed is asked about its documents: always, never, or where a change is refused."""
 
 
 class Manifest(BaseModel):
@@ -68,7 +70,7 @@ def read_manifest(data: bytes, where: str) -> Manifest:
 def write_manifest(manifest: Manifest) -> bytes:
     """A fresh manifest with an explanation in it."""
     lines = ["# A Takeback workspace. Paths are relative to this file."]
-    workspace = {key: value for key, value in manifest.workspace.model_dump().items() if value not in ([], False)}
+    workspace = {key: value for key, value in manifest.workspace.model_dump().items() if value not in ([], False, "")}
     for name, part in (("workspace", workspace), ("surfaces", manifest.surfaces)):
         if part:
             lines += [f"[{name}]", *(f"{key_text(key)} = {value_text(value)}" for key, value in part.items()), ""]

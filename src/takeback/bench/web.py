@@ -1,8 +1,8 @@
-"""The page with ten thousand entries: bytes and time of the first view, requests per second, memory.
+"""The page with ten thousand entries: bytes and time of the first view, scrolling, requests per second, memory.
 
-A real server on a loopback port, asked over one connection. Where Chromium and Playwright are installed, the time
-until the first row is there is also measured in the browser; elsewhere that figure is missing, and why is said. The
-harness is in memory: what is measured is the page.
+A real server on a loopback port, asked over one connection. Where Chromium and Playwright are installed, the browser
+says when the first row is there and how long frames take while one scrolls; elsewhere these figures are missing, and
+why is said. The harness is in memory: what is measured is the page.
 """
 
 from __future__ import annotations
@@ -31,6 +31,22 @@ REQUESTS: Final = 200
 VIEWS: Final = 5
 TIMEOUT: Final = 60.0
 FIRST_ROW: Final = "performance.now() + (document.querySelector('li.entry') ? 0 : NaN)"
+SCROLLED: Final = 1000
+"""So many rows are scrolled to."""
+SCROLL: Final = """async most => {
+  const gaps = []; let last = performance.now(), going = true;
+  const tick = now => { gaps.push(now - last); last = now; if (going) requestAnimationFrame(tick); };
+  requestAnimationFrame(tick);
+  const rows = () => document.querySelectorAll('li.entry').length;
+  for (let turn = 0; turn < 100 && rows() < most; turn++) {
+    scrollTo(0, document.body.scrollHeight);
+    await new Promise(done => setTimeout(done, 100));
+  }
+  going = false;
+  gaps.sort((one, two) => one - two);
+  return [rows(), gaps[Math.floor(gaps.length / 2)], gaps[Math.floor(gaps.length * 0.95)], gaps[gaps.length - 1]];
+}"""
+"""Scrolls down until so many rows are there; returns how many are, and the time between frames: half, 95%, all."""
 
 
 def measure(entries: int = ENTRIES, requests: int = REQUESTS) -> dict[str, Any]:
@@ -43,12 +59,13 @@ def measure(entries: int = ENTRIES, requests: int = REQUESTS) -> dict[str, Any]:
             asked = _asked(link, entries, requests)
         memory = {"start": before, "harness": held, "served": _memory_mb()}
         with _served(harness) as link:
-            browser, reason = _in_the_browser(link)
+            browser, scroll, reason = _in_the_browser(link)
     return {
         "entries": entries,
         **asked,
         "memory_mb": memory,
         "browser_first_row_ms": browser,
+        "browser_scroll": scroll,
         "browser_missing": reason,
     }
 
@@ -130,15 +147,15 @@ def _rate(client: _Client, path: str, requests: int) -> float:
     return round(requests / (perf_counter() - started), 1)
 
 
-def _in_the_browser(link: str) -> tuple[float | None, str | None]:
-    """Milliseconds from asking until the first row is there, the median of some views; or why there is no figure."""
+def _in_the_browser(link: str) -> tuple[float | None, dict[str, float] | None, str | None]:
+    """Milliseconds until the first row is there, the median of some views, and scrolling; or why there are none."""
     program = shutil.which("chromium")
     try:
         from playwright.sync_api import sync_playwright  # noqa: PLC0415 - an extra of the tests
     except ModuleNotFoundError:
-        return None, "Playwright is not installed"
+        return None, None, "Playwright is not installed"
     if program is None:
-        return None, "Chromium is not installed"
+        return None, None, "Chromium is not installed"
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page()
@@ -148,8 +165,10 @@ def _in_the_browser(link: str) -> tuple[float | None, str | None]:
             page.goto(link.partition("open")[0] + "1/", wait_until="commit")
             page.wait_for_selector("li.entry", state="attached")
             times.append(float(page.evaluate(FIRST_ROW)))
+        rows, half, most, longest = page.evaluate(SCROLL, SCROLLED)
         browser.close()
-    return round(median(times), 1), None
+    scroll = {"rows": rows, "frame_ms_median": half, "frame_ms_95": most, "frame_ms_longest": longest}
+    return round(median(times), 1), {name: round(value, 1) for name, value in scroll.items()}, None
 
 
 def _memory_mb() -> float:

@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
+from takeback.adapters.manifest import find_root, manifest_path
+from takeback.cli.lab.extra import lab_extra
 from takeback.cli.output import JsonFlag, emit, err, out
+from takeback.cli.workspaces import ByOption
 from takeback.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from takeback.web.lab import Lab
 
 EXTRA: Final = {"jinja2", "markupsafe", "starlette", "uvicorn"}
 
@@ -34,7 +40,13 @@ def register(app: typer.Typer) -> None:
 
 
 def web(
-    directories: list[Path] = typer.Argument(None, metavar="DIR...", help="Workspaces. The one here if none."),
+    places: list[str] = typer.Argument(
+        None,
+        metavar="[DIR|URL]...",
+        help="Workspaces, and databases (postgresql://…) whose journals are listed. The workspace here if none.",
+    ),
+    lab: Path = typer.Option(None, "--lab", metavar="DIR", help="Show the lab's reports on this results folder too."),
+    by: str = ByOption,
     port: int = typer.Option(
         0, "--port", min=0, max=65535, metavar="N", help="Use this port of this machine; 0 for any."
     ),
@@ -45,17 +57,22 @@ def web(
     """Show workspaces as a page in the browser: timeline, diffs, undo with a preview. Ends with Ctrl-C.
 
     The page is served to this machine only. The link works once, and becomes a session of the browser that opens it.
+    A database's password is best kept out of the URL: PGPASSWORD and ~/.pgpass work as for every PostgreSQL program.
 
-    Example: `takeback web`, `takeback web agent other-agent --read-only`
+    Example: `takeback web`, `takeback web agent other-agent --read-only`, `takeback web postgresql://db/fleet`,
+    `takeback web --lab results`
     """
     with web_extra():
         from takeback.web.server import PageServer  # noqa: PLC0415 - the command line starts without the page
         from takeback.web.shelf import HarnessShelf  # noqa: PLC0415
-    shelf = HarnessShelf.of(directories or [Path()])
+    reports = None if lab is None else _lab(lab)
+    shelf = HarnessShelf.of(places or ([] if lab is not None and not _workspace_here() else [Path()]))
     try:
-        server = PageServer(shelf, port=port, read_only=read_only)
+        server = PageServer(shelf, port=port, read_only=read_only, lab=reports, who=by)
         if as_json:
-            emit({"link": server.link, "port": server.port, "harnesses": [shown.name for shown in shelf.all]})
+            fleets = [watched.fleet.location for watched in shelf.fleets]
+            names = [shown.name for shown in shelf.all]
+            emit({"link": server.link, "port": server.port, "harnesses": names, "fleets": fleets})
         else:
             out.print(f"open {server.link}")
             err.print("the link works once, in one browser; Ctrl-C ends the page", style="dim")
@@ -68,3 +85,15 @@ def web(
         err.print("the page has ended; every change that it said was done is done")
     finally:
         shelf.close()
+
+
+def _lab(folder: Path) -> Lab:
+    """The reports, with what they need to be worked out."""
+    with lab_extra():
+        from takeback.lab.report import charts  # noqa: F401, PLC0415 - loads statistics
+        from takeback.web.lab import Lab  # noqa: PLC0415
+    return Lab(folder)
+
+
+def _workspace_here() -> bool:
+    return manifest_path(find_root(Path())) is not None

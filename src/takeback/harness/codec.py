@@ -24,6 +24,8 @@ from takeback.undo.index import claim_of
 
 CLAIM = "@"
 FORGOTTEN_WORD = "(forgotten)"
+MENDS = "mends"
+"""In a payload: what was there before is needed for planning, because contents were edited in places."""
 
 
 def change_draft(
@@ -47,6 +49,8 @@ def change_draft(
     grounds = {str(at): list(write.on) for at, write in enumerate(writes) if write.on is not None}
     payload["touches"] = [*touches, *dict.fromkeys(claims)]
     payload |= {**({"strict": strict} if strict else {}), **({"on": grounds} if grounds else {})}
+    if any(SURFACES[write.slot[0]].mends(write.before) for write in writes):
+        payload[MENDS] = True
     return Draft(kind, payload, {**contents, **_contents(writes, packer)})
 
 
@@ -81,7 +85,7 @@ def many_writes(store: Store, records: Iterable[Record], *, planning: bool = Fal
 
     For `planning`, what was there before is read only of parts, whose history needs it, and `Forgotten` elsewhere.
     """
-    chosen = [(record, not planning or "on" in record.payload) for record in records]
+    chosen = [(record, not planning or "on" in record.payload or MENDS in record.payload) for record in records]
     names = {True: ("before", "after"), False: ("after",)}
     refs = [ref for record, before in chosen for name in names[before] for ref in record.refs(name) if ref]
     held = _fetched(store, refs)

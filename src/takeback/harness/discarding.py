@@ -7,6 +7,7 @@ not, is kept in the entry's images. Undoing a discard is a discard the other way
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from takeback.errors import InputError
 from takeback.harness.adapter import FileAdapter, Unsayable
@@ -19,7 +20,7 @@ from takeback.state.slots import Slot, put_slots
 
 
 def discard(
-    engine: Engine, paths: Sequence[str], note: str, slots: Collection[Slot] = ()
+    engine: Engine, paths: Sequence[str], about: dict[str, Any], slots: Collection[Slot] = ()
 ) -> Discarded | Refused | None:
     """Put back files that are not what the journal says, or only what was done to some slots; None if nothing was."""
     adapter = engine.files
@@ -28,21 +29,23 @@ def discard(
     with engine.locked():
         look = engine.look()
         if slots:
-            return _made(engine, _some(adapter, look, slots), note)
+            return _made(engine, _some(adapter, look, slots), about)
         wrong = tuple(dict.fromkeys((*(one.path for one in look.broken), *_drifted(adapter, engine, look))))
         chosen = tuple(path for path in wrong if not paths or _meant(path, paths))
         for path in paths:
             if not any(_meant(one, [path]) for one in wrong) and not adapter.owns(path):
                 raise InputError("path", found=path, expected="a file of this harness")
-        return _made(engine, _changes(adapter, engine, look, chosen), note)
+        return _made(engine, _changes(adapter, engine, look, chosen), about)
 
 
-def _made(engine: Engine, changes: Sequence[FileChange] | Refused, note: str) -> Discarded | Refused | None:
+def _made(
+    engine: Engine, changes: Sequence[FileChange] | Refused, about: dict[str, Any]
+) -> Discarded | Refused | None:
     if isinstance(changes, Refused):
         return changes
     if not changes:
         return None
-    entry = engine.make(Draft("discard", {"note": note}), (), engine.ledger.state, changes)
+    entry = engine.make(Draft("discard", about), (), engine.ledger.state, changes)
     return Discarded(entry, tuple(change.path for change in changes))
 
 
@@ -57,7 +60,7 @@ def _some(adapter: FileAdapter, look: Look, slots: Collection[Slot]) -> Sequence
     )
 
 
-def put_back(engine: Engine, record: Record) -> Discarded | Refused:
+def put_back(engine: Engine, record: Record, about: dict[str, Any]) -> Discarded | Refused:
     """Undo a discard: what was in the files comes back, where they still are what the discard made them."""
     adapter = engine.files
     changes = changes_of(engine.journal, record)
@@ -69,7 +72,7 @@ def put_back(engine: Engine, record: Record) -> Discarded | Refused:
             if not same_file(change.after, adapter.image(change.path)):
                 return Refused(Why.REAL, f"{change.path} was changed since; nothing was changed")
         back = [FileChange(one.path, one.after, one.before) for one in reversed(changes)]
-        draft = Draft("discard", {"note": f"undo of {record.id[:12]}"})
+        draft = Draft("discard", {"note": f"undo of {record.id[:12]}", **about})
         entry = engine.make(draft, (), engine.ledger.state, back)
         return Discarded(entry, tuple(change.path for change in back))
 

@@ -6,15 +6,16 @@ back changes the file all the same. Where later edits stand in the way of that, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from takeback.harness.adapter import FileAdapter, Unsayable
 from takeback.harness.engine import Engine
-from takeback.harness.images import DirectoryImage, FileChange, FileImage
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, images_of, same_file, touching_files
 from takeback.harness.ledger import Ledger
-from takeback.harness.recorded import exact, recorded_paths, was_made
+from takeback.harness.recorded import exact, followed, recorded_paths, was_made
 from takeback.harness.results import Refused, Why
+from takeback.journal import Draft
 from takeback.state import State
 
 LAYOUT = "layout"
@@ -22,7 +23,7 @@ LAYOUT = "layout"
 
 
 def ready(
-    engine: Engine, after: State, off: Iterable[int] = (), on: Iterable[int] = ()
+    engine: Engine, after: State, off: Collection[int] = (), on: Collection[int] = ()
 ) -> Sequence[FileChange] | Refused:
     """The changes of files that a change of the state needs, and what it must hold taken; or why not."""
     changes = written(engine, after, off, on)
@@ -33,7 +34,7 @@ def ready(
 
 
 def written(
-    engine: Engine, after: State, off: Iterable[int] = (), on: Iterable[int] = ()
+    engine: Engine, after: State, off: Collection[int] = (), on: Collection[int] = ()
 ) -> Sequence[FileChange] | Refused:
     """The changes of files that a change of the state needs, or why it cannot be written."""
     changes, adapter, ledger = engine.rendered(after), engine.files, engine.ledger
@@ -58,8 +59,8 @@ def _changes_of_bytes(
     adapter: FileAdapter,
     rendered: tuple[FileChange, ...] | Unsayable,
     after: State,
-    off: Iterable[int],
-    on: Iterable[int],
+    off: Collection[int],
+    on: Collection[int],
 ) -> Sequence[FileChange] | Refused:
     """The changes of files that make the state another, and that take back or bring back what it does not say."""
     entries = (*off, *on)
@@ -71,15 +72,30 @@ def _changes_of_bytes(
     found: list[FileChange] = []
     for path in wanted:
         there = adapter.image(path)
-        change = exact(adapter, engine.ledger, spliced.get(path, FileChange(path, there, there)), after, off, on)
+        change = followed(adapter, engine.ledger, spliced.get(path, FileChange(path, there, there)), after, off, on)
         if not isinstance(change.after, DirectoryImage) and not adapter.means(path, change.after, after):
             reason = rendered.reason if isinstance(rendered, Unsayable) else f"{path} cannot be brought back"
             return Refused(Why.UNSAYABLE, f"{reason}; nothing was changed")
-        if path in layout and path not in spliced and change.after == change.before:
+        if (
+            path in layout
+            and path not in spliced
+            and change.after == change.before
+            and _in_the_way(engine, change, entries)
+        ):
             return Refused(Why.UNSAYABLE, f"{path} was edited since in the same places; nothing was changed")
         if change.after != change.before:
             found.append(change)
     return _in_order([*found, *_emptied(engine.ledger, adapter, found)])
+
+
+def _in_the_way(engine: Engine, change: FileChange, entries: Iterable[int]) -> bool:
+    """Whether later edits keep bytes from being taken back; other permission bits, or a file gone, do not."""
+    images = (
+        one for entry in entries for one in images_of(engine.ledger.store, engine.ledger.store.get(entry)) or ()
+    )
+    return change.before is not None and any(
+        one.path == change.path and not same_file(one.before, one.after) for one in images
+    )
 
 
 def _emptied(ledger: Ledger, adapter: FileAdapter, changes: Sequence[FileChange]) -> Iterator[FileChange]:
@@ -95,6 +111,11 @@ def _emptied(ledger: Ledger, adapter: FileAdapter, changes: Sequence[FileChange]
 def _folders(path: str) -> Iterator[str]:
     while path := path.rpartition("/")[0]:
         yield path
+
+
+def found_by_files(engine: Engine, draft: Draft, entries: Iterable[int]) -> Draft:
+    """A record of toggled entries that is found by the files they changed, whether it changes them or not."""
+    return draft if engine.formatted is None else touching_files(draft, recorded_paths(engine.ledger, entries))
 
 
 def layout_of(ledger: Ledger, entries: Iterable[int]) -> tuple[str, ...]:

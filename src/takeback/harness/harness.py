@@ -18,7 +18,7 @@ from takeback.harness.applying import Given, Judged, judged, not_now, prepared, 
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine
-from takeback.harness.filing import layout_of, ready, written
+from takeback.harness.filing import found_by_files, layout_of, ready, written
 from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
@@ -153,12 +153,8 @@ class Harness:
                 return Refused(changes.why, changes.message, verdict)
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
-            about |= {
-                "forced": forced,
-                "ties": sorted(change.ties),
-                **said,
-                **taking_effect(self._engine, change.writes),
-            }
+            about |= {"forced": forced, "ties": sorted(change.ties), **said}
+            about |= taking_effect(self._engine, change.writes)
             draft = change_draft("apply", change.writes, about, packer=self.ledger.packer)
             entry = self._engine.make(draft, change.writes, change.state, changes)
             return Applied(entry, verdict, forced, change.ties)
@@ -204,16 +200,16 @@ class Harness:
         """
         discarded = self._discarded(names_of(entries))
         if discarded is not None:
-            return tried_again(lambda: put_back(self._engine, discarded))
+            return tried_again(lambda: put_back(self._engine, discarded, _made_by(by)))
         request = partial(undo_request, entries=entries)
         return self._toggle("undo", request, token, cascade=cascade, strict=strict, by=by)
 
     def redo(
-        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False
+        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
     ) -> UndoOutcome:
         """Bring back entries that were taken back; without names, those of the last undo in force."""
         request = partial(redo_request, names=names_of(entries))
-        return self._toggle("redo", request, token, cascade=cascade, strict=strict)
+        return self._toggle("redo", request, token, cascade=cascade, strict=strict, by=by)
 
     def restore(self, to: EntryLike, *, token: str | None = None, strict: bool = False) -> UndoOutcome:
         """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601)."""
@@ -254,14 +250,14 @@ class Harness:
             return written(self._engine, plan.state, plan.off, plan.on)
 
     def discard(
-        self, paths: Sequence[str] = (), note: str = "", *, slots: Collection[Slot] = ()
+        self, paths: Sequence[str] = (), note: str = "", *, slots: Collection[Slot] = (), by: str = ""
     ) -> Discarded | Refused | None:
         """Put files back as the journal knows them, all that are not so or those named; None if there are none.
 
         With `slots` only what was changed there is put back. What was in the files is kept with the entry, and comes
         back when that is undone; also where it cannot be read.
         """
-        return tried_again(lambda: discard(self._engine, paths, note, slots))
+        return tried_again(lambda: discard(self._engine, paths, {"note": note, **_made_by(by)}, slots))
 
     def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
@@ -384,6 +380,7 @@ class Harness:
             asked = {"asked": list(names_of(request.asked)), **_made_by(by)}
             about = {**asked, **taking_effect(self._engine, writes)}
             draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
+            draft = found_by_files(self._engine, draft, (*plan.off, *plan.on))
             return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
 
     def _discarded(self, names: Sequence[str]) -> Record | None:

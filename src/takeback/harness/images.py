@@ -137,6 +137,20 @@ def images_at(store: Store, path: str) -> Iterator[tuple[Record, KeptImage]]:
                 yield record, image
 
 
+def image_in(store: Store, record: Record, path: str) -> KeptImage | Unknown | None:
+    """What a record says of one file: None if nothing, UNKNOWN if it was forgotten."""
+    rows: Any = record.payload.get(IMAGES, ())
+    if not any(row[0] == path for row in rows):
+        return None
+    return next((image for image in _images(store, record) if image is not None and image.path == path), UNKNOWN)
+
+
+def touching_files(draft: Draft, paths: Iterable[str]) -> Draft:
+    """A draft that is also found by some files, whether it changes them or not."""
+    touches: Any = draft.payload.get("touches", [])
+    return replace(draft, payload={**draft.payload, "touches": [*touches, *(file_key(path) for path in paths)]})
+
+
 def file_key(path: str) -> str:
     """The index key of a file."""
     return slot_key((FILE_KEY, path))

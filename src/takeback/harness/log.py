@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from takeback.errors import InputError
@@ -55,6 +55,8 @@ class EntryView:
     """Files that changed in nothing that the state says: comments, formatting, permission bits."""
     check: Mapping[str, Any] | None = None
     """What a check said of an applied change before it was made, where one was asked for."""
+    origin: Mapping[str, str] = field(default_factory=dict)
+    """Where a recorded change comes from: client, session, prompt, tool."""
 
     def __repr__(self) -> str:
         more = f" and {len(self.addresses) - 1} more" if len(self.addresses) > 1 else ""
@@ -95,8 +97,13 @@ def log(harness: Harness) -> Iterator[EntryView]:
 
 def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryView:
     """One entry."""
-    payload: Any = record.payload
     status = (harness.ledger.fate(record) if fate is None else fate).value
+    return view_of(record, status, tuple((candidate_of(harness.journal, record) or {}).get("mutation", ())))
+
+
+def view_of(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...] = ()) -> EntryView:
+    """One entry, from what its record says; its operations are contents, and must be given."""
+    payload: Any = record.payload
     keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
     marked = [slot_of_key(key) for key in payload.get("touches", ()) if key.startswith('["@')]
     return EntryView(
@@ -114,10 +121,11 @@ def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryVie
         on=() if record.kind in CHANGES else tuple(payload.get("on", ())),
         ambiguous=tuple(payload.get("ambiguous", ())),
         files=tuple(slot[1] for slot in marked if slot[0] == FILE_KEY),
-        mutation=tuple((candidate_of(harness.journal, record) or {}).get("mutation", ())),
+        mutation=mutation,
         effect=tuple(payload.get("effect", ())),
         layout=tuple(payload.get("layout", ())),
         check=payload.get("check"),
+        origin=payload.get("origin", {}),
     )
 
 

@@ -8,7 +8,7 @@ Anything else is spliced by the adapter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -27,12 +27,11 @@ from takeback.harness.images import (
 )
 from takeback.harness.ledger import Ledger
 from takeback.harness.merging import readings
+from takeback.harness.timeline import FARTHEST, Timeline
 from takeback.state import State
 
 MOST = 8
 """How many readings of a merge are followed at most."""
-FARTHEST = 64
-"""How many records of one file are looked through at most."""
 KnownImage = Image | None | Unknown
 
 
@@ -40,8 +39,47 @@ def exact(
     adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State, off: Iterable[int], on: Iterable[int]
 ) -> FileChange:
     """A change of one file by recorded bytes, where there are any that say what is wanted."""
-    stepped = _stepped(ledger, change, off, on)
-    wanted = next((known for known in stepped if adapter.means(change.path, known, after)), UNKNOWN)
+    return _by_bytes(adapter, ledger, change, after, _stepped(ledger, change, off, on))
+
+
+def followed(
+    adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State, off: Collection[int], on: Collection[int]
+) -> FileChange:
+    """As `exact`, of a file in which every byte counts: as it was when the same entries were live, if ever."""
+    timeline = Timeline(ledger, change.path)
+    live = timeline.after(off, on)
+    if live is None:
+        return exact(adapter, ledger, change, after, off, on)
+    known = timeline.as_it_was(change, live)
+    if not isinstance(known, Unknown) and adapter.means(change.path, known, after):
+        return FileChange(change.path, change.before, known)
+    stepped, again = _stepped(ledger, change, off, on), _replayed(timeline, live)
+    ways = (*again, *stepped) if change.before is None else (*stepped, *again)
+    found = _by_bytes(adapter, ledger, change, after, ways)
+    mode = timeline.mode(live)
+    if mode is None or not isinstance(found.after, FileImage) or _chmodded(ledger, change):
+        return found
+    settled = replace(found.after, mode=mode)
+    return replace(found, after=settled) if adapter.means(change.path, settled, after) else found
+
+
+def _replayed(timeline: Timeline, live: frozenset[int]) -> Sequence[Image | None]:
+    """What a file may be if only some of the entries that changed it had ever been made."""
+    found = timeline.replay(live)
+    if found is None:
+        return ()
+    here, steps = [found[0]], found[1]
+    for step in steps:
+        if isinstance(step.before, Unknown):
+            return ()
+        here = list(dict.fromkeys(one for image in here for one in _step(image, step.before, step.after)))[:MOST]
+    return here
+
+
+def _by_bytes(
+    adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State, stepped: Sequence[Image | None]
+) -> FileChange:
+    wanted: KnownImage = next((known for known in stepped if adapter.means(change.path, known, after)), UNKNOWN)
     if isinstance(wanted, Unknown):
         wanted = _earlier(adapter, ledger, change, after)
         if isinstance(change.after, DirectoryImage) and not isinstance(wanted, DirectoryImage):

@@ -8,8 +8,7 @@ is the opposite of what that record did.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, NamedTuple
@@ -36,8 +35,8 @@ _BY_NAME = (str, EntryView)
 class ToggleRequest(NamedTuple):
     """Entries to take back and to bring back; `asked` is how they were named."""
 
-    off: AbstractSet[int]
-    on: AbstractSet[int]
+    off: Collection[int]
+    on: Collection[int]
     asked: Sequence[EntryLike]
 
 
@@ -88,13 +87,17 @@ def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> ToggleRequest:
     """Take entries back; without names, the newest change that is live."""
     if not entries:
         entries = (last_live(ledger),)
+    undone = ledger.history.undone
+    if len(entries) == 1:  # the everyday request, without the cost of the others
+        record = meant_entry(ledger, entries[0])
+        if record.kind in CHANGES and record.number not in undone:
+            return named(ToggleRequest, ((record.entry,), (), entries))
     off: set[int] = set()
     on: set[int] = set()
     for entry in entries:
         record = meant_entry(ledger, entry)
-        number = record.entry
-        if record.kind in CHANGES and number not in ledger.history.undone:
-            off.add(number)
+        if record.kind in CHANGES and record.number not in undone:
+            off.add(record.entry)
             continue
         name = name_of(entry)
         _demand_made(ledger, record, name)

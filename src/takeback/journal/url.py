@@ -14,6 +14,8 @@ from urllib.parse import unquote
 from takeback.errors import JournalError
 
 ENCODE_HINT: Final = "percent-encode '/', '@', '#', '?' and ':' in names and passwords (%2F, %40, %23, %3F, %3A)"
+BARE: Final = "takeback"
+"""The schema of the journal without a name; others are `takeback_<name>`."""
 NAME: Final = re.compile(r"[a-z0-9_]{1,40}")
 _SHOWN: Final = "postgresql://… (not shown: it may hold a password)"
 _URL = re.compile(

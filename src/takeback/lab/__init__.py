@@ -1,4 +1,4 @@
 """The lab: task sets, experiments, statistics, protocol locks, results and reports.
 
-Everything here can be run by anyone with the `lab` extra installed; nothing else in Takeback imports it.
+Everything here can be run by anyone with the `lab` extra installed; only the pages that show its reports import it.
 """

@@ -7,6 +7,7 @@ that the work itself raises ends the run.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -105,11 +106,17 @@ class OnRay:
         here = {"num_cpus": self.workers, "include_dashboard": False}
         for left in range(TRIES - 1, -1, -1):
             try:
-                ray.init(address=self.address, log_to_driver=False, **({} if self.address else here))
-            except (RuntimeError, ConnectionError, TimeoutError) as fault:
+                ray.init(
+                    address=self.address,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    **({} if self.address else here),
+                )
+            except Exception as fault:  # noqa: BLE001 - Ray raises bare ones where a node is slow to start
                 ray.shutdown()
                 if not left:
-                    raise WorkerLost(f"Ray could not be reached or started ({fault})") from None
+                    hint = "try again on a quieter machine, name a running cluster in RAY_ADDRESS, or --engine local"
+                    raise WorkerLost(f"Ray could not be reached or started ({fault})", hint=hint) from None
             else:
                 return
 
@@ -128,7 +135,7 @@ class OnRay:
                     yield key, ray.get(ref)
                 except ray.exceptions.RayTaskError as fault:
                     raise fault.cause from None
-                except (ray.exceptions.WorkerCrashedError, ray.exceptions.ObjectLostError) as fault:
+                except ray.exceptions.RayError as fault:
                     raise WorkerLost(f"a Ray worker died {TRIES} times ({type(fault).__name__})", where=key) from None
 
 

@@ -9,12 +9,12 @@ from typing import Final
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.inside import parts_of
 from takeback.state.items import Items
-from takeback.state.parts import END, Parts, is_part, part_title
+from takeback.state.parts import END, FRAME, Parts, is_part, part_title
 from takeback.state.slots import Slot, get_slot, slot_title, whole_of
 
 NEWLINE: Final = "newline at the end"
 WHOLES: Final = {"files": "file", "prompts": "prompt"}
-UNITS: Final = ("line", "item", "value", "file", "prompt", NEWLINE)
+UNITS: Final = ("line", "item", "value", "file", "prompt", "mode", NEWLINE)
 
 
 def title_in(slot: Slot, *states: State) -> str:
@@ -41,6 +41,8 @@ def unit_of(slot: Slot, *states: State) -> str:
         return WHOLES.get(slot[0], "value")
     if slot[-1][1:] == END:
         return NEWLINE
+    if slot[-1][1:] == FRAME:
+        return "mode"
     for state in states:
         parts = _parts(slot, state)
         if parts is not None:

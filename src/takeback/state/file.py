@@ -62,6 +62,10 @@ class File(Partial):
         """The permission bits."""
         return self.mode
 
+    def framed(self, frame: int) -> File:
+        """Return the file with other permission bits."""
+        return File(self.content if self._text is None else self._text, frame)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, File):
             return NotImplemented

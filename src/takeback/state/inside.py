@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from takeback.canonical import encode
 from takeback.errors import OperationFailed
@@ -16,10 +16,13 @@ from takeback.state.align import several_readings
 from takeback.state.chain import Link
 from takeback.state.chain_slots import alike_links, link_from_json, link_to_json
 from takeback.state.items import Items
-from takeback.state.parts import Parts, is_part, part_name
+from takeback.state.parts import FRAME, Parts, is_part, part_name
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.text import Text
 from takeback.state.values import MARK, freeze, same, thaw
+
+_FRAME: Final = part_name(FRAME)
+_FRAME_PLACE: Final = ((-1, FRAME),)
 
 
 class Partial(ABC):
@@ -45,6 +48,10 @@ class Partial(ABC):
     def frame(self) -> Any:
         """What it holds besides its parts."""
 
+    @abstractmethod
+    def framed(self, frame: Any) -> Any:
+        """Return the content with something else besides its parts."""
+
 
 def parts_of(content: Any) -> Parts | None:
     """Return the parts of a content; None where it has none."""
@@ -64,12 +71,16 @@ def with_parts(content: Any, parts: Parts) -> Any:
 
 def get_part(content: Any, name: str) -> Any:
     """Return one part of a content, ABSENT if it is not there."""
+    if name == _FRAME:
+        return Link(_FRAME_PLACE, FRAME, content.frame) if isinstance(content, Partial) else ABSENT
     parts = parts_of(content)
     return ABSENT if parts is None else parts.find(name[1:]) or ABSENT
 
 
 def put_part(content: Any, name: str, part: Any) -> Any:
     """Return a content with another part, or without it."""
+    if name == _FRAME and isinstance(content, Partial) and part is not ABSENT:
+        return content.framed(part.record)
     parts = parts_of(content)
     if parts is None:
         raise OperationFailed("what was edited inside is no longer a text or a list")
@@ -93,9 +104,10 @@ def differing_parts(before: Any, after: Any) -> list[str] | None:
         grew = old is not None and type(old) is type(new) and same(old.whole(), new.root)
     else:
         grew = old.root is new.root
-    if old is None or not grew or not _same_frame(before, after):
+    if old is None or not grew or isinstance(before, Partial) != isinstance(after, Partial):
         return None
-    return [part_name(part) for part in old.differing(new)]
+    frame = [] if _same_frame(before, after) else [_FRAME]
+    return [*(part_name(part) for part in old.differing(new)), *frame]
 
 
 def _edited(content: Any) -> Parts | None:

@@ -18,6 +18,8 @@ from takeback.state.values import MARK, Whole, freeze, same, thaw
 
 END: Final = "end"
 """The part of a text that says what is missing at the end of its last line."""
+FRAME: Final = "frame"
+"""The part of a file that is its permission bits: they change without its lines, and its lines without them."""
 FRESH: Final = "n"
 """Begins the id of a part that an edit added; those that were there from the start are numbered."""
 SPREAD: Final = 2**24
@@ -46,6 +48,8 @@ def part_title(name: str, word: str, position: int | None = None) -> str:
     part = name[1:]
     if part == END:
         return "newline at the end"
+    if part == FRAME:
+        return "mode"
     number = original(part)
     if position is not None:
         return f"{word} {position + 1}"

@@ -203,6 +203,16 @@ class Surface(ABC):
         del path
         return self.nested and type(content) is PMap
 
+    def mends(self, content: Any) -> bool:
+        """Tell whether a slot's content is edited in places, so that entries that wrote it come apart."""
+        del content
+        return False
+
+    def mended(self, here: Any, before: Any, after: Any) -> Any:
+        """Return a slot's content with what one write changed in it."""
+        del here, before
+        return after
+
     def slot_to_json(self, content: Any) -> Any:
         """Return a slot's content as JSON, with its place."""
         return self.write(content)

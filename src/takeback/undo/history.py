@@ -17,7 +17,7 @@ from takeback.journal.packing import Forgotten, is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.inside import reserve
 from takeback.state.parts import is_part
-from takeback.state.slots import Slot, get_slot
+from takeback.state.slots import Slot, get_slot, same_content
 from takeback.undo.index import OWN, START, SUPPOSED, Index, Version, When, Write, claim_of, claimed, entry_of
 
 END: Final[When] = (2**62, 0)
@@ -140,7 +140,29 @@ class History:
     def held(self, slot: Slot, view: View, until: When = END) -> Any:
         """What a slot that nothing lies above or below holds; `Forgotten` where that is gone."""
         version = self.last(slot, view, until)
-        return self.base_content(slot) if version is None else version.write.after
+        if version is None:
+            return self.base_content(slot)
+        return self._mended(version, view) if len(self.index.at(slot)) > 1 else version.write.after
+
+    def _mended(self, last: Version, view: View) -> Any:
+        """What a last write left, or what all live ones make of a content that each changed in places."""
+        slot, surface = last.write.slot, SURFACES[last.write.slot[0]]
+        if not surface.mends(last.write.after):
+            return last.write.after
+        versions = self.index.at(slot)
+        live = [one for one in versions if _when(one) <= _when(last) and view.live(one.entry)]
+        at = next((at for at in range(len(live) - 1, -1, -1) if not surface.mends(live[at].write.before)), -1)
+        here = live[at].write.after if at >= 0 else self.base_content(slot)
+        for version in live[at + 1 :]:
+            here = surface.mended(here, version.write.before, version.write.after)
+        return here
+
+    def hides(self, write: Write, entry: int, view: View) -> bool:
+        """Whether later entries wrote all or some of what a write of an entry did to a slot that is mended."""
+        slot, surface = write.slot, SURFACES[write.slot[0]]
+        without = self.held(slot, View(self.undone, view.off | {entry}, view.on - {entry}))
+        there = self.held(slot, View(self.undone, view.off - {entry}, view.on | {entry}))
+        return not same_content(slot, surface.mended(without, write.before, write.after), there)
 
     def part(self, slot: Slot, view: View, until: When = END) -> Any:
         """What a part holds: its last live version since its ground, or what it was when that was put there."""

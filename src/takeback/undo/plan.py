@@ -90,6 +90,8 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
         if surface.nested and not index.alone(node):
             return None
         if not loaded or versions[0][0] != entry or versions[-1][0] != entry:
+            if surface.mends(versions[-1][2][2]):
+                return None
             later = _rewritten(history, node, entry)
             if later is not None:
                 if node.contained or surface.strict or surface.exclusive:
@@ -204,6 +206,8 @@ def _kept(history: History, view: View) -> tuple[Kept, ...]:
                 last[slot] = _last_write(history, slot, view)
             later = last[slot]
             if later is not None and later.entry > entry and later.entry not in view.on:
+                if SURFACES[slot[0]].mends(later.write.after) and not history.hides(write, entry, view):
+                    continue
                 over = later.write.slot
                 found[slot] = Kept(slot, later.entry, None if over == slot else over)
     return tuple(found.values())

@@ -17,18 +17,24 @@ from starlette.types import ASGIApp
 from takeback.errors import TakebackError
 from takeback.web.drift import adopt, discard, drift
 from takeback.web.entry import entry
+from takeback.web.fleet import journal
 from takeback.web.forms import changing
 from takeback.web.guard import Guard
+from takeback.web.lab import Lab, paper, run, runs
 from takeback.web.live import events
 from takeback.web.matrix import matrix
 from takeback.web.rendering import page
 from takeback.web.session import Session
-from takeback.web.shelf import HarnessShelf, each, standing
+from takeback.web.shelf import HarnessShelf
 from takeback.web.timeline import timeline
 from takeback.web.undo import preview_redo, preview_undo, redo, undo
 
 STATIC: Final = Path(__file__).parent / "static"
 ROUTES: Final = (
+    Route("/lab", runs),
+    Route("/lab/paper", paper),
+    Route("/lab/run/{name:path}", run),
+    Route("/fleet/{number:int}/{schema}", journal),
     Route("/{number:int}/", timeline),
     Route("/{number:int}/events", events),
     Route("/{number:int}/entry/{name}", entry),
@@ -49,6 +55,7 @@ def make_app(
     hosts: Collection[str],
     *,
     read_only: bool = False,
+    lab: Lab | None = None,
     ending: Callable[[], bool] = lambda: False,
 ) -> ASGIApp:
     """The page for some harnesses, served under some hosts (each with its port); `ending` tells when to let go."""
@@ -57,16 +64,19 @@ def make_app(
         exception_handlers={TakebackError: _explained, HTTPException: _missing},
     )
     app.state.shelf, app.state.session, app.state.read_only = shelf, session, read_only
-    app.state.ending = ending
+    app.state.ending, app.state.lab = ending, lab
     return Guard(app, session, hosts)
 
 
 def beginning(request: Request) -> Response:
     """The list of harnesses; where there is one only, its timeline."""
     shelf: HarnessShelf = request.app.state.shelf
-    if len(shelf.all) == 1:
+    if shelf.single:
         return RedirectResponse("/1/", 303)
-    return page(request, "shelf.html", standings=each(shelf, standing))
+    if shelf.empty and request.app.state.lab is not None:
+        return RedirectResponse("/lab", 303)
+    own, fleets = shelf.standings()
+    return page(request, "shelf.html", own=own, fleets=fleets)
 
 
 def _explained(request: Request, fault: Exception) -> Response:

@@ -69,7 +69,7 @@ def adopt(request: Request, shown: Shown, form: Form) -> Response:
     paths, slots = _chosen(shown, form)
     if slots is None:
         return _page(request, shown, STALE, 409)
-    note, by = first(form, "note"), first(form, "by")
+    note, by = first(form, "note"), request.app.state.session.who
     return _answered(request, shown, shown.harness.adopt(note, by=by, paths=paths, slots=slots))
 
 
@@ -79,7 +79,11 @@ def discard(request: Request, shown: Shown, form: Form) -> Response:
     paths, slots = _chosen(shown, form)
     if slots is None:
         return _page(request, shown, STALE, 409)
-    return _answered(request, shown, shown.harness.discard(paths, first(form, "note"), slots=slots))
+    return _answered(
+        request,
+        shown,
+        shown.harness.discard(paths, first(form, "note"), slots=slots, by=request.app.state.session.who),
+    )
 
 
 def _chosen(shown: Shown, form: Form) -> tuple[list[str], set[Slot] | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 from starlette.requests import Request
@@ -27,8 +28,11 @@ from takeback.runtime import capture, forward, recover
 from takeback.state import State
 from takeback.web.asking import asked
 from takeback.web.rendering import page
-from takeback.web.rows import line_of
+from takeback.web.rows import action, line_of
 from takeback.web.shelf import Shown
+
+MarkedLines = list[tuple[str, str]]
+"""Lines, each with what it is beside another text: `context`, `added` or `removed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def entry(request: Request, shown: Shown) -> Response:
         said=shown.told.get(seen.id, ()),
         found=_differences(shown, record),
         evidence=evidence,
-        candidate={name: _pretty(part) for name, part in (candidate or {}).items() if part},
+        candidate={name: pretty(part) for name, part in (candidate or {}).items() if part},
         broken=_drawn(stored_candidate(harness.journal, record), evidence),
         dependents=_related(shown, dependents(ledger, seen.seq)) if change else [],
         needs=_related(shown, needs(ledger, seen.seq)) if change else [],
@@ -69,13 +73,6 @@ def entry(request: Request, shown: Shown) -> Response:
         undone=_related(shown, [(number, "took this back") for number in _takers(shown, seen)]),
         action=action(seen),
     )
-
-
-def action(seen: EntryView) -> str:
-    """What can be done about an entry: `undo`, `redo`, or nothing."""
-    if seen.status == "undone":
-        return "redo"
-    return "undo" if seen.status == "live" or (seen.kind in {*TOGGLES, "discard"} and seen.status == "done") else ""
 
 
 def _differences(shown: Shown, record: Record) -> list[Difference]:
@@ -110,22 +107,31 @@ def _takers(shown: Shown, seen: EntryView) -> list[int]:
     return []
 
 
-def _drawn(candidate: Candidate | None, evidence: Any) -> dict[str, str]:
+def _drawn(candidate: Candidate | None, evidence: Any) -> dict[str, MarkedLines]:
     """The smallest state that breaks a candidate: before, after the change, after its recovery."""
     example = (evidence or {}).get("counterexample")
     if candidate is None or example is None:
         return {}
-    told: dict[str, str] = {"before": _pretty(example["state"])}
+    start = pretty(example["state"])
+    told: dict[str, MarkedLines] = {"before": _marked(start, start)}
     try:
         before = State.read(example["state"])
         witness = capture(candidate.witness, before)
         after, receipt = forward(candidate.mutation, before)
-        told["after"] = _pretty(after.write()) if receipt.succeeded else f"the mutation fails: {receipt.reason}"
-        told["after recovery"] = _pretty(recover(candidate.recovery, after, witness).write())
+        changed = pretty(after.write()) if receipt.succeeded else f"the mutation fails: {receipt.reason}"
+        told["after"] = _marked(start, changed)
+        told["after recovery"] = _marked(start, pretty(recover(candidate.recovery, after, witness).write()))
     except TakebackError as fault:
-        told["after recovery"] = f"recovery fails: {fault}"
+        told["after recovery"] = [("removed", f"recovery fails: {fault}")]
     return told
 
 
-def _pretty(value: Any) -> str:
-    return pretty(value)
+def _marked(before: str, after: str) -> MarkedLines:
+    """The lines of a text, marked where they are not those of another; what is missing from it is told."""
+    found: MarkedLines = []
+    one, two = before.splitlines(), after.splitlines()
+    for word, low, high, first, end in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
+        if word != "equal":
+            found += [("removed", f"- {line}") for line in one[low:high]]
+        found += [("added", f"+ {line}") if word != "equal" else ("context", f"  {line}") for line in two[first:end]]
+    return found

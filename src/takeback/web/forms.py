@@ -15,6 +15,8 @@ from takeback.web.rendering import page
 Form = dict[str, list[str]]
 LIMIT: Final = 1024 * 1024
 FIELDS: Final = 20_000
+LONGEST: Final = 200
+"""Characters of a name at most."""
 
 
 def changing(view: Callable[[Request, Form], Response]) -> Callable[[Request], Awaitable[Response]]:
@@ -31,6 +33,8 @@ def changing(view: Callable[[Request, Form], Response]) -> Callable[[Request], A
         if state.read_only:
             message = "This server only shows (--read-only). Nothing was changed."
             return page(request, "message.html", 403, title="Refused", message=message)
+        if "by" in form:
+            state.session.who = first(form, "by").strip()[:LONGEST]
         return await run_in_threadpool(view, request, form)
 
     return answer

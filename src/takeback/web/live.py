@@ -42,7 +42,7 @@ def _newest(shown: Shown) -> int:
 async def _followed(request: Request, shown: Shown, wanted: Filter, after: int) -> AsyncIterator[str]:
     silent = 0
     while not (request.app.state.ending() or await request.is_disconnected()):
-        told = await run_in_threadpool(news, shown, wanted, after)
+        told = await run_in_threadpool(news, shown, wanted, after, read_only=request.app.state.read_only)
         if told is not None:
             after, text = told
             lines = "".join(f"data: {line}\n" for line in text.splitlines() if line.strip())
@@ -53,7 +53,7 @@ async def _followed(request: Request, shown: Shown, wanted: Filter, after: int) 
         await asyncio.sleep(EVERY)
 
 
-def news(shown: Shown, wanted: Filter, after: int) -> tuple[int, str] | None:
+def news(shown: Shown, wanted: Filter, after: int, *, read_only: bool = False) -> tuple[int, str] | None:
     """What became of the journal after a record: its last record now and the message; None if there is nothing."""
     with shown.lock:
         shown.rows.refresh()
@@ -61,5 +61,5 @@ def news(shown: Shown, wanted: Filter, after: int) -> tuple[int, str] | None:
         if not fresh:
             return None
         found = [row for row in fresh if wanted.passes(row.entry, row.what)]
-        text = render("news.html", shown=shown, found=found, touched=touched, count=len(fresh))
+        text = render("news.html", shown=shown, found=found, touched=touched, count=len(fresh), read_only=read_only)
         return fresh[0].entry.seq, text

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from takeback.harness.depends import dependents
 from takeback.web.asking import asked
 from takeback.web.rendering import page
 from takeback.web.rows import EntryRow
@@ -23,6 +24,8 @@ class MatrixLine:
 
     row: EntryRow
     cells: tuple[str, ...]
+    along: tuple[int, ...] = ()
+    """Later entries that it could not be taken back without."""
 
 
 @asked
@@ -32,8 +35,12 @@ def matrix(request: Request, shown: Shown) -> Response:
     rows, more = shown.rows.page(before=int(given) if given.isdecimal() else None, size=SIZE)
     changes = [row for row in rows if row.entry.status in {"live", "undone"}]
     addresses = tuple(dict.fromkeys(address for row in changes for address in row.entry.addresses))
-    lines = lines_of(changes, addresses)
+    lines = [replace(line, along=_along(shown, line.row)) for line in lines_of(changes, addresses)]
     return page(request, "matrix.html", shown=shown, addresses=addresses, lines=lines, more=more)
+
+
+def _along(shown: Shown, row: EntryRow) -> tuple[int, ...]:
+    return tuple(number for number, _ in dependents(shown.harness.ledger, row.entry.seq))
 
 
 def lines_of(rows: list[EntryRow], addresses: tuple[str, ...]) -> list[MatrixLine]:
@@ -50,8 +57,8 @@ def lines_of(rows: list[EntryRow], addresses: tuple[str, ...]) -> list[MatrixLin
             elif address in taken:
                 cells.append(f"then #{taken[address]}")
             else:
-                cells.append("last")
-            if cells[-1] in {"last", f"then #{taken.get(address)}"}:
+                cells.append("in force")
+            if cells[-1] in {"in force", f"then #{taken.get(address)}"}:
                 taken[address] = row.entry.seq
         found.append(MatrixLine(row, tuple(cells)))
     return found

@@ -61,9 +61,11 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     """A whole page; what every page needs is added."""
     app = request.app.state
     common = {
-        "several": len(app.shelf.all) > 1,
+        "several": not (app.shelf.single or app.shelf.empty),
         "read_only": app.read_only,
         "form_token": app.session.form_token,
+        "who": app.session.who,
+        "lab": app.lab is not None,
         "path": request.url.path,
     }
     return HTMLResponse(render(template, **common, **values), status)

@@ -12,6 +12,7 @@ from itertools import islice, takewhile
 from typing import Final
 
 from takeback.harness import Harness
+from takeback.harness.ledger import TOGGLES
 from takeback.harness.log import EntryView, log, view
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.present.entries import EntryNamer, summary
@@ -34,6 +35,16 @@ class EntryRow:
     def undoable(self) -> bool:
         """Whether it can be chosen, among others, to be taken back."""
         return self.entry.status == "live" or self.entry.kind in {"undo", "redo", "restore"}
+
+    @property
+    def action(self) -> str:
+        """What can be done about it alone: `undo`, `redo`, or nothing."""
+        return action(self.entry)
+
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """Addresses it touched that the line does not name."""
+        return tuple(address for address in self.entry.addresses if address not in self.what)
 
 
 class EntryRows:
@@ -67,7 +78,7 @@ class EntryRows:
     def page(
         self, wanted: Filter = NONE, before: int | None = None, size: int = PAGE
     ) -> tuple[list[EntryRow], int | None]:
-        """Rows that pass, from `before` on downwards, and the number to go on from; None at the end."""
+        """EntryRows that pass, from `before` on downwards, and the number to go on from; None at the end."""
         self.refresh()
         below = (row for row in self._all() if before is None or row.entry.seq < before)
         passing = (row for row in below if wanted.passes(row.entry, row.what))
@@ -87,7 +98,7 @@ class EntryRows:
         return next((row.entry.seq for row in self._all()), 0)
 
     def after(self, number: int) -> tuple[list[EntryRow], list[EntryRow]]:
-        """Rows of entries after one, newest first, and rows read before that they changed the standing of."""
+        """EntryRows of entries after one, newest first, and rows read before that they changed the standing of."""
         fresh = list(islice(takewhile(lambda row: row.entry.seq > number, self._all()), MOST))
         toggled = {other for row in fresh for other in (*row.entry.off, *row.entry.on) if other <= number}
         others = [row for row in (*self._recent, *self._earlier) if row.entry.seq in toggled]
@@ -107,6 +118,14 @@ class EntryRows:
 
     def _row(self, entry: EntryView) -> EntryRow:
         return EntryRow(replace(entry, mutation=()), line_of(entry, self._named))
+
+
+def action(entry: EntryView) -> str:
+    """What can be done about an entry: `undo`, `redo`, or nothing."""
+    if entry.status == "undone":
+        return "redo"
+    done = entry.kind in {*TOGGLES, "discard"} and entry.status == "done"
+    return "undo" if entry.status == "live" or done else ""
 
 
 def line_of(entry: EntryView, named: EntryNamer) -> str:

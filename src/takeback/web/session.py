@@ -16,7 +16,9 @@ BYTES: Final = 32
 class Session:
     """The secrets of one run of the server."""
 
-    def __init__(self) -> None:
+    def __init__(self, who: str = "") -> None:
+        self.who = who
+        """Who sits in front of the page, as said last: recorded with what is done there."""
         self.link = secrets.token_urlsafe(BYTES)
         self.cookie = secrets.token_urlsafe(BYTES)
         self.form_token = secrets.token_urlsafe(BYTES)

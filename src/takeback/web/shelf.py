@@ -1,19 +1,28 @@
-"""The harnesses that one server shows, each with its rows and a lock, so that one request at a time works on it."""
+"""What one server shows: fleets, and harnesses with rows and a lock, so that one request at a time works on each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from typing import Final, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Self
 
 from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
+from takeback.adapters.open_by_manifest import demand_workspace
+from takeback.errors import InputError, MissingExtraError, TakebackError
 from takeback.harness import Harness, Refused
-from takeback.harness.ledger import CHANGES, was_admitted
-from takeback.web.rows import EntryRow, EntryRows
+from takeback.web.fleet import FleetRows, WatchedFleet
+from takeback.web.rows import EntryRows
+from takeback.web.standing import Standing, standing
+from takeback.web.tally import JournalTally
+
+if TYPE_CHECKING:
+    from takeback.journal.fleet import JournalFleet
 
 TOLD: Final = 100
 """So many outcomes are remembered, to be told on the page of the entry they made."""
@@ -27,6 +36,9 @@ class Shown:
     name: str
     harness: Harness
     rows: EntryRows
+    where: str = ""
+    """Its directory; empty for a harness without one."""
+    tally: JournalTally = field(default_factory=JournalTally)
     lock: RLock = field(default_factory=RLock)
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What was said when an entry was made here, by its id."""
@@ -43,66 +55,97 @@ class Shown:
             return len(found.drift) + len(found.broken) if isinstance(found, Refused) else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How a harness stands, for the list of several."""
-
-    shown: Shown
-    head: str
-    drift: int
-    unadmitted: int
-    last: EntryRow | None
-
-
 class HarnessShelf:
-    """Harnesses by number, from 1."""
+    """Harnesses by number, from 1; fleets of journals by number, from 1; and what could not be opened."""
 
-    def __init__(self, harnesses: Iterable[tuple[str, Harness]]) -> None:
+    def __init__(
+        self,
+        harnesses: Iterable[tuple[str, Harness]],
+        fleets: Iterable[JournalFleet] = (),
+        shut: Iterable[Standing] = (),
+        places: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.all = tuple(
-            Shown(number, name, harness, EntryRows(harness)) for number, (name, harness) in enumerate(harnesses, 1)
+            Shown(number, name, harness, EntryRows(harness), places.get(name, ""))
+            for number, (name, harness) in enumerate(harnesses, 1)
         )
+        self.fleets = tuple(WatchedFleet(number, fleet) for number, fleet in enumerate(fleets, 1))
+        self.shut = tuple(shut)
 
     @classmethod
-    def of(cls, directories: Iterable[Path]) -> Self:
-        """The harnesses in some directories, or in directories above them, each once."""
-        roots = dict.fromkeys(find_root(directory).resolve() for directory in directories)
+    def of(cls, places: Iterable[str | Path]) -> Self:
+        """The harnesses in some directories, or in directories above them, each once, and the fleets at some URLs.
+
+        One of several directories that cannot be opened is a row that says why; a single one is an error.
+        """
+        given = [str(place) for place in places]
+        fleets = [_fleet(place) for place in dict.fromkeys(given) if "://" in place]
+        roots = dict.fromkeys(find_root(Path(place)).resolve() for place in given if "://" not in place)
+        names = _names(roots)
         opened: list[tuple[str, Harness]] = []
+        shut: list[Standing] = []
         try:
             for root in roots:
-                opened.append((root.name, open_workspace(root, hold=False)))  # noqa: PERF401 - what is open must be closed
+                try:
+                    opened.append((names[root], open_workspace(root, hold=False)))
+                except TakebackError as fault:
+                    demand_workspace(root)
+                    if len(roots) + len(fleets) == 1:
+                        raise
+                    shut.append(Standing(names[root], str(root), problems=(fault.message,)))
         except BaseException:
             for _, harness in opened:
                 harness.close()
             raise
-        return cls(opened)
+        return cls(opened, fleets, shut, {names[root]: str(root) for root in roots})
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one harness, and nothing else."""
+        return len(self.all) == 1 and not self.fleets and not self.shut
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing but what else the server shows."""
+        return not (self.all or self.fleets or self.shut)
 
     def get(self, number: int) -> Shown | None:
         """The harness with a number."""
         return self.all[number - 1] if 1 <= number <= len(self.all) else None
+
+    def standings(self) -> tuple[list[Standing], list[FleetRows]]:
+        """How everything stands: directories, several at a time, and each fleet."""
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            own = [*pool.map(standing, self.all), *self.shut]
+            fleets = list(pool.map(lambda watched: watched.listed(own), self.fleets))
+        listed = {row.identity for fleet in fleets for row in fleet.rows if row.here}
+        return [one for one in own if not one.identity or one.identity not in listed], fleets
 
     def close(self) -> None:
         """Let go of all of them."""
         for shown in self.all:
             with shown.lock:
                 shown.harness.close()
+        for watched in self.fleets:
+            watched.fleet.close()
 
 
-def standing(shown: Shown) -> Standing:
-    """How one harness stands."""
-    with shown.lock:
-        drift = shown.drifted()
-        (rows, _) = shown.rows.page(size=1)
-        harness = shown.harness
-        live = (
-            record
-            for record in harness.ledger.entries()
-            if record.kind in CHANGES and record.entry not in harness.ledger.history.undone
-        )
-        unadmitted = sum(not was_admitted(record) for record in live)
-        return Standing(shown, harness.ledger.head, drift, unadmitted, rows[0] if rows else None)
+def _names(roots: Iterable[Path]) -> dict[Path, str]:
+    """A directory's own name, or where several have the same one, with the directory above it."""
+    found = list(roots)
+    last = Counter(root.name for root in found)
+    return {root: root.name if last[root.name] == 1 else str(root) for root in found}
 
 
-def each(shelf: HarnessShelf, ask: Callable[[Shown], Standing]) -> list[Standing]:
-    """Ask every harness, several at a time."""
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        return list(pool.map(ask, shelf.all))
+def _fleet(url: str) -> JournalFleet:
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise InputError("DIR", found=f"{url.partition('://')[0]}://…", expected="a directory, or postgresql://…")
+    try:
+        from takeback.journal.fleet import JournalFleet  # noqa: PLC0415 - needs the extra
+    except ImportError as missing:
+        raise MissingExtraError(
+            "a fleet needs the 'postgres' extra", hint="pip install 'takeback[postgres]'"
+        ) from missing
+    fleet = JournalFleet(url)
+    fleet.schemas()
+    return fleet

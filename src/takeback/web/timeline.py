@@ -31,7 +31,7 @@ def timeline(request: Request, shown: Shown) -> Response:
     found, more = shown.rows.page(wanted, before)
     values: dict[str, Any] = {"shown": shown, "found": found, "more": more, "fields": fields}
     if wants_part(request):
-        return HTMLResponse(render("rows.html", **values))
+        return HTMLResponse(render("rows.html", read_only=request.app.state.read_only, **values))
     return page(
         request,
         "timeline.html",

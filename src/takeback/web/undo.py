@@ -188,14 +188,14 @@ def _done(request: Request, shown: Shown, form: Form, verb: Verb) -> Response:
     names, token, cascade = form.get("entry", []), first(form, "token"), bool(first(form, "cascade"))
     if not names or not token:
         raise InputError("form", found="no entries or no token", expected="a confirmed preview")
-    harness = shown.harness
+    harness, who = shown.harness, request.app.state.session.who
     harness.ledger.refresh()
     if token.startswith(HEAD):
         if token != HEAD + harness.ledger.head or _discarded(shown, names) is None:
             return _page(request, shown, verb, names, cascade=cascade, stale=True, code=409)
-        outcome: UndoOutcome = harness.undo(*names)
+        outcome: UndoOutcome = harness.undo(*names, by=who)
     else:
-        outcome = (harness.undo if verb == "undo" else harness.redo)(*names, token=token, cascade=cascade)
+        outcome = (harness.undo if verb == "undo" else harness.redo)(*names, token=token, cascade=cascade, by=who)
     match outcome:
         case Undone():
             shown.tell(outcome.entry.id, _said(outcome.plan))

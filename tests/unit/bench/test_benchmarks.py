@@ -95,7 +95,7 @@ def test_a_large_state_has_about_as_many_entries_as_asked_for_and_round_trips():
 def test_the_benchmark_of_the_page_says_bytes_times_rates_and_memory(monkeypatch):
     from takeback.bench import web
 
-    monkeypatch.setattr(web, "_in_the_browser", lambda link: (None, "not asked"))
+    monkeypatch.setattr(web, "_in_the_browser", lambda link: (None, None, "not asked"))
     result = web.measure(entries=120, requests=2)
     assert result["first_view_bytes"] > 10_000
     for name in ("first_view_ms", "requests_per_second", "requests_per_second_further_down", "first_search_ms"):

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.support.fault_server import Act, FaultServer
 
+from takeback.cli.lab.wrapper import Running, conduct
 from takeback.errors import InputError, ServiceFault, WorkerLost
 from takeback.lab.engines import Here, OnRay, Processes, Threads, UnitEngine, engine_named
 from takeback.lab.registry import experiment_named
@@ -90,6 +92,63 @@ def test_a_real_ray_gives_what_processes_give_and_does_a_lost_workers_unit_again
     assert (tmp_path / "died").exists()
     with pytest.raises(ServiceFault, match="the endpoint is down"):
         dict(ray.each(fails, UNITS))
+
+
+@pytest.mark.slow
+def test_a_unit_that_kills_every_worker_of_a_real_ray_stops_the_run(ray: OnRay) -> None:
+    with pytest.raises(WorkerLost, match="died 3 times"):
+        dict(ray.each(dies_always, {"unit": 1}))
+
+
+class SlowToStart:
+    """A Ray whose first nodes time out during startup, which Ray says with a bare exception."""
+
+    def __init__(self, times: int) -> None:
+        self.left, self.stopped = times, 0
+
+    def init(self, **_: object) -> None:
+        if self.left:
+            self.left -= 1
+            raise Exception("The current node timed out during startup.")  # noqa: TRY002
+
+    def shutdown(self) -> None:
+        self.stopped += 1
+
+
+def test_a_ray_that_is_slow_to_start_is_started_again_and_given_up_with_a_word() -> None:
+    slow = SlowToStart(2)
+    OnRay(1)._start(slow)
+    assert (slow.left, slow.stopped) == (0, 2)
+    with pytest.raises(WorkerLost, match="timed out during startup"):
+        OnRay(1)._start(SlowToStart(3))
+
+
+def test_ray_neither_reports_home_nor_holds_its_workers_back_unless_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {"RAY_worker_niceness": "5"})
+    with pytest.raises(WorkerLost):
+        conduct_on_ray(monkeypatch)
+    assert os.environ == {"RAY_worker_niceness": "5", "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+def conduct_on_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin a run on a Ray that never starts."""
+    never = SimpleNamespace(is_initialized=lambda: False, init=SlowToStart(9).init, shutdown=lambda: None)
+    monkeypatch.setattr("takeback.lab.engines._ray", lambda: never)
+    conduct(experiment_named("soundness"), {"cases": 1}, Running(engine="ray", as_json=True))
+
+
+@pytest.mark.parametrize("name", ["WorkerCrashedError", "ObjectLostError", "OutOfMemoryError", "NodeDiedError"])
+def test_whatever_ray_lost_a_unit_to_is_never_a_result(name: str) -> None:
+    exceptions = pytest.importorskip("ray.exceptions")
+    words = ("ab" * 14, "", "") if name == "ObjectLostError" else ("",)
+    fault = getattr(exceptions, name)(*words)
+
+    def get(_: object) -> object:
+        raise fault
+
+    scripted = SimpleNamespace(exceptions=exceptions, get=get, wait=lambda refs, **_: (refs[:1], refs[1:]))
+    with pytest.raises(WorkerLost, match=name):
+        dict(OnRay(1)._each(scripted, lambda unit: unit, {"unit": 1}))
 
 
 @pytest.mark.slow

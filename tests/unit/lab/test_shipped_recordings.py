@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from takeback.cli import app
+from takeback.errors import RecordingError
 from takeback.lab.experiment import Asked
 from takeback.lab.experiments.bank import cohort, load_bank
 from takeback.lab.experiments.factorial import CELLS, EXPERIMENT, CellsPlan
@@ -85,6 +86,20 @@ def test_recorded_runs_are_rescored_without_a_new_call() -> None:
     found = run("rescore", "--rule", "pooled-wilson")
     assert found["evaluations"] > 500
     assert set(found["runs"]) >= {"natural", "factorial", "controlled"}
+
+
+@pytest.mark.parametrize("words", ["replay", "replay:first", "portfolio:replay"])
+def test_an_experiment_that_was_never_recorded_says_so_and_what_to_run(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("takeback.lab.experiments.recorded.recorded_folder", lambda: tmp_path)
+    monkeypatch.setattr("takeback.cli.lab.wrapper.recorded_folder", lambda: tmp_path)
+    result = CliRunner().invoke(app, ["lab", "conventional", "--synthesizer", words])
+    assert isinstance(result.exception, RecordingError)
+    said = str(result.exception)
+    assert "lab conventional: no recording of it" in said
+    assert "takeback lab conventional --synthesizer local --record DIR --freeze DIR" in said
+    assert str(tmp_path) not in said
 
 
 @pytest.mark.parametrize("name", FOLDERS)

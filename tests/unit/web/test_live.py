@@ -50,7 +50,7 @@ def test_the_page_says_from_where_on_it_follows(browser, three):
 def test_the_matrix_says_who_wrote_last_and_who_wrote_over_whom(browser, three):
     three.undo("#3")
     told = words(browser.get("/1/matrix"))
-    assert '#4 slowest: set config["timeout"] to 90, set prompts["system"] last last' in told
+    assert '#4 slowest: set config["timeout"] to 90, set prompts["system"] alone in force in force' in told
     assert '#3 cheaper: set routing["main"] undone' in told
-    assert '#2 slower: set config["timeout"] to 60 then #4' in told
+    assert '#2 slower: set config["timeout"] to 60 alone then #4' in told
     assert "#5" not in told.partition("entry config")[2]

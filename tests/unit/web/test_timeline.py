@@ -22,7 +22,7 @@ def test_an_entry_says_who_when_why_what_and_on_what_evidence(browser, three):
     told = words(browser.get("/1/"))
     assert 'slower: set config["timeout"] to 60' in told
     assert "by ann" in told
-    assert "live proved apply by bot" in told
+    assert "proved live apply by bot" in told
     assert "UTC" in told
     assert "genesis" in told
 
@@ -40,7 +40,7 @@ def test_forced_and_adopted_entries_are_marked_with_words(tmp_path, three):
     bad = candidate(config("timeout", 5)).to_json() | {"recovery": []}
     assert three.apply(bad, force=True).forced
     told = words(Browser(three).get("/1/"))
-    assert "live refuted forced" in told
+    assert "refuted forced live" in told
 
 
 @pytest.mark.parametrize(
@@ -169,6 +169,7 @@ def test_several_harnesses_are_listed_with_how_they_stand(three):
         browser = Browser(three, other)
         told = words(browser.get("/"))
         assert "agent-1" in told
-        assert "agent-2 " + other.ledger.head[:10] + ' none none other: set config["timeout"] to 1' in told
+        assert 'agent-2 good none none other: set config["timeout"] to 1 bot, ' in told
+        assert f"UTC 2 {other.ledger.head[:10]}" in told
         assert entries_of(browser.get("/2/")) == [2, 1]
         assert browser.get("/3/").status_code == 404

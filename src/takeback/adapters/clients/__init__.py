@@ -51,7 +51,7 @@ def open_adapter(directory: Directory, manifest: Manifest, *, hold: bool) -> Cli
 
     del hold
     members = members_of(manifest.workspace.kinds, user=manifest.workspace.user, where=str(directory.root))
-    return ClientAdapter(directory, members)
+    return ClientAdapter(directory, members, ask=manifest.workspace.ask_client)
 
 
 __all__ = ["CLIENTS", "members_of", "open_adapter"]

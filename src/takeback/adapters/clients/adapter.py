@@ -6,18 +6,17 @@ differs. A result that the client would not load is refused before it is written
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from takeback.adapters.clients.brought import brings_in
-from takeback.adapters.clients.client import Effect, Scripts
-from takeback.adapters.clients.contents import BoundDocument, Contents, normal, ordered_places
+from takeback.adapters.clients.client import Effect
+from takeback.adapters.clients.contents import BoundDocument, normal, ordered_places
 from takeback.adapters.clients.fresh import FreshReading
+from takeback.adapters.clients.homes import STORED, Homes, StoredIn
 from takeback.adapters.clients.hooks import as_listener
 from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, ClientLayout, Member, find_layout, include, keep
-from takeback.adapters.clients.leaves import files_below, names_below
-from takeback.adapters.clients.names import prefix
-from takeback.adapters.clients.trust import moved_hooks, rekeyed
+from takeback.adapters.clients.trust import demand_kept_off, moved_hooks, rekeyed
+from takeback.adapters.clients.validating import complaints, told
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.formats.document import Document, alike, look_up, patch, transform_in_order
@@ -26,13 +25,11 @@ from takeback.adapters.workspace.storage import decode_text, missing_directories
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.adapter import Broken, Reading, Unsayable
 from takeback.harness.images import FileChange, FileImage, Image
-from takeback.state import ABSENT, SURFACES, State, tree
+from takeback.state import ABSENT, State, tree
 from takeback.state.file import File
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
 from takeback.state.values import thaw
-
-STORED = frozenset({"config", "routing", "tools", "listeners", "prompts", "files"})
 
 
 class ClientAdapter(FilesAdapter):
@@ -41,11 +38,13 @@ class ClientAdapter(FilesAdapter):
     name = "clients"
     surfaces = STORED
 
-    def __init__(self, directory: Directory, members: Sequence[Member]) -> None:
+    def __init__(self, directory: Directory, members: Sequence[Member], *, ask: str = "") -> None:
         super().__init__(directory)
         self.members = tuple(members)
+        self._ask = ask
         self._images: dict[str, FileImage] = {}
         self._layout = ClientLayout(self.members)
+        self._homes = Homes(self._layout, directory.root)
         self._documents: dict[str, tuple[bytes, Document]] = {}
 
     def read(self, known: State) -> Reading:
@@ -53,6 +52,7 @@ class ClientAdapter(FilesAdapter):
         self._images = {}
         broken: list[Broken] = []
         layout = self._layout = find_layout(self._directory.root, self.members, self._peek)
+        self._homes = Homes(layout, self._directory.root)
         values = self._values(known, broken)
         self._include(values)
         keep(layout, self._directory.root, known.part("prompts"))
@@ -64,7 +64,7 @@ class ClientAdapter(FilesAdapter):
                 fresh.take(bound.split(value, self._where(path), settings), known)
             except InputError as fault:
                 broken.append(Broken(path, fault.where, fault.message))
-                fresh.take(self._contents(known, bound), known)
+                fresh.take(self._homes.contents(known, bound), known)
         for path, name in layout.prompts.items():
             self._read_prompt(path, name, known, fresh, broken)
         for path in layout.files:
@@ -82,10 +82,10 @@ class ClientAdapter(FilesAdapter):
                 values[path] = _mapping(value, self._where(path))
             except InputError as fault:
                 broken.append(Broken(path, fault.where, fault.message))
-                values[path] = bound.joined(self._contents(known, bound), {})
+                values[path] = bound.joined(self._homes.contents(known, bound), {})
             except HarnessError as fault:
                 broken.append(Broken(path, self._where(path), fault.message))
-                values[path] = bound.joined(self._contents(known, bound), {})
+                values[path] = bound.joined(self._homes.contents(known, bound), {})
         return values
 
     def _include(self, values: dict[str, dict[str, Any]]) -> None:
@@ -156,21 +156,48 @@ class ClientAdapter(FilesAdapter):
         path = ""
         changes: list[FileChange] = []
         try:
-            self._demand_loaded(after)
+            self._homes.demand_loaded(after)
             moved = moved_hooks(self._layout, self._directory.root, before, after)
+            if moved and any(member.client.name == "codex" and not member.client.user for member in self.members):
+                demand_kept_off(moved)
             ledgers = {path: one for path, one in self._layout.documents.items() if moved and one.keeps_books}
-            for path, home in {**self._homes(before, after), **ledgers}.items():
+            for path, home in {**self._homes.differing(before, after), **ledgers}.items():
                 found = self._rendered(path, home, before, after)
                 if found is not None and found.before is None:
                     changes += [one for one in missing_directories(self._directory, path) if one not in changes]
                 changes += [] if found is None else [found]
+            if self._ask == "always":
+                self._demand_accepted(changes)
         except CannotSplice as fault:
             return Unsayable(path, str(fault))
         return tuple(changes)
 
-    def _rendered(
-        self, path: str, home: BoundDocument | str | None, before: State, after: State
-    ) -> FileChange | None:
+    def _demand_accepted(self, changes: Sequence[FileChange]) -> None:
+        """Ask each client whose documents change, where it is installed."""
+        changed = {one.path: one.after for one in changes if one.path in self._layout.documents}
+        for member in self.members if changed else ():
+            said = self._said_by(member, changed)
+            if said:
+                raise CannotSplice(f"the client would not load it: {said}", where=self._where(next(iter(changed))))
+
+    def _said_by(self, member: Member, changed: Mapping[str, Image | None]) -> str:
+        """What a client says of its documents with some of them changed, and not of those that are there."""
+        there: dict[str, Image | None] = {
+            path: self._images.get(path)
+            for path, bound in self._layout.documents.items()
+            if bound.documents in member.client.documents
+        }
+        if there.keys().isdisjoint(changed):
+            return ""
+        documents, now = (
+            {path: image.content for path, image in found.items() if isinstance(image, FileImage)}
+            for found in (there | {path: changed[path] for path in there.keys() & changed.keys()}, there)
+        )
+        title, found = complaints(member.client.name, documents, user=member.client.user)
+        known = complaints(member.client.name, now, user=member.client.user)[1] if found else ()
+        return told(title, tuple(one for one in found if one not in known))
+
+    def _rendered(self, path: str, home: StoredIn, before: State, after: State) -> FileChange | None:
         image = self._images.get(path)
         if path in self._layout.outside:
             raise CannotSplice("a link stands there that leads out of the directory", where=self._where(path))
@@ -178,7 +205,7 @@ class ClientAdapter(FilesAdapter):
             return self._rendered_document(home, image, before, after)
         if home is not None and self._layout.place_of(home) is None:
             image = self._peek(path) if image is None else image
-            if self._left_alone(home, after):
+            if self._homes.left_alone(home, after):
                 return None
         if home is None:
             leaf = tree.get(after.part("files"), tuple(path.split("/")))
@@ -195,8 +222,14 @@ class ClientAdapter(FilesAdapter):
     ) -> FileChange | None:
         data = bound.documents.fresh if image is None else image.content
         document = self._document(bound, data)
-        old = bound.joined(self._contents(before, bound), document.value)
-        new = bound.joined(self._contents(after, bound), document.value)
+        old = bound.joined(self._homes.contents(before, bound), document.value)
+        wanted_parts = self._homes.contents(after, bound)
+        new = bound.joined(wanted_parts, document.value)
+        taken = bound.hidden(wanted_parts, new)
+        if taken:
+            raise CannotSplice(
+                f"config[{taken!r}] is not config in this client's file", where=self._where(bound.path)
+            )
         rules = bound.documents.rules
         edited = patch(document, old, new)
         for path in ordered_places(new, rules):
@@ -208,10 +241,17 @@ class ClientAdapter(FilesAdapter):
             raise CannotSplice("the edit would not say what it should", where=self._where(bound.path))
         wrong = bound.documents.check(edited.value)
         if wrong is not None and bound.documents.check(document.value) is None:
-            raise CannotSplice(f"the client would not load it: {wrong}", where=self._where(bound.path))
+            raise self._would_not_load(bound, wrong, edited.data)
         if edited.data == data and image is not None:
             return None
         return FileChange(bound.path, image, FileImage(edited.data, 0o644 if image is None else image.mode))
+
+    def _would_not_load(self, bound: BoundDocument, wrong: str, data: bytes) -> CannotSplice:
+        """What a refusal says, with the client's own words where it is installed."""
+        owner = next(member for member in self.members if bound.documents in member.client.documents)
+        said = self._said_by(owner, {bound.path: FileImage(data)}) if self._ask != "never" else ""
+        words = f" ({said})" if said else ""
+        return CannotSplice(f"the client would not load it: {wrong}{words}", where=self._where(bound.path))
 
     def _demand_loadable_text(self, path: str, image: FileImage | None, new: FileImage | None) -> None:
         declared = self._layout.text_of(path)
@@ -221,103 +261,9 @@ class ClientAdapter(FilesAdapter):
         if wrong is not None and (image is None or declared.check(image.content.decode("utf-8", "replace")) is None):
             raise CannotSplice(f"the client would not load it: {wrong}", where=self._where(path))
 
-    def _demand_loaded(self, after: State) -> None:
-        """Files that a client loads by itself are listeners as long as they are there, and no longer."""
-        for event, scripts in self._loaded_events().items():
-            names = names_below(after.part("files"), scripts.folder, scripts.endings)
-            chain = after.part("listeners").get(event, ())
-            if {link.id for link in chain} != names:
-                raise CannotSplice(
-                    f"the listeners of {event!r} are files that the client loads by itself: add or remove the file",
-                    where=self._where(""),
-                )
-
-    def _homes(self, before: State, after: State) -> dict[str, BoundDocument | str | None]:
-        """Which file each thing that differs is in: its document, the prompt's name, or None for a plain file."""
-        homes: dict[str, BoundDocument | str | None] = {}
-        for surface in sorted(STORED):
-            one, two = before.part(surface), after.part(surface)
-            if one is two:
-                continue
-            for path in SURFACES[surface].differing(one, two):
-                steps = tuple(step for step in path if not is_part(step))
-                for place in files_below(steps, one, two) if surface == "files" else (steps,):
-                    found = self._home(surface, place, (before, after))
-                    if found is not None:
-                        homes[found[0]] = found[1]
-        return homes
-
-    def _home(
-        self, surface: str, path: Sequence[str], states: tuple[State, State]
-    ) -> tuple[str, BoundDocument | str | None] | None:
-        layout = self._layout
-        if surface == "files":
-            place = "/".join(path)
-            if layout.file_home(place) is None:
-                raise CannotSplice("no client of this directory would use a file there", where=self._where(place))
-            return place, None
-        key = path[0]
-        if surface == "listeners" and key in self._loaded_events():
-            return None
-        bound = layout.with_room_for(surface, key)
-        if bound is not None:
-            return bound.path, bound
-        home = layout.prompt_path(key) if surface == "prompts" else None
-        if home is None and surface == "prompts" and any(self._brought_in(key, state) for state in states):
-            home = key
-        if home is None:
-            kinds = ", ".join(member.client.name for member in self.members)
-            raise CannotSplice(f"{surface}[{key!r}] has no place in the files of {kinds}", where=self._where(""))
-        return home, key
-
-    def _brought_in(self, path: str, state: State) -> bool:
-        """Whether something in a state brings a file in."""
-        values = (
-            (one.documents, one.joined(self._contents(state, one), {})) for one in self._layout.documents.values()
-        )
-        texts = {key: thaw(text) for key, text in state.part("prompts").items()}
-        return brings_in(self._layout, texts, values, path)
-
-    def _left_alone(self, name: str, state: State) -> bool:
-        """Whether a file that was only brought in stays where it is, because a state no longer has it."""
-        return name not in state.part("prompts") and not self._brought_in(name, state)
-
-    def _loaded_events(self) -> dict[str, Scripts]:
-        """Events whose listeners are files, and where these lie."""
-        return {
-            prefix(member.prefix) + scripts.event: scripts
-            for member in self.members
-            for scripts in member.client.scripts
-            if scripts.event
-        }
-
-    def _contents(self, state: State, bound: BoundDocument) -> Contents:
-        """What the surfaces have of one document."""
-        found = Contents()
-        for surface in SURFACES_OF_DOCUMENTS:
-            if not bound.stores(surface):
-                continue
-            into: dict[str, Any] = getattr(found, surface)
-            for key, content in state.part(surface).items():
-                if key.startswith(bound.prefix(surface)) and self._layout.owner(surface, key) is bound:
-                    into[key] = self._groups(content) if surface == "listeners" else thaw(content)
-        return found
-
-    def _groups(self, chain: Any) -> list[Any]:
-        groups = []
-        for link in chain:
-            if link.record["handler"] != link.id:
-                raise CannotSplice(
-                    f"the hook {link.id!r} has a handler of its own, which the client's file cannot say; "
-                    "what a hook does is said in its options",
-                    where=self._where(""),
-                )
-            groups.append(thaw(link.record["options"]))
-        return groups
-
     def touched(self, before: State, after: State) -> tuple[str, ...]:
         """The files in which two states differ."""
-        return tuple(self._homes(before, after))
+        return tuple(self._homes.differing(before, after))
 
     def means(self, path: str, image: Image | None, state: State) -> bool:
         """Whether a file with this image would say what the state says."""
@@ -327,11 +273,13 @@ class ClientAdapter(FilesAdapter):
         try:
             if bound is not None:
                 return self._document_means(bound, image, state)
-            name = self._layout.prompts.get(path) or self._prompt_at(path, state)
+            name = self._homes.prompt_at(path, state)
             if name is not None:
                 text = state.part("prompts").get(name, ABSENT)
                 if text is ABSENT:
-                    return image is None or (self._layout.place_of(name) is None and self._left_alone(name, state))
+                    return image is None or (
+                        self._layout.place_of(name) is None and self._homes.left_alone(name, state)
+                    )
                 return image is not None and bool(thaw(text).encode() == image.content)
         except (InputError, CannotSplice):
             return False
@@ -340,13 +288,10 @@ class ClientAdapter(FilesAdapter):
             return image is not None and image.content == leaf.content and image.mode == leaf.mode
         return image is None
 
-    def _prompt_at(self, path: str, state: State) -> str | None:
-        return next((key for key in state.part("prompts") if (self._layout.prompt_path(key) or key) == path), None)
-
     def _document_means(self, bound: BoundDocument, image: FileImage | None, state: State) -> bool:
         rules = bound.documents.rules
         value = {} if image is None else bound.documents.open(image.content, self._where(bound.path)).value
-        wanted = bound.joined(self._contents(state, bound), value if isinstance(value, dict) else {})
+        wanted = bound.joined(self._homes.contents(state, bound), value if isinstance(value, dict) else {})
         return alike(normal(value, rules), normal(wanted, rules))
 
     def remembered(self) -> Iterable[tuple[str, FileImage]]:

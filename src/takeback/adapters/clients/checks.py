@@ -7,7 +7,7 @@ them is let through, as the clients do themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from takeback.adapters.clients.client import ValueCheck
@@ -36,6 +36,47 @@ def typed(types: Types) -> ValueCheck:
             if found is not _NOTHING and not _is(found, allowed):
                 wanted = " or ".join(NAMES[one] for one in allowed)
                 return f"{place} must be {wanted}, not {_name(found)}"
+        return None
+
+    return check
+
+
+def choices(known: Mapping[str, frozenset[str]]) -> ValueCheck:
+    """A check that texts at dotted places are known ones."""
+
+    def check(value: Any) -> str | None:
+        for place, allowed in known.items():
+            found = _at(value, place.split("."))
+            if found is not _NOTHING and not (isinstance(found, str) and found in allowed):
+                return f"{place} is {found!r}; known are {', '.join(sorted(allowed))}"
+        return None
+
+    return check
+
+
+def texts_in(places: Sequence[str]) -> ValueCheck:
+    """A check that lists at dotted places hold nothing but texts."""
+
+    def check(value: Any) -> str | None:
+        for place in places:
+            found = _at(value, place.split("."))
+            wrong = [one for one in found if not isinstance(one, str)] if isinstance(found, list) else []
+            if wrong:
+                return f"{place} must hold texts, not {_name(wrong[0])}"
+        return None
+
+    return check
+
+
+def needed(places: Mapping[str, tuple[str, ...]]) -> ValueCheck:
+    """A check that mappings, where they are there, have some keys."""
+
+    def check(value: Any) -> str | None:
+        for place, keys in places.items():
+            found = _at(value, place.split("."))
+            lacking = [key for key in keys if key not in found] if isinstance(found, dict) else []
+            if lacking:
+                return f"{place} has no {lacking[0]!r}"
         return None
 
     return check

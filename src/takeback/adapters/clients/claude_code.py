@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from takeback.adapters.clients.checks import at_imports, every, hooks, servers, typed, with_front_matter
+from takeback.adapters.clients.checks import (
+    at_imports,
+    choices,
+    every,
+    hooks,
+    needed,
+    servers,
+    texts_in,
+    typed,
+    with_front_matter,
+)
+from takeback.adapters.clients.claude_types import CHOICES, NEEDED, TEXTS_IN, TYPES
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills, Texts
 from takeback.adapters.formats.json_text import JsonDocument
 
@@ -52,42 +63,6 @@ _RULES: Final = (
     DocumentRule(("fallbackModel",), "model"),
     DocumentRule(("agent",), "model"),
 )
-_TYPES: Final = {
-    "$schema": (str,),
-    "model": (str,),
-    "fallbackModel": (str, list),
-    "effortLevel": (str,),
-    "agent": (str,),
-    "availableModels": (list,),
-    "permissions": (dict,),
-    "permissions.allow": (list,),
-    "permissions.ask": (list,),
-    "permissions.deny": (list,),
-    "permissions.defaultMode": (str,),
-    "permissions.additionalDirectories": (list,),
-    "env": (dict,),
-    "hooks": (dict,),
-    "disableAllHooks": (bool,),
-    "outputStyle": (str,),
-    "statusLine": (dict,),
-    "cleanupPeriodDays": (float,),
-    "sandbox": (dict,),
-    "attribution": (dict,),
-    "includeCoAuthoredBy": (bool,),
-    "enabledPlugins": (dict,),
-    "extraKnownMarketplaces": (dict,),
-    "enableAllProjectMcpServers": (bool,),
-    "enabledMcpjsonServers": (list,),
-    "disabledMcpjsonServers": (list,),
-    "apiKeyHelper": (str,),
-    "language": (str,),
-    "alwaysThinkingEnabled": (bool,),
-    "spinnerTipsEnabled": (bool,),
-    "forceLoginMethod": (str,),
-    "autoUpdatesChannel": (str,),
-    "voice": (dict,),
-    "modelSettings": (dict,),
-}
 _LIVE: Final = {"hooks": Effect.LIVE, "permissions": Effect.LIVE, "disableAllHooks": Effect.LIVE}
 _APPROVALS: Final = frozenset({("enabledMcpjsonServers",), ("disabledMcpjsonServers",), ("enabledPlugins",)})
 
@@ -115,7 +90,7 @@ class ClaudeSettings(JsonDocument):
 def claude_code(*, user: bool = False) -> Client:
     """The declaration; with `user`, of the user's own folder."""
     base = "" if user else ".claude/"
-    check = every(typed(_TYPES), _misplaced, hooks())
+    check = every(typed(TYPES), choices(CHOICES), texts_in(TEXTS_IN), needed(NEEDED), _misplaced, hooks())
 
     def settings(path: str, scope: str = "", *, own: frozenset[tuple[str, ...]] = _APPROVALS) -> Documents:
         return Documents(base + path, ClaudeSettings, _RULES, scope, check=check, effects=_LIVE, own=own)
@@ -153,6 +128,7 @@ def claude_code(*, user: bool = False) -> Client:
         nested=not user,
         imports=at_imports,
         user_folder=".claude",
+        user=user,
     )
 
 

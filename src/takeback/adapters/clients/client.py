@@ -78,6 +78,8 @@ class Skills:
 
     folder: str
     effect: Effect = Effect.NEXT_SESSION
+    name: str = "skills/{}"
+    """The prompt's, in which {} is the skill's; folders have different ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +113,5 @@ class Client:
     """Patterns of instruction files that the main document names."""
     user_folder: str = ""
     """Where the user's own files lie, below the home directory."""
+    user: bool = False
+    """Whether this is about the user's own files."""

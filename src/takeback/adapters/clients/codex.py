@@ -102,9 +102,12 @@ def codex(*, user: bool = False) -> Client:
         "codex",
         ("config.toml", "AGENTS.md") if user else (".codex", "AGENTS.override.md"),
         tuple(documents),
-        skills=(Skills(f"{base}skills"), *(() if user else (Skills(".agents/skills"),))),
+        skills=(Skills("skills"),)
+        if user
+        else (Skills(".agents/skills"), Skills(".codex/skills", name=".codex/skills/{}")),
         scripts=(Scripts(f"{base}hooks"), Scripts(f"{base}rules", (".rules",), effect=Effect.NEXT_SESSION)),
         instructions=("AGENTS.md", "AGENTS.override.md"),
         nested=not user,
         user_folder=".codex",
+        user=user,
     )

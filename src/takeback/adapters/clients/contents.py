@@ -136,6 +136,13 @@ class BoundDocument:
             self._put_in(rule, value, contents, kept)
         return value
 
+    def hidden(self, contents: Contents, joined: dict[str, Any]) -> str:
+        """The first key of config that would not be read as config again; empty if there is none."""
+        start = self.prefix("config")
+        found = self.split(joined, "", contents.config).config
+        wanted = (key for key, item in contents.config.items() if found.get(key, MISSING) != item and item != {})
+        return next((key.removeprefix(start) for key in wanted), "")
+
     def _put_in(self, rule: DocumentRule, value: dict[str, Any], contents: Contents, kept: dict[str, Any]) -> None:
         match rule.what:
             case "bookkeeping":

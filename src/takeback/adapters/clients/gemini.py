@@ -84,4 +84,5 @@ def gemini(*, user: bool = False) -> Client:
         imports=at_imports,
         includes=_included,
         user_folder=".gemini",
+        user=user,
     )

@@ -1,7 +1,7 @@
 """Hook groups as listeners. A group has no name of its own, so that it is known again by what it says.
 
-Groups that say what a known one says keep its id, and so do groups with a known one's matcher, or its hooks; new ones
-are called by their matcher and a few digits of what they say. Nothing is written into the file.
+Groups that say what a known one says keep its id, and so do groups with a known one's matcher, its hooks, or one of
+them; new ones are called by their matcher and a few digits of what they say. Nothing is written into the file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def identified(groups: Sequence[Any], known: KnownHooks) -> list[tuple[str, Any]
     """Each group with its id."""
     free = list(known)
     ids: list[str | None] = [None] * len(groups)
-    for same in (alike, _same_matcher, _same_hooks):
+    for same in (alike, _same_matcher_and_hook, _same_hooks, _same_matcher, _one_same_hook):
         for at, group in enumerate(groups):
             found = None if ids[at] is not None else next((one for one in free if same(one[1], group)), None)
             if found is not None:
@@ -64,6 +64,17 @@ def _fresh(group: Any, taken: set[str]) -> str:
 
 def _same_hooks(one: Any, two: Any) -> bool:
     return isinstance(one, dict) and isinstance(two, dict) and alike(one.get("hooks"), two.get("hooks"))
+
+
+def _one_same_hook(one: Any, two: Any) -> bool:
+    mine, theirs = (group.get("hooks") if isinstance(group, dict) else None for group in (one, two))
+    if not isinstance(mine, list) or not isinstance(theirs, list):
+        return False
+    return any(alike(hook, other) for hook in mine for other in theirs)
+
+
+def _same_matcher_and_hook(one: Any, two: Any) -> bool:
+    return _same_matcher(one, two) and _one_same_hook(one, two)
 
 
 def _same_matcher(one: Any, two: Any) -> bool:

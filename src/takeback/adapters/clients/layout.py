@@ -90,7 +90,7 @@ class ClientLayout:
                 if name:
                     return f"{texts.folder}/{name}{texts.ending}"
             for skills in member.client.skills:
-                name = _between(rest, "skills/{}")
+                name = _between(rest, skills.name)
                 if name and "/" not in name:
                     return f"{skills.folder}/{name}/{SKILL}"
         return key if self._is_instruction(key) else None
@@ -217,7 +217,7 @@ def _find_files(finder: Finder, member: Member, layout: ClientLayout) -> None:
             if name.startswith("."):
                 continue  # what the client brings along
             if rest == SKILL:
-                _claim_prompt(layout, seen, f"{prefix(member.prefix)}skills/{name}")
+                _claim_prompt(layout, seen, prefix(member.prefix) + filled(skills.name, name))
             else:
                 _claim_file(layout, seen, skills.effect)
     for scripts in member.client.scripts:

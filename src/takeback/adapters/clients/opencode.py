@@ -102,18 +102,15 @@ def opencode(*, user: bool = False) -> Client:
             document(".opencode/opencode.json", ".opencode.json"),
         ]
     described = with_front_matter("description")
-    texts = [
-        Texts(f"{base}{folder}", ".md", f"{name}/{{}}", check=described if name == "agents" else (lambda _: None))
-        for name, folders in (("agents", ("agents", "agent")), ("commands", ("commands", "command")))
-        for folder in folders
-    ]
+    agents = [Texts(f"{base}{one}", ".md", f"{one}/{{}}", check=described) for one in ("agents", "agent")]
+    commands = [Texts(f"{base}{one}", ".md", f"{one}/{{}}") for one in ("commands", "command")]
     endings = (".js", ".ts", ".mjs", ".mts")
     return Client(
         "opencode",
         ("opencode.jsonc", "opencode.json") if user else ("opencode.jsonc", "opencode.json", ".opencode"),
         tuple(documents),
-        texts=tuple(texts),
-        skills=(Skills(f"{base}skills"), Skills(f"{base}skill")),
+        texts=(*agents, *commands),
+        skills=(Skills(f"{base}skills"), Skills(f"{base}skill", name="skill/{}")),
         scripts=(
             Scripts(f"{base}plugins", endings, "plugins", Effect.NEXT_SESSION),
             Scripts(f"{base}plugin", endings, "plugin", Effect.NEXT_SESSION),
@@ -122,4 +119,5 @@ def opencode(*, user: bool = False) -> Client:
         nested=not user,
         includes=_included,
         user_folder=".config/opencode",
+        user=user,
     )

@@ -1,13 +1,16 @@
-"""Codex keeps its trust in hooks by position, in `[hooks.state."FILE:event:group:index"]`: it moves as groups move.
+"""Codex keeps its trust in hooks by position, in `[hooks.state."FILE:event:group:index"]`: it moves as hooks move.
 
-Only keys are changed, and what stood under a group that goes is removed: what the client trusts is never invented.
+Only keys are changed, and what stood under a hook that goes is removed: what the client trusts is never invented.
+Trust in a project's hooks lies in the user's own file, which is only read: a change by which a hook that the user
+switched off would come on is refused.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +18,63 @@ from takeback.adapters.clients.layout import ClientLayout
 from takeback.adapters.formats.document import Document
 from takeback.errors import CannotSplice, InputError
 from takeback.state import State
+from takeback.state.patching import paired
+from takeback.state.values import thaw
 
 PLACE = ("hooks", "state")
-Moves = Mapping[str, int | None]
-"""Where the groups under a beginning of keys have gone; None for one that is no longer there."""
+Moves = Mapping[str, str | None]
+"""Under which key a hook's trust belongs now, by the one it had; None for a hook that is no longer there."""
 
 
-def moved_hooks(layout: ClientLayout, root: Path, before: State, after: State) -> dict[str, int | None]:
-    """Groups of hooks that are elsewhere in their list, or nowhere, by how the client counts them."""
+def moved_hooks(layout: ClientLayout, root: Path, before: State, after: State) -> dict[str, str | None]:
+    """Hooks that are elsewhere, or nowhere, by how the client counts them."""
     one, two = before.part("listeners"), after.part("listeners")
-    found: dict[str, int | None] = {}
+    found: dict[str, str | None] = {}
     for key in one if one is not two else ():
         bound = layout.owner("listeners", key)
         if bound is not None:
-            ids = [[link.id for link in part.get(key, ())] for part in (one, two)]
+            event = re.sub(r"(?<!^)(?=[A-Z])", "_", key.removeprefix(bound.prefix("listeners"))).lower()
+            moves = list(_moves(one.get(key, ()), two.get(key, ())))
             for file in {os.path.abspath(root / bound.path), os.path.realpath(root / bound.path)}:
-                found |= _moves(file, key.removeprefix(bound.prefix("listeners")), *ids)
+                found |= {
+                    f"{file}:{event}:{old}": None if new is None else f"{file}:{event}:{new}" for old, new in moves
+                }
     return found
 
 
-def _moves(file: str, event: str, before: Sequence[str], after: Sequence[str]) -> dict[str, int | None]:
-    """What became of an event's groups in one file, by the ids they had and have."""
-    snake = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
-    to = {name: at for at, name in enumerate(after)}
-    return {f"{file}:{snake}:{at}": to.get(name) for at, name in enumerate(before) if to.get(name) != at}
+def _moves(before: Iterable[Any], after: Iterable[Any]) -> Iterator[tuple[str, str | None]]:
+    """Where the hooks of an event's groups were, as `group:index`, and where they are."""
+    to = {link.id: (at, _hooks(link)) for at, link in enumerate(after)}
+    for at, link in enumerate(before):
+        group, hooks = to.get(link.id, (None, []))
+        pairs = paired(_hooks(link), hooks)
+        for index in range(len(_hooks(link))):
+            new = None if group is None or index not in pairs else f"{group}:{pairs[index]}"
+            if new != f"{at}:{index}":
+                yield f"{at}:{index}", new
+
+
+def _hooks(link: Any) -> list[Any]:
+    found = thaw(link.record["options"]).get("hooks")
+    return found if isinstance(found, list) else []
+
+
+def demand_kept_off(moved: Moves) -> None:
+    """Refuse to move another hook to where the user's own file has one switched off."""
+    place = Path.home() / ".codex" / "config.toml"
+    try:
+        state = tomllib.loads(place.read_text(encoding="utf-8-sig")).get("hooks", {}).get("state", {})
+    except (OSError, ValueError, AttributeError):
+        return
+    off = [key for key, said in state.items() if isinstance(said, dict) and said.get("enabled") is False]
+    taken = frozenset(moved.values())
+    wrong = next((key for key in off if key in moved and key in taken), None)
+    if wrong is not None:
+        raise CannotSplice(
+            f"a hook that is switched off in the client would come on, and another one go off ({wrong}): the client "
+            f"keeps that by position, in {place}, which is not part of this harness",
+            where=wrong.rpartition(":")[0],
+        )
 
 
 def rekeyed(document: Document, moved: Moves, make: Any) -> Document:
@@ -47,21 +83,13 @@ def rekeyed(document: Document, moved: Moves, make: Any) -> Document:
     if not moved or not isinstance(state, dict):
         return document
     renamed: dict[str, str] = {}
-    for key in state:
-        beginning, index = _parted(key)
-        if beginning not in moved:
-            continue
-        to = moved[beginning]
+    for key in [key for key in state if key in moved]:
+        to = moved[key]
         if to is None:
             document = document.remove((*PLACE, key))
         else:
-            renamed[key] = f"{beginning.rpartition(':')[0]}:{to}:{index}"
+            renamed[key] = to
     return document if not renamed else _renamed(document, renamed, make)
-
-
-def _parted(key: str) -> tuple[str, str]:
-    beginning, _, index = key.rpartition(":")
-    return beginning, index
 
 
 def _renamed(document: Document, renamed: Mapping[str, str], make: Any) -> Document:

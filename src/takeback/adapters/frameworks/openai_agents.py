@@ -1,7 +1,8 @@
 """The OpenAI Agents SDK: instructions, tools and model of one constant agent ask the harness at every turn.
 
 The SDK has no middleware, so there is a small one here: it sees each call of the model before it is made, and goes
-around each call of a tool. `Agent.tools` itself is never assigned: the SDK stops other runs under way if it is.
+around each call of a tool. Guardrails of the SDK stand in the same chain; the agent has those that are in it when the
+SDK asks. `Agent.tools` itself is never assigned: the SDK stops other runs under way if it is.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from agents import Agent, FunctionTool, Model, ModelSettings
+from agents import Agent, FunctionTool, InputGuardrail, Model, ModelSettings, OutputGuardrail
 from agents.tool_context import ToolContext
 
 from takeback.adapters.frameworks.adapter import AgentHarness
 from takeback.adapters.frameworks.catalogue import AgentParts, Assembly, Unfit
 
+_OF_THE_CHAIN = "_takeback_of_the_chain"
 SETTINGS = frozenset(field.name for field in dataclasses.fields(ModelSettings))
 
 
@@ -80,9 +82,12 @@ class AgentsAssembly(Assembly):
         return tool
 
     def element(self, made: Any) -> Any:
-        """A middleware of this module."""
-        if not isinstance(made, Middleware):
-            raise Unfit(f"a {type(made).__name__} is not a Middleware of takeback.adapters.frameworks.openai_agents")
+        """A middleware of this module, or a guardrail of the SDK."""
+        if not isinstance(made, Middleware | InputGuardrail | OutputGuardrail):
+            raise Unfit(
+                f"a {type(made).__name__} is neither a Middleware of takeback.adapters.frameworks.openai_agents "
+                "nor a guardrail of the SDK"
+            )
         return made
 
     def settings(self, said: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -153,6 +158,33 @@ class LiveAgent(Agent[Any]):
         return [*others, *(_watched(tool, read) for tool in own)]
 
 
+class Guardrails:
+    """Guardrails of one kind: those that an agent was given, and those in the chain at the moment."""
+
+    def __init__(self, kind: type, name: str) -> None:
+        self._kind = kind
+        self._given = f"_given_{name}"
+
+    def __get__(self, agent: Any, owner: type | None = None) -> Any:
+        """Both, for the SDK, which asks when a run begins or ends."""
+        return self if agent is None else [*getattr(agent, self._given, ()), *self._live(agent)]
+
+    def __set__(self, agent: Any, given: Sequence[Any]) -> None:
+        """What an agent is made with; a copy is made with those of the chain too, which it asks for itself."""
+        setattr(agent, self._given, [one for one in given if not getattr(one, _OF_THE_CHAIN, False)])
+
+    def _live(self, agent: Any) -> list[Any]:
+        harness = getattr(agent, "harness", None)
+        found = [] if harness is None else [copy(one) for one in harness.parts().chain if isinstance(one, self._kind)]
+        for one in found:
+            setattr(one, _OF_THE_CHAIN, True)
+        return found
+
+
+LiveAgent.input_guardrails = Guardrails(InputGuardrail, "input")  # type: ignore[assignment]
+LiveAgent.output_guardrails = Guardrails(OutputGuardrail, "output")  # type: ignore[assignment]
+
+
 def build_agent(harness: AgentHarness, *, name: str, handoffs: Sequence[Any], output_type: Any) -> Any:
     """The agent, which stays as it is."""
     return LiveAgent(
@@ -169,9 +201,14 @@ async def _through(parts: AgentParts, call: ModelCall) -> ModelCall:
     """The call after the chain has seen it, with the settings that the harness says."""
     settings = call.settings.resolve(ModelSettings(**parts.settings))
     call = dataclasses.replace(call, settings=settings)
-    for middleware in parts.chain:
+    for middleware in _own(parts):
         call = await middleware.before_model(call)
     return call
+
+
+def _own(parts: AgentParts) -> list[Middleware]:
+    """The chain without the SDK's guardrails."""
+    return [one for one in parts.chain if isinstance(one, Middleware)]
 
 
 def _arguments(call: ModelCall) -> tuple[Any, ...]:
@@ -198,7 +235,7 @@ def _watched(tool: FunctionTool, read: Callable[[], AgentParts]) -> Any:
             return lambda call: middleware.around_tool(call, inner)
 
         innermost: Handler = itself
-        return await reduce(around, reversed(parts.chain), innermost)(ToolCall(tool.name, arguments, context))
+        return await reduce(around, reversed(_own(parts)), innermost)(ToolCall(tool.name, arguments, context))
 
     watched = copy(tool)
     watched.on_invoke_tool = run

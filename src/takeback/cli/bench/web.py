@@ -34,6 +34,9 @@ def web(
     )
     row = result["browser_first_row_ms"]
     out.print(f"  first row in Chromium: {f'{row} ms' if row is not None else result['browser_missing']}")
+    if (scroll := result["browser_scroll"]) is not None:
+        often, longest = scroll["frame_ms_95"], scroll["frame_ms_longest"]
+        out.print(f"  {scroll['rows']} rows scrolled to: 95% of frames within {often} ms, the longest {longest} ms")
     here, further = result["requests_per_second"], result["requests_per_second_further_down"]
     out.print(f"  {here} requests per second, {further} further down")
     out.print(f"  first search through all entries: {result['first_search_ms']} ms")

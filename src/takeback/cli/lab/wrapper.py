@@ -24,8 +24,8 @@ from takeback.cli.lab.answering import answer_request
 from takeback.cli.lab.extra import lab_extra
 from takeback.cli.lab.printing import show_lines
 from takeback.cli.output import emit, err, finish, out
-from takeback.cli.synthesizers import SYNTHESIZERS, opened
-from takeback.errors import InputError
+from takeback.cli.synthesizers import SYNTHESIZERS, opened, plain_replay
+from takeback.errors import InputError, RecordingError
 from takeback.lab.engines import ENGINES, UnitEngine, engine_named
 from takeback.lab.experiment import Asked, Experiment, Option
 from takeback.lab.experiments.recorded import FIRST, is_shipped, recorded_folder
@@ -42,6 +42,10 @@ KINDS: Final[Mapping[str, Any]] = {
     "path": Path | None,
     "texts": list[str] | None,
 }
+REPLAY_FIRST: Final = f"replay:{FIRST}"
+"""The recordings under the first prompts, which ship too."""
+RAY_DEFAULTS: Final = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+"""Without these Ray would report home, and its workers would get only what nobody else on the machine wants."""
 RUNNING: Final = (
     Option("engine", "text", f"Where units run: {' or '.join(ENGINES)} (extra scale); local if left out."),
     Option("workers", "number", "How many units run at once; 1 if left out.", least=1),
@@ -138,8 +142,10 @@ def conduct(
 
 
 def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[Ran, dict[str, Any]]:
-    text = _named(running.synthesizer or experiment.default_synthesizer, experiment.name)
-    spec, shipped = parse_spec(text), experiment.shipped()
+    text = running.synthesizer or experiment.default_synthesizer
+    shipped = recording_meant(experiment, text)
+    text = f"replay:{shipped}" if text == REPLAY_FIRST else text
+    spec = parse_spec(text)
     replayed = _replayed(spec, shipped)
     plan = experiment.plan(given, experiment.thaw_run(replayed) if replayed is not None else None)
     folder = running.record or replayed
@@ -161,7 +167,8 @@ def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[R
 
 
 def _engine(running: Running) -> UnitEngine:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report home otherwise
+    for name, value in RAY_DEFAULTS.items():
+        os.environ.setdefault(name, value)
     return engine_named(running.engine, running.workers, address=os.environ.get("RAY_ADDRESS"))
 
 
@@ -206,9 +213,23 @@ def _temporary() -> Iterator[Path]:
         yield Path(name)
 
 
-def _named(text: str, experiment: str) -> str:
-    """`replay:first` means the experiment's recording under the first prompts, which ships too."""
-    return f"replay:{recorded_folder() / FIRST / experiment}" if text == f"replay:{FIRST}" else text
+def recording_meant(experiment: Any, text: str) -> Path:
+    """The shipped recording that `replay` or `replay:first` stands for; neither names one that is not there."""
+    first = text == REPLAY_FIRST
+    folder: Path = recorded_folder() / FIRST / experiment.name if first else experiment.shipped()
+    spec = parse_spec(text)
+    plain = any(one is not None and plain_replay(one) for one in (spec, spec.behind))
+    if (first or plain) and not has_recording(folder):
+        which = "under the first prompts " if first else ""
+        raise RecordingError(
+            f"no recording of it {which}comes with Takeback",
+            where=f"lab {experiment.name}",
+            hint=(
+                f"record one: 'takeback lab {experiment.name} --synthesizer local --record DIR --freeze DIR', "
+                "then --synthesizer replay:DIR"
+            ),
+        )
+    return folder
 
 
 def _replayed(spec: Spec, shipped: Path) -> Path | None:

@@ -23,7 +23,7 @@ from takeback.lab.experiment import Asked, Option
 from takeback.lab.experiments.cohort import balanced
 from takeback.lab.protocol import parts_of, sources
 from takeback.lab.report.table import Table
-from takeback.lab.snapshots.method import UndoMethod, right
+from takeback.lab.snapshots.method import OWN, UndoMethod, right
 from takeback.lab.snapshots.own import disk_bytes, recorded_bytes
 from takeback.lab.snapshots.situations import PROTOCOLS, Situation, inserts_middleware, situation
 from takeback.lab.tasks import Task, load
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 NAME: Final = "snapshots"
 SET: Final = "fresh"
-OWN: Final = "takeback undo"
 SCOPED: Final = "effect-scoped snapshot"
 MODEL: Final = "recovery program (model)"
 ENTRY: Final = "journal entry"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -45,7 +46,7 @@ def printed(mode: str) -> Share | None:
 
 
 def _title(what: str, data: ControlledData) -> str:
-    return wording.titled(what, len(data.candidates), "candidates with one injected defect", data)
+    return wording.titled(what, wording.ran(len(data.candidates), data), "candidates with one injected defect", data)
 
 
 def _modes(data: ControlledData) -> Table:
@@ -79,7 +80,9 @@ def _classes(data: ControlledData) -> Table:
         mine = [candidate for candidate in data.candidates if candidate.defect == defect]
         rows.append((defect, *(repaired(mine, mode, data.budget) for mode in modes)))
     title = _title(f"Repaired by class, B = {data.budget}", data)
-    return Table("controlled-classes", title, ("Defect", *modes), tuple(rows))
+    smallest = min(Counter(candidate.defect for candidate in data.candidates).values())
+    note = wording.note(wording.few(smallest, "candidates in a class"))
+    return Table("controlled-classes", title, ("Defect", *modes), tuple(rows), note)
 
 
 def _rank(mode: str) -> int:

@@ -102,7 +102,8 @@ def discordant_table(data: FactorialData, experiment: str) -> Iterator[Table]:
     title = wording.titled(
         "Discordant cases", len(found), f"cases that only one of {COARSE} and {GROUNDED} recovers", data
     )
-    note = " ".join(f"{name.capitalize()}: {meaning}." for name, meaning in CATEGORIES.items())
+    meanings = [f"{name.capitalize()}: {meaning}." for name, meaning in CATEGORIES.items()]
+    note = wording.note(*meanings, wording.unfinished(len(data.tasks), data), wording.few(len(data.tasks)))
     yield Table(f"{experiment}-discordant", title, columns, tuple(rows), note, frozenset({rule}))
 
 

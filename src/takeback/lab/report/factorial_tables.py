@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from statistics import median
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import quantiles
 from typing import Any
 
 from takeback.lab.experiment import FEW
@@ -51,7 +51,7 @@ def factorial_tables(raw: Mapping[str, Any], experiment: str) -> Iterator[Table]
 
 
 def _title(what: str, data: FactorialData) -> str:
-    return wording.titled(what, len(data.tasks), "natural failures", data)
+    return wording.titled(what, wording.ran(len(data.tasks), data), "natural failures", data)
 
 
 def _note(data: FactorialData, *more: str) -> str:
@@ -81,7 +81,7 @@ def _rescue(data: FactorialData, experiment: str) -> Table:
             row += [ours if ours.n else None, _printed(experiment, cell, part)]
         rows.append(tuple(row))
     title = _title(f"Rescue by condition at B = {data.budget}", data)
-    other = "Published: 96 failures, Qwen3.8-27B." if experiment == "replication" else f"{wording.COHORT}."
+    other = f"Published: {wording.REPLICATED}." if experiment == "replication" else f"{wording.COHORT}."
     return Table(f"{experiment}-rescue", title, tuple(columns), tuple(rows), _note(data, other))
 
 
@@ -185,7 +185,7 @@ def _yield(data: FactorialData, experiment: str) -> Table:
     said = (
         f"{len(data.tasks)} of {failed} failures were drawn for repair; the others count as not rescued in the second"
     )
-    note = f"{said} column and as rescued at the same rate in the third."
+    note = wording.note(f"{said} column and as rescued at the same rate in the third.", wording.few(len(data.tasks)))
     title = wording.titled("End-to-end yield", all_tasks, "natural tasks", data)
     return Table(f"{experiment}-yield", title, columns, tuple(rows), note, frozenset({1}))
 
@@ -204,12 +204,27 @@ def _cost(data: FactorialData, experiment: str) -> Table:
                 Figure(sum(calls) / n) if n else None,
                 printed,
                 Figure(sum(tokens) / n, 0) if n else None,
-                Figure(median(seconds), 1) if n else None,
+                *_spread(seconds),
             )
         )
-    columns = ("Factorial condition", "Calls per case", "published", "Tokens per case", "Median seconds per case")
-    note = "Seconds are those of the recording's machine, beside other work."
+    columns = (
+        "Factorial condition",
+        "Calls per case",
+        "published",
+        "Tokens per case",
+        "Seconds per case, median",
+        "Quartiles (s)",
+    )
+    note = _note(data, "Seconds are those of the recording's machine, beside other work.")
     return Table(f"{experiment}-cost", _title("Cost by condition", data), columns, tuple(rows), note)
+
+
+def _spread(seconds: Sequence[float]) -> tuple[Cell, Cell]:
+    """Median and quartiles, as far as there are any."""
+    if not seconds:
+        return None, None
+    low, middle, high = quantiles(seconds, n=4) if len(seconds) > 1 else [seconds[0]] * 3
+    return Figure(middle, 1), f"{low:.1f}–{high:.1f}"
 
 
 def _left_out(data: FactorialData, experiment: str) -> Table:
@@ -227,7 +242,10 @@ def _left_out(data: FactorialData, experiment: str) -> Table:
         for left in without_each_family(data, name)
     ]
     columns = ("Contrast", "Without family", "Tasks left", "Δ (pp)", "p")
-    return Table(f"{experiment}-families", _title("Contrasts without each family", data), columns, tuple(rows))
+    small = min((int(str(row[2])) for row in rows), default=0)
+    note = wording.note(wording.unfinished(len(data.tasks), data), wording.few(small, "tasks left"))
+    title = _title("Contrasts without each family", data)
+    return Table(f"{experiment}-families", title, columns, tuple(rows), note)
 
 
 def _gate(data: FactorialData, experiment: str) -> Table:
@@ -243,4 +261,4 @@ def _gate(data: FactorialData, experiment: str) -> Table:
     ]
     columns = ("Condition", "Stratum", "Responses out of the language", "published")
     title = _title("Rejections by the language gate", data)
-    return Table(f"{experiment}-gate", title, columns, tuple(rows), f"{wording.COHORT}.")
+    return Table(f"{experiment}-gate", title, columns, tuple(rows), _note(data, f"{wording.COHORT}."))

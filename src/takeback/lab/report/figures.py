@@ -8,11 +8,11 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from takeback.lab.report import plots, published, wording
+from takeback.lab.report import measure_plots, plots, published, wording
 from takeback.lab.report.cohort_tables import read_oracle
 from takeback.lab.report.controlled_tables import modes_of, printed, read_controlled, repaired
 from takeback.lab.report.families import families_of
-from takeback.lab.report.fresh_tables import read_fresh, strictest, titled
+from takeback.lab.report.fresh_tables import read_fresh, strictest
 from takeback.lab.report.inputs import FreshSuite, Matrix, MatrixRow, NaturalTask, OracleTask, read_factorial
 from takeback.lab.report.natural_tables import read_natural
 from takeback.lab.report.snapshot_tables import read_snapshots
@@ -27,13 +27,13 @@ def natural_plots(raw: Mapping[str, Any]) -> Plots:
     used = [kind for kind in plots.CATEGORIES if any(found[family, kind] for family, _ in found)]
     names = families_of([task.family for task in data.tasks])
     counts = {family: {kind: found[family, kind] for kind in used} for family in names}
-    what = f"Outcome and stratum, {data.language}, {data.prompts}"
-    title = wording.titled(what, len(data.tasks), "natural tasks", data)
+    what = f"Outcome and stratum at turn 0, witness and recovery in {data.language}"
+    title = wording.plot_title(what, wording.ran(len(data.tasks), data), "natural tasks", data)
     yield "strata", plots.stacked_families(counts, title)
 
 
 def _kind(task: NaturalTask) -> str:
-    return task.outcome if task.outcome != "defective" else task.stratum or "defective, no stratum"
+    return task.outcome if task.outcome != "defective" else f"defective, {task.stratum or 'no stratum'}"
 
 
 def factorial_plots(raw: Mapping[str, Any], experiment: str) -> Plots:
@@ -41,9 +41,10 @@ def factorial_plots(raw: Mapping[str, Any], experiment: str) -> Plots:
     data = read_factorial(experiment, raw)
     if not data.tasks:
         return
-    title = wording.titled("Rescue by budget", len(data.tasks), "natural failures", data)
-    beside = {} if experiment == "conventional" else published.rescue_by_budget(experiment)
-    yield "rescue-by-budget", plots.rescue_by_budget(data, title, beside)
+    title = wording.plot_title("Rescue by budget", wording.ran(len(data.tasks), data), "natural failures", data)
+    population = wording.REPLICATED if experiment == "replication" else f"197 failures of {wording.PAPER}"
+    beside = published.rescue_by_budget(experiment)
+    yield "rescue-by-budget", measure_plots.rescue_by_budget(data, title, beside, population)
 
 
 def controlled_plots(raw: Mapping[str, Any]) -> Plots:
@@ -51,16 +52,22 @@ def controlled_plots(raw: Mapping[str, Any]) -> Plots:
     data = read_controlled(raw)
     shares = {mode: repaired(data.candidates, mode, data.budget) for mode in modes_of(data)}
     beside = {mode: share for mode in shares if (share := printed(mode)) is not None}
-    title = wording.titled(f"Repaired at B = {data.budget}", len(data.candidates), "controlled candidates", data)
-    yield "repaired", plots.repaired_by_mode(shares, beside, title)
+    unseen = sum(candidate.nominal_pass for candidate in data.candidates)
+    what = f"Controlled defects repaired at B = {data.budget}; {unseen} candidates pass on the nominal state"
+    title = wording.plot_title(what, wording.ran(len(data.candidates), data), "candidates", data)
+    population = f"the paper's 120 candidates, {wording.PAPER}"
+    yield "repaired", measure_plots.repaired_by_mode(shares, beside, title, population)
 
 
 def fresh_plots(raw: Mapping[str, Any]) -> Plots:
     """False positives against conservatism, and the round trips under the strictest suite."""
     data = read_fresh(raw)
-    yield "precision-coverage", plots.precision_coverage(data, titled("Precision and coverage", data))
+    count = wording.ran(len(data.suites[0].tasks), data)
+    title = wording.plot_title("Precision and coverage by development suite", count, "fresh tasks", data)
+    population = f"the paper's 300 fresh tasks, {wording.PAPER}"
+    yield "precision-coverage", measure_plots.precision_coverage(data, title, population)
     suite = strictest(data)
-    title = titled(f"Hidden round trips under {suite.name}", data)
+    title = wording.plot_title(f"Hidden round trips under {suite.name}", count, "fresh tasks", data)
     yield "round-trips", plots.round_trip_matrix(_hidden(suite), title)
 
 
@@ -86,6 +93,7 @@ def _stratum(task: OracleTask) -> str:
 
 
 def snapshot_plots(raw: Mapping[str, Any]) -> Plots:
-    """Bytes against latency."""
+    """Bytes and latency of each method."""
     data = read_snapshots(raw)
-    yield "storage-latency", plots.storage_latency(data, f"Bytes against undo latency: {data.population}")
+    title = f"Bytes kept and undo latency by method\n{data.population}"
+    yield "storage-latency", measure_plots.storage_and_latency(data, title)

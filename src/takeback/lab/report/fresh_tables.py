@@ -37,7 +37,7 @@ def read_fresh(raw: Mapping[str, Any]) -> FreshData:
 
 def titled(what: str, data: FreshData) -> str:
     """A title with the number of tasks and who was asked."""
-    return wording.titled(what, len(data.suites[0].tasks), "fresh tasks", data)
+    return wording.titled(what, wording.ran(len(data.suites[0].tasks), data), "fresh tasks", data)
 
 
 def noted(data: FreshData, *more: str) -> str:

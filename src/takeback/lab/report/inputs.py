@@ -21,7 +21,7 @@ Stratum = Literal["S0", "S1", "residual"]
 Count = Annotated[int, Field(ge=0)]
 TurnNumber = Annotated[int, Field(ge=1)] | None
 Passes = Annotated[str, Field(pattern=r"^[01-]+$")]
-Said = Annotated[str, Field(min_length=1)]
+NonEmpty = Annotated[str, Field(min_length=1)]
 """What titles must be able to say: who was asked, or on what it was measured."""
 
 
@@ -112,7 +112,7 @@ class GateCount(Input):
 class FactorialData(RunData):
     """Experiments `factorial`, `conventional` and `replication`; `bank` is the accounting of the bank drawn from."""
 
-    model: Said
+    model: NonEmpty
     rule: str = "split-wald"
     bank: dict[str, Count] = {}
     budget: Annotated[int, Field(ge=1)]
@@ -142,7 +142,7 @@ class ControlledCandidate(Input):
 class ControlledData(RunData):
     """Experiment `controlled`."""
 
-    model: Said
+    model: NonEmpty
     rule: str = "split-wald"
     budget: Annotated[int, Field(ge=1)]
     candidates: Annotated[tuple[ControlledCandidate, ...], Field(min_length=1)]
@@ -163,7 +163,7 @@ class NaturalTask(Input):
 class NaturalData(RunData):
     """Experiment `natural`: the accounting of all tasks; `language` is that of witness and recovery."""
 
-    model: Said
+    model: NonEmpty
     language: str = "L1"
     tasks: Annotated[tuple[NaturalTask, ...], Field(min_length=1)]
 
@@ -181,7 +181,7 @@ class OracleTask(Input):
 class OracleData(RunData):
     """Experiment `oracle`; `matrix` is optional."""
 
-    population: Said
+    population: NonEmpty
     rule: str = "split-wald"
     tasks: Annotated[tuple[OracleTask, ...], Field(min_length=1)]
     matrix: Matrix | None = None
@@ -197,7 +197,7 @@ class StabilityTask(Input):
 class StabilityData(RunData):
     """Experiment `stability`."""
 
-    population: Said
+    population: NonEmpty
     seeds: Annotated[tuple[int, ...], Field(min_length=1)]
     tasks: Annotated[tuple[StabilityTask, ...], Field(min_length=1)]
 
@@ -241,7 +241,7 @@ class EntryBytes(Input):
 class SnapshotsData(RunData):
     """Experiment `snapshots`."""
 
-    population: Said
+    population: NonEmpty
     methods: Annotated[tuple[SnapshotMethod, ...], Field(min_length=1)]
     not_run: dict[str, str] = {}
     entry: EntryBytes | None = None
@@ -250,7 +250,7 @@ class SnapshotsData(RunData):
 class ContractAuditData(RunData):
     """Experiment `contract-audit`: (detected or false alarms, trials)."""
 
-    population: Said
+    population: NonEmpty
     incomplete: tuple[Count, Count]
     complete: tuple[Count, Count]
     nondeterminism: tuple[Count, Count]
@@ -280,7 +280,7 @@ class FreshSuite(Input):
 class FreshData(RunData):
     """Experiment `fresh`; `threshold` is that of the hidden criterion."""
 
-    model: Said
+    model: NonEmpty
     budget: Annotated[int, Field(ge=1)]
     threshold: Annotated[float, Field(gt=0, lt=1)]
     suites: Annotated[tuple[FreshSuite, ...], Field(min_length=1)]

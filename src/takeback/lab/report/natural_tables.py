@@ -40,7 +40,8 @@ def read_natural(raw: Mapping[str, Any]) -> NaturalData:
 
 def _note(data: NaturalData) -> str:
     under = f"Witness and recovery in {data.language}, prompts {data.prompts}."
-    return wording.note(under, wording.unfinished(len(data.tasks), data), f"Published: 600 tasks, {wording.PAPER}.")
+    n, paper = len(data.tasks), f"Published: 600 tasks, {wording.PAPER}."
+    return wording.note(under, wording.unfinished(n, data), paper, wording.few(n))
 
 
 def _accounting(data: NaturalData) -> Table:
@@ -58,7 +59,7 @@ def _accounting(data: NaturalData) -> Table:
             published.share("accounting.defective_of_positive"),
         )
     )
-    title = wording.titled("Accounting at turn 0", n, "natural tasks", data)
+    title = wording.titled("Accounting at turn 0", wording.ran(n, data), "natural tasks", data)
     return Table("natural-accounting", title, ("Outcome at turn 0", "ours", "published"), tuple(rows), _note(data))
 
 
@@ -74,7 +75,7 @@ def _families(data: NaturalData) -> Table:
     totals = zip(keys, published.paper().row("families.Total"), strict=True)
     rows.append(("Total", *(f"{sum(count[f, key] for f, k in count if k == key)} ({t})" for key, t in totals)))
     columns = ("Family", "Adm.", "Inad.", "Def.", "S0", "S1", "Resid.")
-    title = wording.titled("Cohort by family", len(data.tasks), "natural tasks", data)
+    title = wording.titled("Cohort by family", wording.ran(len(data.tasks), data), "natural tasks", data)
     note = wording.note("Ours, and the paper's in brackets.", _note(data))
     return Table("natural-families", title, columns, tuple(rows), note, frozenset({len(rows) - 1}))
 
@@ -91,5 +92,13 @@ def _mistakes(data: NaturalData) -> Table:
     ]
     title = wording.titled("Mistakes of the defective candidates", len(wrong), "defective candidates", data)
     said = "Outside: none of its mistakes is one of the five classes of the controlled benchmark."
-    note = wording.note(said, "A candidate can make several.", f"{wording.COHORT}.")
+    unfinished = wording.unfinished(len(data.tasks), data)
+    published_on = f"{wording.COHORT}."
+    note = wording.note(
+        said,
+        "A candidate can make several.",
+        published_on,
+        unfinished,
+        wording.few(len(wrong), "defective candidates"),
+    )
     return Table("natural-mistakes", title, ("Mistake", "ours", "published"), tuple(rows), note, frozenset({1}))

@@ -64,15 +64,19 @@ def snapshot_cost(method: str) -> tuple[float, float, float]:
     return float(mean.value), float(median.value), 1000 * float(milliseconds.value)
 
 
-def rescue_by_budget(experiment: str) -> dict[str, dict[int, float]]:
-    """The paper's rescue in percent of the full cohort, by cell and budget, as far as it is printed."""
-    cells = ("D0L0", "D1L0", "D0L1", "D1L1")
+def rescue_by_budget(experiment: str) -> dict[str, dict[str, dict[int, Share]]]:
+    """The paper's rescue by stratum, cell and budget, as far as it is printed."""
+    prefix = {"factorial": "factorial", "replication": "replication.qwen"}.get(experiment)
+    if prefix is None:
+        return {}
     last = 4
-    if experiment == "replication":
-        both = [[paper().k(f"replication.qwen.{cell}.{s}") for s in ("S0", "S1")] for cell in cells]
-        tasks = paper().count("replication.tasks")
-        return {cell: {last: 100 * sum(k) / tasks} for cell, k in zip(cells, both, strict=True)}
-    tasks = paper().count("cohort.defective")
-    found = {cell: {last: 100 * paper().k(f"factorial.{cell}.all") / tasks} for cell in cells}
-    found["D1L0"] = {b: 100 * k / tasks for b, k in enumerate(paper().row("progress.D1L0"), 1)}
+    cells = ("D0L0", "D1L0", "D0L1", "D1L1")
+    names = {stratum: {cell: f"{prefix}.{cell}.{stratum}" for cell in cells} for stratum in ("S0", "S1")}
+    found = {
+        stratum: {cell: {last: Share(paper().k(name), paper().n(name))} for cell, name in mine.items()}
+        for stratum, mine in names.items()
+    }
+    if experiment == "factorial":  # all that D1L0 rescues is in S0, so its steps are too
+        steps = enumerate(paper().row("progress.D1L0"), 1)
+        found["S0"]["D1L0"] = {budget: Share(k, paper().count("cohort.S0")) for budget, k in steps}
     return found

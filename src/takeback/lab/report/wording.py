@@ -10,12 +10,25 @@ from takeback.lab.report.inputs import RunData
 PAPER: Final = "gpt-oss-120b"
 COHORT: Final = f"published: 197 failures of {PAPER}"
 """What stands behind the paper's figures for the natural failures."""
+REPLICATED: Final = "96 failures, Qwen3.8-27B"
+"""What stands behind the paper's figures for its replication."""
 
 
-def titled(what: str, n: int, kind: str, data: RunData) -> str:
+def titled(what: str, n: int | str, kind: str, data: RunData) -> str:
     """A title that says what was measured, on how many of what, and who was asked."""
     asked = f", {data.model}" if data.model else ""
     return f"{what}: {n} {kind}{asked}"
+
+
+def plot_title(what: str, n: int | str, kind: str, data: RunData) -> str:
+    """The same for a plot, which has no note below: in two lines, with the prompts."""
+    prompts = f", prompts {data.prompts}" if data.prompts else ""
+    return f"{what}\n{n} {kind}, {data.model}{prompts}"
+
+
+def ran(n: int, data: RunData) -> str:
+    """How many ran, and of how many that were locked where those are more."""
+    return str(n) if data.locked in (None, n) else f"{n} of {data.locked} locked"
 
 
 def unfinished(ran: int, data: RunData) -> str:
@@ -23,9 +36,9 @@ def unfinished(ran: int, data: RunData) -> str:
     return "" if data.locked in (None, ran) else f"{ran} of {data.locked} locked tasks ran."
 
 
-def few(n: int) -> str:
-    """Says so where there are too few cases for any contrast."""
-    return f"n = {n}: no contrast can come out of so few." if n < FEW else ""
+def few(n: int, of: str = "") -> str:
+    """Says so where there are too few cases (of what, where that is not all of them) for any contrast."""
+    return f"n = {n}{f' {of}' if of else ''}: no contrast can come out of so few." if n < FEW else ""
 
 
 def note(*parts: str) -> str:

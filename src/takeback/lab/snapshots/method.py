@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from takeback.canonical import encode
 from takeback.lab.snapshots.situations import AnyJson, Situation
 
 SomeFound = TypeVar("SomeFound")
+OWN: Final = "takeback undo"
+"""What this project's own undo is called among the methods."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from takeback.state.chain_slots import (
     link_to_json,
 )
 from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
+from takeback.state.patching import is_group, patched_group
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.quick import named
 from takeback.state.record import canonical_record, equivalent_records, mapping, name_of, read_record
@@ -309,6 +310,14 @@ class ListenersSurface(Surface):
     def alike(self, one: Any, two: Any) -> bool:
         """Compare record and place."""
         return alike_links(one, two)
+
+    def mends(self, content: Any) -> bool:
+        """A client's group of hooks has a matcher and hooks that are edited one by one."""
+        return is_group(content)
+
+    def mended(self, here: Any, before: Any, after: Any) -> Any:
+        """Return a group with what one write changed in it; any other callback as it was written."""
+        return patched_group(here, before, after)
 
     def slot_to_json(self, content: Link) -> Any:
         """Return place and record."""

@@ -13,7 +13,7 @@ from tests.support.changes import candidate, config
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.open_by_manifest import open_workspace
 from takeback.harness import Applied, Harness
-from takeback.harness.results import Undone
+from takeback.harness.results import Refused, Undone
 
 GROUP = """
 [[hooks.PreToolUse]]
@@ -122,3 +122,49 @@ def test_trust_in_hooks_of_the_other_file_moves_along_too(tmp_path: Path) -> Non
         assert place.read_bytes() == before.replace(b":1:0", b":0:0")
         assert isinstance(harness.undo(entry), Undone)
         assert place.read_bytes() == before
+
+
+def test_trust_moves_along_within_a_group(tmp_path: Path) -> None:
+    place = tmp_path / ".codex/config.toml"
+    place.parent.mkdir()
+    hooks = ", ".join(f'{{ type = "command", command = "{name}" }}' for name in "abc")
+    key = f"{place}:stop:0"
+    place.write_text(
+        f'hooks.Stop = [ {{ hooks = [ {hooks} ] }} ]\n[hooks.state]\n"{key}:1" = {{ enabled = false }}\n'
+        f'"{key}:2" = {{ trusted_hash = "sha256:c" }}\n'
+    )
+    init_clients(tmp_path)
+    with closing(open_workspace(tmp_path)) as harness:
+        before = place.read_bytes()
+        (link,) = harness.state.part("listeners")["toml:Stop"]
+        options = {"hooks": [{"type": "command", "command": name} for name in "bc"]}
+        new = {"id": link.id, "handler": link.id, "options": options}
+        entry = applied(harness, {"op_type": "add_listener", "target": "toml:Stop", "value": new})
+        assert trusted(place) == {"stop:0:0": {"enabled": False}, "stop:0:1": {"trusted_hash": "sha256:c"}}
+        assert isinstance(harness.undo(entry), Undone)
+        assert place.read_bytes() == before
+
+
+def test_a_projects_hook_that_the_user_switched_off_stays_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, user = tmp_path / "project", tmp_path / "user"
+    (project / ".codex").mkdir(parents=True)
+    folder = user / ".codex"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(user))
+    place = project / ".codex/config.toml"
+    place.write_text("".join(GROUP.format(name) for name in "abc"))
+    own = f'[hooks.state."{place}:pre_tool_use:1:0"]\nenabled = false\n'
+    (folder / "config.toml").write_text(own)
+    init_clients(project)
+    before = place.read_bytes()
+    with closing(open_workspace(project)) as harness:
+        first, second, third = ids(harness)
+        for name in (first, second):
+            refused = harness.apply(candidate(remove(name)))
+            assert isinstance(refused, Refused), refused
+            assert "switched off" in refused.message
+            assert place.read_bytes() == before
+        applied(harness, remove(third))
+        assert (folder / "config.toml").read_text() == own

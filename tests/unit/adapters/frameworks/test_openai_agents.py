@@ -12,7 +12,19 @@ from takeback import Applied, Refused, Undone, Why, open_openai_agents
 
 pytest.importorskip("agents", reason="openai-agents is not installed: pip install 'takeback[openai-agents]'")
 
-from agents import ModelBehaviorError, RunConfig, Runner, RunState, SQLiteSession, function_tool
+from agents import (
+    GuardrailFunctionOutput,
+    InputGuardrail,
+    InputGuardrailTripwireTriggered,
+    ModelBehaviorError,
+    OutputGuardrail,
+    OutputGuardrailTripwireTriggered,
+    RunConfig,
+    Runner,
+    RunState,
+    SQLiteSession,
+    function_tool,
+)
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 from takeback.adapters.frameworks.openai_agents import Middleware
@@ -260,7 +272,7 @@ def test_runs_under_way_at_the_same_time_see_a_change_of_tools_and_go_on():
         (tool("wrong"), "a int is registered, not a FunctionTool"),
         (middleware("x", "nobody"), "'nobody' is not registered"),
         (middleware("x", "note", {"colour": 1}), "cannot be made with"),
-        (middleware("x", "int"), "is not a Middleware of"),
+        (middleware("x", "int"), "is neither a Middleware of"),
         (config("model_settings.warmth", 1), "the SDK has no setting warmth"),
         (config("model_settings.retry", "often"), "does not take these settings"),
     ],
@@ -288,3 +300,53 @@ def test_a_copy_of_the_agent_reads_the_same_harness(run):
     world.apply(tool("mul"))
     run(world.agent.clone(name="other"), "hi")
     assert world.seen("small") == [("P0", ["add", "mul"])]
+
+
+def rail(kind, word, **more):
+    """A guardrail that trips over a word."""
+
+    async def check(context, agent, text):
+        return GuardrailFunctionOutput(output_info=word, tripwire_triggered=word in str(text))
+
+    return kind(guardrail_function=check, name=f"no {word}", **more)
+
+
+def tripped(world, text="hi"):
+    try:
+        Runner.run_sync(world.harness.agent, text, run_config=QUIET)
+    except (InputGuardrailTripwireTriggered, OutputGuardrailTripwireTriggered) as fault:
+        return fault.guardrail_result.guardrail.get_name()
+    return None
+
+
+@pytest.mark.parametrize("parallel", [True, False])
+def test_guardrails_come_and_go_with_the_chain(parallel):
+    world = World(
+        small=[[assistant_message("secret")]] * 6,
+        middleware={
+            "in": lambda word: rail(InputGuardrail, word, run_in_parallel=parallel),
+            "out": rail(OutputGuardrail, "secret"),
+        },
+    )
+    assert tripped(world, "hack") is None
+    ingoing = world.harness.apply(candidate(middleware("in", "in", {"word": "hack"})))
+    assert tripped(world, "hack") == "no hack"
+    assert tripped(world, "hello") is None
+    outgoing = world.harness.apply(candidate(middleware("out", "out")))
+    assert tripped(world, "hello") == "no secret"
+    assert isinstance(world.harness.undo(ingoing), Undone)
+    assert tripped(world, "hack") == "no secret"
+    assert isinstance(world.harness.undo(outgoing), Undone)
+    assert tripped(world, "hack") is None
+
+
+def test_an_agent_that_is_copied_has_each_guardrail_once():
+    world = World(middleware={"out": rail(OutputGuardrail, "x")})
+    entry = world.apply(middleware("out", "out"))
+    own = rail(InputGuardrail, "y")
+    copied = world.harness.agent.clone(input_guardrails=[own])
+    assert [one.get_name() for one in copied.input_guardrails] == ["no y"]
+    assert [one.get_name() for one in copied.output_guardrails] == ["no x"]
+    assert [one.get_name() for one in copied.clone().output_guardrails] == ["no x"]
+    world.undo(entry)
+    assert copied.output_guardrails == []

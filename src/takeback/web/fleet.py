@@ -1,0 +1,112 @@
+"""A fleet: every journal of one PostgreSQL database, each a row, also where its directory is on another machine.
+
+Of a journal whose directory was not given, what its records say is shown: head, unadmitted entries, last change.
+Whether anything was changed behind Takeback's back is not known from here, and nothing can be changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from takeback.errors import JournalCorruptError, TakebackError
+from takeback.journal.url import BARE
+from takeback.web.rendering import page
+from takeback.web.rows import PAGE, EntryRow, line_of
+from takeback.web.standing import PENDING, Standing, told
+from takeback.web.tally import JournalTally
+
+if TYPE_CHECKING:
+    from takeback.journal.fleet import JournalFleet
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRows:
+    """The rows of one fleet."""
+
+    location: str
+    rows: tuple[Standing, ...]
+    problem: str = ""
+    """Why there are none, if the database could not be asked."""
+
+
+class WatchedFleet:
+    """A fleet with what was read of each journal so far."""
+
+    def __init__(self, number: int, fleet: JournalFleet) -> None:
+        self.number = number
+        self.fleet = fleet
+        self._tallies: dict[str, JournalTally] = {}
+        self._lock = RLock()
+
+    def listed(self, known: list[Standing]) -> FleetRows:
+        """A row for each journal there is now; for one whose directory was given, that directory's row."""
+        here = {one.identity: one for one in known if one.identity}
+        try:
+            with self._lock:
+                rows = tuple(self._row(schema, here) for schema in self.fleet.schemas())
+        except TakebackError as fault:
+            return FleetRows(self.fleet.location, (), fault.message)
+        return FleetRows(self.fleet.location, rows)
+
+    def _row(self, schema: str, here: dict[str, Standing]) -> Standing:
+        name, link = name_of(schema), f"/fleet/{self.number}/{schema}"
+        try:
+            tally = self.followed(schema)
+        except TakebackError as fault:
+            return Standing(name, link=link, here=False, problems=(fault.message,))
+        if tally.identity in here:
+            return replace(here[tally.identity], name=name)
+        problems = (PENDING,) if tally.pending is not None else ()
+        return Standing(name, link=link, here=False, problems=problems, **told(tally))
+
+    def followed(self, schema: str) -> JournalTally:
+        """A journal as far as it goes now; one that no longer holds what was read of it is an error."""
+        with self._lock:
+            self.fleet.demand_layout(schema)
+            tally = self._tallies.setdefault(schema, JournalTally())
+            seq, digest = self.fleet.head(schema)
+            if seq < tally.last or (seq == tally.last and tally.last and digest != tally.head):
+                ends = f"it ends at record {seq}, but went to record {tally.last} ({tally.head[:12]}) before"
+                raise JournalCorruptError(f"{ends}: it was cut short, or is an old copy", seq=seq)
+            if seq > tally.last:
+                tally.follow(self.fleet.records(schema, tally.last))
+            return tally
+
+    def rows(self, schema: str, before: int | None) -> tuple[list[EntryRow], int | None]:
+        """Entries of a journal, newest first, and the number to go on from; None at the end."""
+        with self._lock:
+            tally = self.followed(schema)
+            found = [tally.view(record) for record in self.fleet.entries(schema, before, PAGE + 1)]
+        more = found[PAGE - 1].seq if len(found) > PAGE else None
+        return [EntryRow(entry, line_of(entry, lambda _: "")) for entry in found[:PAGE]], more
+
+
+def name_of(schema: str) -> str:
+    """What a journal is called: its name in the URL, or that it has none."""
+    return schema.removeprefix(f"{BARE}_") if schema != BARE else "(without a name)"
+
+
+def journal(request: Request) -> Response:
+    """The entries of one journal of a fleet, from what its records say."""
+    watched = _watched(request)
+    schema = request.path_params["schema"]
+    if schema not in watched.fleet.schemas():
+        raise HTTPException(404)
+    given = request.query_params.get("before", "")
+    found, more = watched.rows(schema, int(given) if given.isdecimal() else None)
+    values: dict[str, Any] = {"name": name_of(schema), "location": watched.fleet.location, "found": found}
+    return page(request, "journal.html", here=request.url.path, more=more, **values)
+
+
+def _watched(request: Request) -> WatchedFleet:
+    fleets: tuple[WatchedFleet, ...] = request.app.state.shelf.fleets
+    number: int = request.path_params["number"]
+    if not 1 <= number <= len(fleets):
+        raise HTTPException(404)
+    return fleets[number - 1]
