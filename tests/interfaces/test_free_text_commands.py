@@ -130,7 +130,7 @@ def test_a_workspace_evolves_too_and_a_repair_by_the_model_is_asked_for_where_th
 def test_propose_shows_candidate_verdict_check_and_changes_and_changes_nothing(root: Path, tmp_path: Path) -> None:
     before, head = files_of(root), run("log", "--dir", root, "--json", home=tmp_path).stdout
     with FaultServer([Act(text=json.dumps(BAD))]) as server:
-        words = ("propose", root, WISH, "--synthesizer", "openai:m", "--check", CHECK)
+        words = ("propose", root, WISH, "--synthesizer", "portfolio:openai:m", "--check", CHECK)
         result = run(*words, home=tmp_path, server=server)
     assert result.exit_code == 0, result.output
     for shown in (

@@ -81,6 +81,22 @@ def test_a_recorded_step_makes_the_files_as_they_are_after_it_and_its_undo_gives
     assert files_of(before) == first
 
 
+def test_a_step_that_was_made_in_place_is_recorded_there_with_every_byte(
+    before: Path, after: Path, tmp_path: Path
+) -> None:
+    live, copy = before, after
+    first = files_of(live)
+    evolved(live)
+    edit(live, ".mcp.json", '{"mcpServers":', '{ "mcpServers":')
+    code, told = run("gate", "--before", copy, "--after", live, "--record", "-m", "in place")
+    assert (code, told["admitted"], told["result"]) == (0, True, "adopted")
+    _, shown = run("show", told["entry"], "--dir", live)
+    assert (shown["note"], shown["kind"]) == ("in place", "adopt")
+    assert run("status", "--dir", live)[0] == 0
+    assert run("undo", told["entry"], "--dir", live)[0] == 0
+    assert files_of(live) == first
+
+
 def test_steps_on_one_text_are_taken_back_apart(before: Path, after: Path) -> None:
     made = []
     for old, new in (
@@ -150,7 +166,7 @@ def test_directories_that_are_not_under_care_are_read_as_the_client_they_are_of(
 def test_a_step_is_not_recorded_on_a_harness_that_was_changed_by_hand(before: Path, after: Path) -> None:
     evolved(after)
     (before / "CLAUDE.md").write_text("by hand\n")
-    with pytest.raises(InputError, match="not recorded"):
+    with pytest.raises(InputError, match="another state in its journal"):
         run("gate", "--before", before, "--after", after, "--record")
 
 

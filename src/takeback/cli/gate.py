@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from takeback.adapters.manifest import manifest_path
 from takeback.agents.gates.directories import HarnessStep, record_step, step_between
 from takeback.canonical import compact
 from takeback.cli.changes import changes_json, show_changes
@@ -14,8 +15,7 @@ from takeback.cli.outcomes import conclude, outcome_json, show_outcome
 from takeback.cli.output import JsonFlag, emit, finish, out, settle
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import ByOption, JournalOption, NoteOption, opened
-from takeback.errors import InputError
-from takeback.harness import Applied
+from takeback.harness import Refused
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +30,7 @@ def gate(
         [], "--ignore", metavar="GLOB", help="Leave these files aside, such as 'logs/*'; may be given again."
     ),
     record: bool = typer.Option(
-        False, "--record", help="If it is admitted, make the step in --before, as an entry that can be undone."
+        False, "--record", help="If it is admitted, make it an entry that can be undone, in --before."
     ),
     loosen: bool = typer.Option(
         False, "--loosen", help="Record it also if it loosens permissions or removes a guard."
@@ -62,15 +62,9 @@ def gate(
             out.print(LOOSENS, style="yellow")
             out.print("  next, if you want that: the same command with --loosen", style="cyan")
         finish(yes=False)
-    with opened(before, journal) as harness:
-        if harness.state != step.before:
-            look = harness.status()
-            found = f"{len(look.drift)} change(s) that are not recorded" if look.drift else "another state"
-            raise InputError(
-                str(before), found=found, expected="what its journal says", hint="'takeback adopt' first"
-            )
+    with opened(_recorded_in(before, after), journal) as harness:
         made = record_step(harness, step, note=note, by=by)
-        if not isinstance(made, Applied):
+        if isinstance(made, Refused):
             conclude(made, harness, as_json=as_json)
         settle(0)
         if as_json:
@@ -79,6 +73,11 @@ def gate(
             _show(step)
             show_outcome(made, harness, name="the step")
     finish(yes=True)
+
+
+def _recorded_in(before: Path, after: Path) -> Path:
+    """The harness that records: the one before the step, or where only the one after it is under care, that."""
+    return after if manifest_path(before) is None and manifest_path(after) is not None else before
 
 
 def _json(step: HarnessStep) -> dict[str, object]:

@@ -26,7 +26,7 @@ from takeback.errors import HarnessError, InputError
 from takeback.harness import Harness
 from takeback.harness.adapter import FileAdapter, Unsayable
 from takeback.harness.log import changes_between
-from takeback.harness.results import Applied, Refused
+from takeback.harness.results import Adopted, Applied, Refused
 from takeback.language import Candidate, NoInverse
 from takeback.state import State, diff
 from takeback.state.installed import install_surfaces
@@ -37,6 +37,7 @@ from takeback.verify import Verdict, verify
 
 MOST: Final = 200_000
 """How many files of a directory are looked at."""
+ADOPT_FIRST: Final = "'takeback adopt' records what was changed by hand"
 NAMED: Final = 20
 """How many files or addresses one reason names."""
 
@@ -121,10 +122,23 @@ def step_between(before: Path, after: Path, ignore: Sequence[str] = ()) -> Harne
         )
 
 
-def record_step(harness: Harness, step: HarnessStep, *, note: str = "", by: str = "") -> Applied | Refused:
-    """Make a step that is admitted in the harness that it begins at, as an entry with its recovery and verdict."""
-    if step.candidate is None or not step.admitted:
+def record_step(harness: Harness, step: HarnessStep, *, note: str = "", by: str = "") -> Applied | Adopted | Refused:
+    """Record a step that is admitted as an entry of a harness whose journal is at its beginning.
+
+    Where the files are there too, the step is made, with its recovery and verdict as evidence. Where the files have
+    taken the step already, it is adopted.
+    """
+    if step.candidate is None or step.verdict is None or not step.admitted:
         raise InputError("the step", found="one that is not admitted, or changes nothing", expected="an admitted one")
+    if harness.state != step.before:
+        raise InputError(
+            "the harness", found="another state in its journal", expected="that before the step", hint=ADOPT_FIRST
+        )
+    if harness.adapter.read(harness.state).state == step.after:
+        origin = {"gate": step.verdict.grade.value, "recovery": step.candidate.digest()}
+        adopted = harness.adopt(note, by=by, origin=origin)
+        if adopted is not None:
+            return adopted
     return harness.apply(step.candidate, evidence=step.verdict, note=note, by=by)
 
 
