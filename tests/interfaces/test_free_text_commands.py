@@ -127,6 +127,25 @@ def test_a_workspace_evolves_too_and_a_repair_by_the_model_is_asked_for_where_th
     assert files_of(workspace) == before
 
 
+@pytest.mark.parametrize(
+    ("client", "prompt"), [("codex", "AGENTS.md"), ("opencode", "AGENTS.md"), ("gemini", "GEMINI.md")]
+)
+def test_every_kind_of_client_evolves_and_comes_back(client: str, prompt: str, tmp_path: Path) -> None:
+    place = tmp_path / "project"
+    place.mkdir()
+    write_harness(place, client)
+    init_clients(place, (client,))
+    before = files_of(place)
+    added = {"op_type": "edit_prompt", "target": prompt, "value": {"old": "", "new": "Ask before deleting files.\n"}}
+    reply = {"mutation": [added], "witness": [], "recovery": [], "contract": ["prompts"]}
+    check = f"grep -q 'Ask before deleting' {prompt}"
+    result, told, server = asked("evolve", place / ".", WISH, "--check", check, home=tmp_path, replies=[reply])
+    assert (result.exit_code, told["applied"], told["files"]) == (0, True, [prompt])
+    assert f"an agent's harness ({client})" in server.seen[0].body["messages"][1]["content"]
+    assert run("undo", "--dir", place, home=tmp_path).exit_code == 0
+    assert files_of(place) == before
+
+
 def test_propose_shows_candidate_verdict_check_and_changes_and_changes_nothing(root: Path, tmp_path: Path) -> None:
     before, head = files_of(root), run("log", "--dir", root, "--json", home=tmp_path).stdout
     with FaultServer([Act(text=json.dumps(BAD))]) as server:

@@ -123,6 +123,9 @@ def test_a_step_that_touches_files_of_no_surface_is_not_admitted_unless_they_are
     code, told = run("gate", "--before", before, "--after", after, "--record")
     assert (code, told["admitted"], told["outside"], told["entry"]) == (1, False, ["agent.py"], None)
     assert "agent.py" in told["reasons"][0]
+    plain = CliRunner().invoke(app, ["gate", "--before", str(before), "--after", str(after)]).stdout
+    assert plain.startswith("the step: not admitted: no surface of the harness has agent.py\n")
+    assert "the step: admitted" not in plain
     assert run("gate", "--before", before, "--after", after, "--ignore", "*.py")[0] == 0
 
 

@@ -96,10 +96,12 @@ def _tell(step: HarnessStep, *, as_json: bool) -> None:
 def _show(step: HarnessStep) -> None:
     if step.admitted and step.candidate is None:
         out.print("nothing of the harness differs", style="bold")
-    if step.verdict is not None:
-        show_verdict(step.verdict, "the step")
     for reason in step.reasons if step.verdict is None or step.verdict.admitted else ():
-        out.print(f"not admitted: {reason}", style="red")
+        out.print(f"the step: not admitted: {reason}", style="red")
+    if step.outside:
+        out.print("  next: --ignore GLOB leaves files aside that need not be taken back", style="cyan")
+    if step.verdict is not None:
+        show_verdict(step.verdict, "what is the harness's of it" if step.outside else "the step")
     if step.candidate is not None:
         parts = step.candidate.to_json()
         out.print(f"recovery: {compact({'witness': parts['witness'], 'recovery': parts['recovery']})}")
