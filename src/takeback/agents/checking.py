@@ -5,12 +5,13 @@ The harness itself is not touched. What the command printed is shown to whoever 
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from contextlib import ExitStack, closing
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, Final
+from typing import Final
 
 from takeback.adapters.open_by_manifest import open_workspace
 from takeback.agents.scratch import demand_own_journal, run_bounded, scratch_of
@@ -22,6 +23,9 @@ from takeback.harness import Applied, Harness, Refused
 SECONDS: Final = 300.0
 LAST: Final = 2000
 """How much of what a command printed is kept, from its end."""
+CHUNK: Final = 65_536
+WAIT: Final = 2.0
+"""Seconds for the last of what was printed to come through."""
 
 
 def check_on_copy(
@@ -59,15 +63,33 @@ def check_on_copy(
 
 
 def _run(command: str, told: str, place: Path, seconds: float) -> Checked:
-    with TemporaryFile() as printed:
-        began = time.monotonic()
-        code = run_bounded(command, place, seconds, printed)
+    end = _End()
+    began = time.monotonic()
+    try:
+        code = run_bounded(command, place, seconds, end.writing)
+    finally:
         took = round(time.monotonic() - began, 1)
-        why = f"it took longer than {seconds:g} s" if code is None else ""
-        return Checked(code == 0, told, code, took, why, _end_of(printed))
+        output = end.read()
+    why = f"it took longer than {seconds:g} s" if code is None else ""
+    return Checked(code == 0, told, code, took, why, output)
 
 
-def _end_of(printed: IO[bytes]) -> str:
-    size = printed.seek(0, 2)
-    printed.seek(max(0, size - LAST))
-    return printed.read(LAST).decode(errors="replace").strip()
+class _End:
+    """Keeps the end of what is written to a pipe, however much that is."""
+
+    def __init__(self) -> None:
+        reading, self.writing = os.pipe()
+        self._kept = b""
+        self._thread = threading.Thread(target=self._keep, args=(reading,), daemon=True)
+        self._thread.start()
+
+    def _keep(self, reading: int) -> None:
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
+            while piece := pipe.read(CHUNK):
+                self._kept = (self._kept + piece)[-LAST:]
+
+    def read(self) -> str:
+        """The end of it, once nobody writes any more; a process that got away is not waited for."""
+        os.close(self.writing)
+        self._thread.join(WAIT)
+        return self._kept.decode(errors="replace").strip()

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Final
+from typing import Final
 
 from takeback.adapters.clients.finding import FOREIGN
 from takeback.adapters.open_by_manifest import manifest_of, open_workspace
@@ -53,10 +53,10 @@ def _foreign(folder: str, names: list[str]) -> set[str]:
     return {name for name in names if name in FOREIGN}
 
 
-def run_bounded(command: str, place: Path, seconds: float, printed: IO[bytes] | None = None) -> int | None:
+def run_bounded(command: str, place: Path, seconds: float, printed: int | None = None) -> int | None:
     """The exit code of a shell command; None if it took too long and was ended, with all that it started.
 
-    What it prints goes to `printed`, if that is given.
+    What it prints goes to the open file `printed`, if that is given.
     """
     kept = subprocess.DEVNULL if printed is None else printed
     process = subprocess.Popen(  # noqa: S602 - the command that the user gave

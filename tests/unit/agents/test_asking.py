@@ -110,6 +110,16 @@ def test_a_check_sees_the_change_and_both_answers_are_in_the_entry(workspace):
     assert entry.to_json()["check"] == done.check.recorded()
 
 
+def test_of_what_a_check_prints_the_end_is_kept_and_nothing_waits_for_a_process_that_got_away(workspace):
+    directory, harness = workspace
+    change = consider(harness, propose_text(harness, WISH, Scripted(candidate(EDIT)))).good
+    loud = "python3 -c \"print('x' * 300_000); print('the end')\"; exit 4"
+    found = check_on_copy(harness, directory, loud)(change)
+    assert (found.code, found.output[-9:], len(found.output) <= 2000) == (4, "x\nthe end"[-9:], True)
+    away = check_on_copy(harness, directory, "setsid sleep 6 & echo done")(change)
+    assert (away.passed, away.output) == (True, "done")
+
+
 def test_considering_changes_nothing(workspace):
     directory, harness = workspace
     head = harness.ledger.head
