@@ -131,3 +131,81 @@ def test_on_eighty_columns_a_line_has_room_for_what_was_done_and_no_line_is_wide
     assert 'set config["limit"] to 3' in ended.out
     assert all(len(line) <= 80 for line in ended.out.splitlines())
     assert "\x1b" not in ended.out
+
+
+def test_the_graph_of_the_log_shows_which_entries_depend_on_which(agent):
+    for line in (("set", "prompt", "q", "base"), ("edit", "prompt", "p", "--append", "x"), ("undo", "HEAD")):
+        assert run(*line, "-C", agent)[0] == 0
+    assert run("edit", "prompt", "q", "--append", "y", "-C", agent)[0] == 0
+    told = run_json("log", "--graph", "-C", agent)[1]["entries"]
+    assert {entry["seq"]: entry["needs"] for entry in told} == {n: [6] if n == 9 else [] for n in range(1, 10)}
+    _, text = run("log", "--graph", "--format", "{number} {what}", "-C", agent)
+    lines = text.splitlines()
+    assert lines[:4] == [
+        '●    9 edited prompts["q"] (needs #6)',
+        '│ ●  8 took back #7 (edited prompts["p"])',
+        '│ ○  7 edited prompts["p"]',
+        '●    6 set prompts["q"]',
+    ]
+    heading, first, *_ = run("log", "--graph", "-C", agent)[1].splitlines()
+    assert heading.index("entry") == first.index(told[0]["id"][:10])
+
+
+def test_what_the_log_counts_and_shows_is_the_same_as_json(agent):
+    told = run_json("log", "-p", "--stat", "-C", agent)[1]["entries"]
+    by_what = {entry["what"]: entry for entry in told}
+    edited = by_what['edited prompts["p"]']
+    assert edited["stat"] == [{"address": 'prompts["p"]', "added": 1, "removed": 0}]
+    assert edited["changes"]
+    assert ' prompts["p"] | 1 +' in run("log", "--stat", "-C", agent)[1].splitlines()
+
+
+def test_filters_narrow_the_log_together_and_numbers_have_no_holes(agent):
+    run("undo", "HEAD~1", "-C", agent)
+    assert [entry["seq"] for entry in run_json("log", "-C", agent)[1]["entries"]] == [6, 5, 4, 3, 2, 1]
+
+    def numbers(*words):
+        return [entry["seq"] for entry in run_json("log", *words, "-C", agent)[1]["entries"]]
+
+    assert numbers("--by", "bot") == [5, 4, 3]
+    assert numbers("--by", "bot", "--surface", "config") == [4]
+    assert numbers("--grade", "proved", "--since", "1h", "cheaper") == [5]
+    assert numbers("took back") == [6]
+    assert numbers("--since", "2999-01-01") == []
+
+
+def test_nothing_is_cut_when_the_log_goes_into_a_pipe(agent):
+    note = "because " + "x" * 300
+    assert run("set", "config", "limit", "4", "-m", note, "-C", agent)[0] == 0
+    assert note in run("log", "-C", agent)[1]
+    shown = run_on_terminal(("log", "--graph", "--no-pager", "-C", agent), {"NO_COLOR": "1"}).out
+    assert note not in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+def test_a_tool_that_a_client_has_no_place_for_is_refused_with_the_name_that_would_do(tmp_path):
+    (tmp_path / "CLAUDE.md").write_text("# Rules\n")
+    (tmp_path / ".claude").mkdir()
+    assert run("init", tmp_path, "--kind", "claude-code")[0] == 0
+    server = '{"command": "node", "args": ["issues.mjs"]}'
+    code, text = run("add", "tool", "issues", "--json-value", server, "-C", tmp_path)
+    assert (code, "a server is named mcp:issues" in text) == (1, True)
+    assert run("add", "tool", "mcp:issues", "--json-value", server, "-C", tmp_path)[0] == 0
+
+
+def test_a_clients_state_at_an_entry_becomes_a_workspace_that_is_equal(tmp_path):
+    project = tmp_path / "project"
+    (project / ".claude").mkdir(parents=True)
+    (project / "CLAUDE.md").write_text("# Rules\n\nUse tabs.\n")
+    (project / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash(ls:*)"]}, "n": [1, 1.0]}\n')
+    assert run("init", project)[0] == 0
+    assert run("edit", "prompt", "CLAUDE.md", "--append", "No emoji.", "-C", project)[0] == 0
+    assert run("set", "config", "permissions.allow+", "Bash(rm:*)", "-C", project)[0] == 0
+    for at in ("HEAD", "HEAD~1", "#1"):
+        _, text = run("export", "--at", at, "-C", project)
+        assert run_json("show", at, "--state", "-C", project)[1]["state"] == json.loads(text)
+        (tmp_path / "state.json").write_text(text)
+        copy = tmp_path / f"copy{at.strip('#').replace('~', '')}"
+        assert run("init", copy, "--state", tmp_path / "state.json")[0] == 0
+        assert run("export", "-C", copy)[1] == text
+        assert run("status", "-C", copy)[0] == 0

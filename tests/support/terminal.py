@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import pty
 import re
+import select
+import signal
+import struct
 import subprocess
 import sys
+import termios
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -19,6 +24,10 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 """What we ourselves send to a terminal."""
 ALLOWED = {"\n", "\u200c", "\u200d"}
 CODES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+PATIENCE = 20
+"""Seconds a program on a terminal may say nothing."""
 
 
 class Done(NamedTuple):
@@ -45,7 +54,8 @@ def environment(**more: str) -> dict[str, str]:
     """What a run of the program sees: this source, no colours of the tester's own."""
     unset = {"NO_COLOR", "FORCE_COLOR", "PAGER", "TAKEBACK_PAGER", "COLUMNS", "LINES"}
     plain = {name: value for name, value in os.environ.items() if name not in unset}
-    return {**plain, "PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm", **more}
+    still = {"TAKEBACK_PROGRESS": "0"}  # a slow machine would show it, a fast one not
+    return {**plain, "PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm", **still, **more}
 
 
 def program(*arguments: object) -> list[str]:
@@ -68,12 +78,18 @@ def run(*arguments: object, stdout: int = subprocess.PIPE, **variables: str) -> 
 
 def run_on_terminal(arguments: Sequence[object], variables: Mapping[str, str], columns: int = 80) -> Done:
     """Run the real program on a terminal of its own; stdout and stderr are one there."""
-    leader, follower = pty.openpty()
-    pty_size = (24).to_bytes(2, sys.byteorder) + columns.to_bytes(2, sys.byteorder) + bytes(4)
-    import fcntl
-    import termios
+    return converse(arguments, (), variables, columns=columns)
 
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, pty_size)
+
+def converse(
+    arguments: Sequence[object],
+    steps: Iterable[tuple[str, str | signal.Signals]],
+    variables: Mapping[str, str],
+    columns: int = 80,
+) -> Done:
+    """Run the real program on a terminal: wait until a text is there, then type keys or send a signal, and so on."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     child = subprocess.Popen(
         program(*arguments),
         stdin=follower,
@@ -81,22 +97,43 @@ def run_on_terminal(arguments: Sequence[object], variables: Mapping[str, str], c
         stderr=follower,
         env=environment(**variables),
         start_new_session=True,
+        preexec_fn=_own_terminal,  # noqa: PLW1509 - no threads here
     )
     os.close(follower)
-    printed = b"".join(_read(leader))
-    os.close(leader)
-    return Done(child.wait(60), printed.decode(errors="backslashreplace").replace("\r\n", "\n"), "")
+    try:
+        printed, seen = b"", 0
+        for awaited, typed in steps:
+            while awaited.encode() not in printed[seen:]:
+                piece = _piece(leader)
+                assert piece, f"{awaited!r} never came; printed: {printed[seen:].decode(errors='backslashreplace')}"
+                printed += piece
+            seen = len(printed)
+            if isinstance(typed, str):
+                os.write(leader, typed.encode())
+            else:
+                child.send_signal(typed)
+        while piece := _piece(leader):
+            printed += piece
+        return Done(child.wait(PATIENCE), printed.decode(errors="backslashreplace").replace("\r\n", "\n"), "")
+    finally:
+        child.kill()
+        child.wait(PATIENCE)
+        os.close(leader)
 
 
-def _read(leader: int) -> Iterator[bytes]:
-    while True:
-        try:
-            piece = os.read(leader, 65536)
-        except OSError:  # the last writer has gone
-            return
-        if not piece:
-            return
-        yield piece
+def _own_terminal() -> None:
+    """Make the terminal the one from which Ctrl-C reaches the program."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _piece(leader: int) -> bytes:
+    """What is printed next; nothing once the program has ended, or says nothing for a while."""
+    if not select.select([leader], [], [], PATIENCE)[0]:
+        return b""
+    try:
+        return os.read(leader, 65536)
+    except OSError:  # the last writer has gone
+        return b""
 
 
 @contextmanager

@@ -6,7 +6,7 @@ that opening a workspace whose journal is whole finishes what a killed process l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from os import PathLike
 from pathlib import Path
@@ -24,12 +24,18 @@ def examine_workspace(
     keys: str | PathLike[str] | None = None,
     *,
     deep: bool = False,
+    seen: Callable[[Finding], None] = lambda _: None,
 ) -> tuple[Finding, ...]:
     """Look at everything; what cannot be looked at because something before it is bad is left out.
 
-    With `deep`, the recovery of every live entry is run on the model and compared with what undo would do.
+    With `deep`, the recovery of every live entry is run on the model and compared with what undo would do. `seen` is
+    told of each finding at once.
     """
-    return tuple(_findings(Path(path), journal, keys, deep=deep))
+    found: list[Finding] = []
+    for finding in _findings(Path(path), journal, keys, deep=deep):
+        found.append(finding)
+        seen(finding)
+    return tuple(found)
 
 
 def _findings(root: Path, journal: str | None, keys: str | PathLike[str] | None, *, deep: bool) -> Iterator[Finding]:

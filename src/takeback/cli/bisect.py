@@ -9,6 +9,7 @@ import typer
 
 from takeback.adapters.manifest import find_root
 from takeback.agents.scratch import Rehearsal, demand_own_journal, scratch_of
+from takeback.cli import completing
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, err, finish, out
 from takeback.cli.workspaces import DirOption, JournalOption, opened
@@ -28,7 +29,12 @@ def find(
         ..., "--test", metavar="CMD", help="The command that tells: 0 works, 125 cannot tell, others broken."
     ),
     good: str | None = typer.Option(
-        None, "--good", metavar="ENTRY", help="An entry after which it still worked.", show_default="the beginning"
+        None,
+        "--good",
+        metavar="ENTRY",
+        help="An entry after which it still worked.",
+        show_default="the beginning",
+        autocompletion=completing.entries,
     ),
     seconds: float = typer.Option(300.0, "--seconds", min=0.1, help="How long one run of the command may take."),
     directory: Path = DirOption,

@@ -24,6 +24,17 @@ class Listed(NamedTuple):
     summary: str
 
 
+OFFERED_WIDTH: Final = 75
+
+
+class Offered(NamedTuple):
+    """A command as completion offers it, with the fields that typer's own items have."""
+
+    value: str
+    help: str
+    type: str = "plain"
+
+
 SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     "Every day": {
         "init": Listed(
@@ -94,6 +105,15 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "bench": Listed("bench", "Benchmarks, as ratios against a plain implementation or a peer."),
     },
 }
+EXAMPLES: Final[Mapping[str, str]] = {
+    "Every day": "takeback undo 3f2a91 --plan",
+    "One-line changes": "takeback set config permissions.allow+ 'Bash(npm test:*)'",
+    "When something is wrong": "takeback bisect --test 'make check'",
+    "Candidates": "takeback verify change.json",
+    "Agents and models": "takeback install claude-code",
+    "Trying it out": "takeback demo",
+}
+"""A line for each section, to try."""
 COMMANDS: Final = {name: listed for section in SECTIONS.values() for name, listed in section.items()}
 
 
@@ -169,6 +189,11 @@ class Commands(TyperGroup):
         del ctx
         return list(COMMANDS)
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Offer the names of commands with what they do; nothing is imported for that."""
+        named = [Offered(name, _short(one.summary)) for name, one in COMMANDS.items() if name.startswith(incomplete)]
+        return named if incomplete[:1].isalnum() or not incomplete else super().shell_complete(ctx, incomplete)
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command with a name, or None."""
         del ctx
@@ -182,6 +207,12 @@ class Commands(TyperGroup):
         for title, section in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, listed.summary) for name, listed in section.items()])
+                formatter.write(f"  Example: {EXAMPLES[title]}\n")
+
+
+def _short(summary: str) -> str:
+    """A summary that a shell shows on one line."""
+    return summary if len(summary) <= OFFERED_WIDTH else f"{summary[: OFFERED_WIDTH - 1]}…"
 
 
 def first_sentence(text: str | None) -> str:

@@ -62,7 +62,7 @@ def demo(
             emit(told)
         else:
             told = _story(root)
-            _next_step()
+            show_next_step()
     finish(yes=told["good"])
 
 
@@ -170,12 +170,14 @@ def _step(number: int, text: str) -> None:
     out.print((f"{number}. ", "bold"), text)
 
 
-def _next_step() -> None:
+def show_next_step() -> None:
+    """Print what a reader does next, in a project of their own."""
     out.print()
     out.print(("next, in the project of your own agent: ", "bold"))
     out.print(
         "  takeback init                  finds Claude Code, Codex, opencode and Gemini CLI; adds only .takeback/"
     )
+    out.print("  takeback install claude-code   records what your agent changes from now on, by its own hooks")
     out.print("  takeback set config permissions.allow+ 'Bash(make test:*)'")
     out.print("  takeback adopt                 records what you or your agent changed by other means")
-    out.print("  takeback log, takeback undo    from any directory below it")
+    out.print("  takeback log, takeback undo    lists the changes; a list to take any of them back from")

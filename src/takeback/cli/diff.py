@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from takeback.cli import completing
 from takeback.cli.changes import changes_json, show_changes, stats_json
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, opened
@@ -24,10 +25,16 @@ def register(app: typer.Typer) -> None:
 
 def diff(
     entry: str | None = typer.Argument(
-        None, metavar="ENTRY", help="An entry; without one, changes made behind Takeback's back."
+        None,
+        metavar="ENTRY",
+        help="An entry; without one, changes made behind Takeback's back.",
+        autocompletion=completing.entries,
     ),
     other: str | None = typer.Argument(
-        None, metavar="OTHER", help="Another entry: show what differs between right after the one and the other."
+        None,
+        metavar="OTHER",
+        help="Another entry: show what differs between right after the one and the other.",
+        autocompletion=completing.entries,
     ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,

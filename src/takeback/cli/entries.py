@@ -16,7 +16,7 @@ from takeback.present.visible import visible
 
 COLUMNS: Final = {"entry": SHORT, "#": 5, "when": 11, "kind": 7, "evidence": 15, "status": 7}
 """Columns before the last one, with the width they have at least."""
-NARROW: Final = {"entry": SHORT, "#": 5, "when": 11, "evidence": 8, "status": 7}
+NARROW: Final = {"entry": 7, "#": 3, "when": 11, "evidence": 8, "status": 7}
 """The same on a terminal that is narrower than `WIDE`, so that what was done has room."""
 WIDE: Final = 110
 MIN_WHAT: Final = 12
@@ -51,31 +51,34 @@ def _columns() -> Mapping[str, int]:
     return NARROW if out.width is not None and out.width < WIDE else COLUMNS
 
 
-def show_heading() -> None:
-    """Print the names of the log's columns."""
-    out.print(_row({name: name for name in COLUMNS}, "what")[0], style="bold")
+def show_heading(indent: int = 0) -> None:
+    """Print the names of the log's columns, which begin so far to the right."""
+    out.print(_row({name: name for name in COLUMNS}, "what", " " * indent)[0], style="bold")
 
 
-def show_line(entry: EntryView, what: str) -> None:
-    """Print an entry on one line. On a terminal the last column, what was done, is cut to fit; elsewhere nothing."""
+def show_line(entry: EntryView, what: str, graph: str = "") -> None:
+    """Print an entry on one line, with its part of the graph before it.
+
+    On a terminal the last column, what was done, is cut to fit; elsewhere nothing.
+    """
     told = f"{what} (by {entry.by})" if entry.by else what
     grade = entry.grade if not entry.forced else "FORCED" if _columns() is NARROW else f"{entry.grade}, FORCED"
     shown = {
-        "entry": entry.id[:SHORT],
+        "entry": entry.id[: _columns()["entry"]],
         "#": str(entry.seq),
         "when": entry.at[5:16].replace("T", " "),
         "kind": entry.kind,
         "evidence": grade,
         "status": entry.status,
     }
-    line, start = _row(shown, told)
+    line, start = _row(shown, told, graph)
     at = start - 2 - max(COLUMNS["status"], len(entry.status))
     end = at + len(entry.status)
     out.print(line[:at], (line[at:end], STYLES.get(entry.status, "")), line[end:])
 
 
-def _row(shown: Mapping[str, str], last: str) -> tuple[str, int]:
-    line = "".join(f"{shown[name]:<{width}}  " for name, width in _columns().items())
+def _row(shown: Mapping[str, str], last: str, before: str = "") -> tuple[str, int]:
+    line = before + "".join(f"{shown[name]:<{width}}  " for name, width in _columns().items())
     told = visible(last)
     if out.width is not None:
         told = cut(told, max(MIN_WHAT, out.width - cells(line)))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from takeback.cli import completing
 from takeback.cli.output import JsonFlag, emit
 from takeback.cli.workspaces import DirOption, JournalOption, opened
 from takeback.harness.log import state_after
@@ -19,7 +20,11 @@ def register(app: typer.Typer) -> None:
 
 def export(
     at: str = typer.Option(
-        "HEAD", "--at", metavar="ENTRY", help="The entry right after which: an id, #NUMBER, HEAD~N or @{TIME}."
+        "HEAD",
+        "--at",
+        metavar="ENTRY",
+        help="The entry right after which: an id, #NUMBER, HEAD~N or @{TIME}.",
+        autocompletion=completing.entries,
     ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,

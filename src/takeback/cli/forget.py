@@ -8,8 +8,9 @@ from typing import Any
 
 import typer
 
+from takeback.cli import completing
 from takeback.cli.output import JsonFlag, emit, err, finish, out
-from takeback.cli.workspaces import SHORT, DirOption, EntriesArgument, JournalOption, opened
+from takeback.cli.workspaces import SHORT, DirOption, JournalOption, entries_argument, opened
 from takeback.errors import InputError
 from takeback.harness.forgetting import Forgetting
 from takeback.harness.toggle_requests import named_entry
@@ -22,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def forget(
-    entries: list[str] | None = EntriesArgument,
+    entries: list[str] | None = entries_argument(completing.entries),
     value: str | None = typer.Option(None, "--value", metavar="TEXT", help="Forget every place this text stands."),
     source: Path | None = typer.Option(
         None, "--from", metavar="FILE", help="The same for a file's content without its last newline; - is stdin."

@@ -9,6 +9,8 @@ import typer
 from takeback.adapters.clients.init import detect, init_clients, user_folder
 from takeback.adapters.manifest import HIDDEN, MANIFEST
 from takeback.adapters.workspace.init import make_workspace
+from takeback.cli.completing import one_of
+from takeback.cli.here import here, told
 from takeback.cli.inputs import read_state
 from takeback.cli.output import JsonFlag, emit, out, settle
 from takeback.cli.workspaces import JournalOption, key_file, opened
@@ -21,6 +23,10 @@ def register(app: typer.Typer) -> None:
     app.command("init")(init)
 
 
+NEXT = (
+    "next: let your agent work, then 'takeback adopt' records what it changed; 'takeback log' lists the changes, "
+    "and 'takeback undo' takes any of them back"
+)
 KINDS = ("workspace", "claude-code", "codex", "opencode", "gemini")
 
 
@@ -30,7 +36,11 @@ def init(
         Path(), metavar="[DIR]", help="The directory; made if it is not there.", show_default="here"
     ),
     kind: list[str] | None = typer.Option(
-        None, "--kind", metavar="|".join(KINDS), help="Whose files these are; found out if not said. May be repeated."
+        None,
+        "--kind",
+        metavar="|".join(KINDS),
+        help="Whose files these are; found out if not said. May be repeated.",
+        autocompletion=one_of(dict.fromkeys(KINDS, "")),
     ),
     user: bool = typer.Option(
         False, "--user", help="Take the client's files in your home directory, not a project's."
@@ -98,6 +108,8 @@ def init(
             out.print(f"added: {', '.join(added)}")
     for problem in strange:
         out.print(f"! {problem}", style="yellow")
+    told(place)
+    out.print(here(NEXT), style="cyan")
 
 
 def _place(context: typer.Context, directory: Path, kinds: tuple[str, ...], *, user: bool) -> Path:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import typer
 
 from takeback.canonical import parse
+from takeback.cli.completing import LEVELS, one_of
 from takeback.counterfactual import nominal_state
 from takeback.errors import InputError, LimitError
 from takeback.language import load_json, widest_level
@@ -25,6 +26,7 @@ LanguageOption = typer.Option(
     "--language",
     metavar="NAME",
     help=f"The recovery language: {', '.join(Level)}.",
+    autocompletion=one_of(LEVELS),
     show_default="the widest installed",
 )
 

@@ -13,12 +13,19 @@ from takeback.adapters.manifest import find_root, manifest_path
 from takeback.adapters.open_by_manifest import manifest_of
 from takeback.agents.events import CLIENTS
 from takeback.agents.installing import BY, additions, candidate_of, installed, note_of
+from takeback.cli.completing import one_of
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import DirOption, JournalOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError
 
-ClientArgument = typer.Argument(..., metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.", show_default=False)
+ClientArgument = typer.Argument(
+    ...,
+    metavar="CLIENT",
+    help=f"One of {', '.join(CLIENTS)}.",
+    show_default=False,
+    autocompletion=one_of(dict.fromkeys(CLIENTS, "")),
+)
 
 
 def register(app: typer.Typer) -> None:

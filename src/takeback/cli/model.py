@@ -10,8 +10,8 @@ from secrets import token_urlsafe
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from takeback.cli.bars import bar
 from takeback.cli.output import JsonFlag, emit, err, finish, out
 from takeback.synthesize.models import LocalSettings, Secret, weights
 from takeback.synthesize.models.local import start_server
@@ -100,10 +100,8 @@ def serve(
 
 
 def _fetch_with_bar(chosen: Weights) -> Path:
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err.console) as bar:
-        task = bar.add_task(chosen.name, total=chosen.size)
-        return weights.fetch(chosen, cache(), progress=lambda done, _: bar.update(task, completed=done))
+    with bar(chosen.name, "bytes") as advance:
+        return weights.fetch(chosen, cache(), progress=lambda done, _: advance(done, chosen.size))
 
 
 def _describe(known: Weights) -> dict[str, object]:

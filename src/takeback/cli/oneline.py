@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from takeback.canonical import parse
+from takeback.cli import completing
 from takeback.cli.inputs import read_bytes
 from takeback.cli.outcomes import CommandOutcome, conclude
 from takeback.cli.output import JSON_VALUE, JsonFlag
@@ -23,7 +24,12 @@ from takeback.state import ABSENT, SURFACES, State
 from takeback.synthesize import oracle
 
 _SAID = {verb: ", ".join(things(verb)) for verb in ("set", "add", "remove", "edit", "move")}
-KeyArgument = typer.Argument(..., metavar="NAME", help='Its name, as it stands in an address: a.b in config["a.b"].')
+KeyArgument = typer.Argument(
+    ...,
+    metavar="NAME",
+    help='Its name, as it stands in an address: a.b in config["a.b"].',
+    autocompletion=completing.names,
+)
 ValueArgument = typer.Argument(
     None, metavar="VALUE", help="The value: JSON if it is JSON, else text.", show_default=False
 )
@@ -33,8 +39,12 @@ JsonValueOption = typer.Option(
 )
 FromOption = typer.Option(None, "--from", metavar="FILE", help="Take the value from a file, or from - (stdin).")
 IndexOption = typer.Option(None, "--index", min=0, metavar="N", help="Put it at this position, counted from 0.")
-BeforeOption = typer.Option(None, "--before", metavar="OTHER", help="Put it before this one.")
-AfterOption = typer.Option(None, "--after", metavar="OTHER", help="Put it after this one.")
+BeforeOption = typer.Option(
+    None, "--before", metavar="OTHER", help="Put it before this one.", autocompletion=completing.names
+)
+AfterOption = typer.Option(
+    None, "--after", metavar="OTHER", help="Put it after this one.", autocompletion=completing.names
+)
 PriorityOption = typer.Option(None, "--priority", metavar="N", help="Put a middleware where this priority belongs.")
 ModeOption = typer.Option(None, "--mode", metavar="MODE", help="The mode of a file, such as 0755.")
 
@@ -53,7 +63,13 @@ class _How:
 
 
 def _thing(verb: str) -> Any:
-    return typer.Argument(..., metavar="THING", help=f"What: {_SAID[verb]}.", show_default=False)
+    return typer.Argument(
+        ...,
+        metavar="THING",
+        help=f"What: {_SAID[verb]}.",
+        show_default=False,
+        autocompletion=completing.one_of(completing.things(verb)),
+    )
 
 
 def register(app: typer.Typer) -> None:

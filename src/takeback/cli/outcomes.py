@@ -5,13 +5,15 @@ The union is closed: an outcome that is missing here does not pass mypy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn, assert_never
 
 import typer
 
 from takeback.cli.changes import changes_json, show_changes
+from takeback.cli.here import here
 from takeback.cli.output import emit, err, out, settle
+from takeback.cli.plans import SEVERAL, ambiguous, named, names, notes_of, toggled
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import SHORT
 from takeback.harness import Adopted, Applied, Harness, Preview, Refused, Stale, Undone, Why
@@ -22,8 +24,6 @@ from takeback.journal import Record
 from takeback.present.plans import headline, kept_json, kept_lines
 from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan
-
-SEVERAL = "can be read in several ways from the versions alone; it was recorded as shown"
 
 CommandOutcome = Applied | Preview | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
 
@@ -148,12 +148,12 @@ def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = Fals
             _show_adopted(outcome, harness, stat=stat)
         case Undone():
             show_headline(outcome.plan, done=True)
-            done = _toggled(outcome.plan, harness, "took back", "brought back")
+            done = toggled(outcome.plan, harness, "took back", "brought back")
             out.print(f"done: {done}; entry {outcome.entry.id[:SHORT]}")
             show_plan(outcome.plan, harness, stat=stat, done=True)
         case Plan():
             show_headline(outcome, done=False)
-            out.print(f"would {_toggled(outcome, harness, 'take back', 'bring back')}:")
+            out.print(f"would {toggled(outcome, harness, 'take back', 'bring back')}:")
             show_plan(outcome, harness, stat=stat)
             out.print(f"token {outcome.token}")
         case Blocked():
@@ -176,10 +176,12 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
     if refused.why is Why.VERDICT and refused.verdict is not None:
         show_verdict(refused.verdict, name)
         return
-    out.print(f"refused: {refused.message}")
+    out.print(here(f"refused: {refused.message}"))
     if refused.why is Why.DRIFT:
         show_changes(refused.drift, lambda: harness.state, stat=stat)
-        out.print("next: 'takeback adopt' records this as an entry, 'takeback discard' puts it back", style="cyan")
+        out.print(
+            here("next: 'takeback adopt' records this as an entry, 'takeback discard' puts it back"), style="cyan"
+        )
     if refused.plan is not None:
         for line in kept_lines(refused.plan, done=False):
             out.print(f"  {line}")
@@ -219,7 +221,7 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
     show_changes(changes_of(harness, applied.entry), lambda: state_before(harness, applied.entry), stat=stat)
     _show_effect(_effect(applied.entry))
     for number, why in sorted(applied.ties.items()):
-        tied = _named(number, harness)
+        tied = named(number, harness)
         out.print(f"note: {tied} can now be taken back only together with this ({why} without it)")
 
 
@@ -230,17 +232,17 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     show_changes(preview.changes, lambda: preview.before, stat=stat)
     for number, why in sorted(preview.ties.items()):
         out.print(
-            f"note: {_named(number, harness)} could then be taken back only together with this ({why} without it)"
+            f"note: {named(number, harness)} could then be taken back only together with this ({why} without it)"
         )
 
 
 def _show_blocked(blocked: Blocked, harness: Harness, *, stat: bool) -> None:
     out.print("blocked: nothing was changed")
     for number, why in blocked.reasons:
-        out.print(f"  {_named(number, harness)}: {why}")
+        out.print(f"  {named(number, harness)}: {why}")
     if isinstance(blocked.together, Plan):
         verb = "take back" if blocked.off else "bring back"
-        out.print(f"with --cascade, {verb} {_names(blocked.entries, harness)} as well:")
+        out.print(f"with --cascade, {verb} {names(blocked.entries, harness)} as well:")
         show_plan(blocked.together, harness, stat=stat)
 
 
@@ -254,16 +256,8 @@ def show_headline(plan: Plan, *, done: bool) -> None:
 def show_plan(plan: Plan, harness: Harness, *, stat: bool, done: bool = False) -> None:
     """Print what a plan changes and keeps, and which of its entries are not like others."""
     show_changes(plan.changes, lambda: plan.before, stat=stat)
-    for path in plan.layout:
-        out.print(f"{path}: comments, formatting or permission bits")
-    _show_effect(harness.effect_of(plan))
-    for line in kept_lines(plan, done=done):
-        out.print(line, style="yellow")
-    for number in plan.unadmitted:
-        how = unadmitted_because(harness.journal.get(number))
-        out.print(f"note: {_named(number, harness)} has no admitted recovery: it was {how}", style="yellow")
-    for number, address in _ambiguous(plan, harness):
-        out.print(f"note: what {_named(number, harness)} did to {address} {SEVERAL}", style="yellow")
+    for text, style in notes_of(plan, harness, done=done):
+        out.print(text, style=style)
 
 
 def _show_effect(effect: Iterable[str]) -> None:
@@ -277,24 +271,6 @@ def _effect(record: Record) -> list[str]:
     return [str(one) for one in found]
 
 
-def unadmitted_because(record: Record) -> str:
-    """Why an entry has no admitted recovery."""
-    match record.kind:
-        case "apply":
-            return "forced"
-        case "salvage":
-            return "what was left of another undo"
-        case _:
-            return "made outside Takeback and adopted"
-
-
-def _ambiguous(plan: Plan, harness: Harness) -> Iterator[tuple[int, str]]:
-    """Entries of a plan that were adopted from versions which allow several readings, and where."""
-    for number in (*plan.off, *plan.on):
-        found: Any = harness.journal.get(number).payload.get("ambiguous", ())
-        yield from ((number, str(address)) for address in found)
-
-
 def _plan_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str, Any]:
     """A plan as JSON; `ids` names the entries behind the numbers."""
     return {
@@ -305,7 +281,7 @@ def _plan_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str,
         "visible": plan.visible,
         "kept": kept_json(plan, done=done),
         "unadmitted": list(plan.unadmitted),
-        "ambiguous": [{"entry": number, "slot": address} for number, address in _ambiguous(plan, harness)],
+        "ambiguous": [{"entry": number, "slot": address} for number, address in ambiguous(plan, harness)],
         "changes": changes_json(plan.changes),
         "layout": list(plan.layout),
         "effect": list(harness.effect_of(plan)),
@@ -318,16 +294,3 @@ def _ids(harness: Harness, numbers: Iterable[int]) -> dict[str, str]:
 
 def _ties_json(ties: Mapping[int, str]) -> dict[str, str]:
     return {str(number): why for number, why in sorted(ties.items())}
-
-
-def _toggled(plan: Plan, harness: Harness, off: str, on: str) -> str:
-    told = [f"{verb} {_names(found, harness)}" for verb, found in ((off, plan.off), (on, plan.on)) if found]
-    return ", ".join(told) or f"{off} nothing"
-
-
-def _names(numbers: Iterable[int], harness: Harness) -> str:
-    return ", ".join(_named(number, harness) for number in numbers)
-
-
-def _named(number: int, harness: Harness) -> str:
-    return f"{harness.journal.get(number).id[:SHORT]} (#{number})"

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TextIO
 import typer
 
 from takeback.canonical import first_value_end, pretty
+from takeback.cli.here import here
 from takeback.cli.pager import Pager
+from takeback.cli.pulse import pulse
 from takeback.errors import OutputError, TakebackError
 from takeback.present.visible import visible
 
@@ -33,7 +35,10 @@ WIDE: Final = frozenset("WF")
 INTERRUPTED: Final = 130
 HELP_INSTEAD: Final = "NoArgsIsHelpError"
 """What click raises, and what typer's own copy of click raises, for a command that was given nothing."""
-RESUME: Final = "a change that was under way is finished or undone by the next command that opens the workspace"
+RESUME: Final = (
+    "a change that was under way is finished or undone by the next command, or by 'takeback recover'; "
+    "the same command can be given again"
+)
 
 
 class Screen:
@@ -68,6 +73,15 @@ class Screen:
         return shutil.get_terminal_size().columns if self.is_terminal else None
 
     @property
+    def draws(self) -> bool:
+        """Whether it takes the characters that lines are drawn with."""
+        try:
+            "│●○↑…".encode((self.stream.encoding if self.stream is not None else None) or "utf-8")
+        except (UnicodeEncodeError, LookupError):
+            return False
+        return True
+
+    @property
     def console(self) -> Console:
         """A rich console on the same stream, for progress bars; it reads no markup either."""
         from rich.console import Console  # noqa: PLC0415 - start-up
@@ -84,7 +98,11 @@ class Screen:
         if pieces and not isinstance(pieces[0], str | tuple):
             self._write(visible(self._rendered(pieces[0]), lines=True))
         else:
-            self._write("".join(self._styled(piece, style) for piece in pieces) + "\n")
+            self._write(self.styled(*pieces, style=style) + "\n")
+
+    def styled(self, *pieces: object, style: str = "") -> str:
+        """Pieces as one safe text, with the styles that show here."""
+        return "".join(self._styled(piece, style) for piece in pieces)
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print columns, as wide as their widest cell."""
@@ -111,6 +129,7 @@ class Screen:
     def _write(self, text: str) -> None:
         if not self._muted:
             if self._pager is not None:
+                self._make_room()
                 self._pager.write(text)
             else:
                 self.write(text)
@@ -120,11 +139,19 @@ class Screen:
         stream = self.stream
         if stream is None or stream.closed:
             return
+        self._make_room()
         encoding = stream.encoding or "utf-8"
         try:
             stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         except OSError as fault:
             self._failed(fault)
+
+    def _make_room(self) -> None:
+        """Take the sign of life away: for good where the answer begins, for this line elsewhere."""
+        if self._name == "stdout":
+            pulse.end()
+        else:
+            pulse.hide()
 
     def flush(self) -> None:
         """Let everything go out now."""
@@ -201,6 +228,8 @@ class _Ending:
 
     settled: int | None = None
     emitted = False
+    as_json = False
+    safe = RESUME
 
 
 def spread_text(times: Mapping[str, float]) -> str:
@@ -251,21 +280,45 @@ def _is_json(text: str) -> bool:
     return first_value_end(text.strip()) == len(text.strip())
 
 
-def begin() -> None:
+def begin(*, as_json: bool = False) -> None:
     """Start a run: nothing is settled yet, nothing told."""
-    _Ending.settled, _Ending.emitted = None, False
+    _Ending.settled, _Ending.emitted, _Ending.as_json, _Ending.safe = None, False, as_json, RESUME
+
+
+def shows_progress() -> bool:
+    """Whether someone looks who wants to see how far a command is."""
+    wanted = os.environ.get("TAKEBACK_PROGRESS") != "0" and not _Ending.as_json
+    return wanted and err.is_terminal and os.environ.get("TERM") not in {None, "", "dumb"}
+
+
+def count_seconds(command: str) -> None:
+    """From two seconds on, show on a terminal how long the command has been at it."""
+    if shows_progress():
+        pulse.begin(f"takeback {visible(command)}", _at_once)
+
+
+def _at_once(text: str) -> None:
+    if err.stream is not None and not err.stream.closed:
+        err.stream.write(text)
+        err.stream.flush()
+
+
+def when_interrupted(text: str) -> None:
+    """Say what is safe, and how to go on, if the command is interrupted from now on."""
+    _Ending.safe = text
 
 
 def end(code: object, fault: Exception | None, *, as_json: bool) -> int:
     """The exit code of a run, with what went wrong told on stderr and, if JSON was asked for, on stdout."""
     ended = code if isinstance(code, int) else 0
+    pulse.end()
     try:
         if fault is not None:
             ended = _explained(fault, as_json=as_json)
         elif ended == INTERRUPTED and _Ending.settled is not None:
             ended = _Ending.settled
         elif ended == INTERRUPTED:
-            err.print(f"takeback: interrupted; {RESUME}")
+            err.print(f"takeback: interrupted; {_Ending.safe}")
         out.flush()
     except OutputError as lost:
         ended = _explained(lost, as_json=False)
@@ -274,7 +327,7 @@ def end(code: object, fault: Exception | None, *, as_json: bool) -> int:
 
 
 def _explained(fault: Exception, *, as_json: bool) -> int:
-    message = _message(fault)
+    message = here(_message(fault))
     code = 2
     if _Ending.settled is not None:
         code = _Ending.settled

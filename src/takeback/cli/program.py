@@ -6,13 +6,18 @@ Every command takes `--json` (one JSON object on stdout, talk on stderr) and exi
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Final
 
 import typer
 
 from takeback import __version__
 from takeback.cli import output
 from takeback.cli.commands import Commands
+
+SERVING: Final = frozenset({"serve", "web", "watch", "model"})
+"""Commands that run until they are ended."""
 
 app = typer.Typer(
     name="takeback",
@@ -39,10 +44,12 @@ def _root(
 
 def main() -> None:
     """Run the command line; an error becomes a clear message and exit code 2, never the answer no."""
-    output.begin()
     as_json = output.wants_json(sys.argv)
+    output.begin(as_json=as_json)
+    if sys.argv[1:2] and sys.argv[1] not in SERVING and "_TAKEBACK_COMPLETE" not in os.environ:
+        output.count_seconds(sys.argv[1])
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="takeback", standalone_mode=False)
     except SystemExit as ended:
         closed = isinstance(ended.__context__, BrokenPipeError)
         sys.exit(output.end(0 if closed else ended.code, None, as_json=as_json))

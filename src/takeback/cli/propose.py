@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from takeback.canonical import compact
+from takeback.cli.completing import RULES, one_of
 from takeback.cli.free_text import (
     CheckOption,
     CheckTimeoutOption,
@@ -84,6 +85,7 @@ def propose(
         metavar="NAME",
         help=f"Who judges: {', '.join(RULE_NAMES)}.",
         show_default="proof; split-wald for a task",
+        autocompletion=one_of(RULES),
     ),
     oracle: bool = typer.Option(True, "--oracle/--no-oracle", help="Mend with the oracle before asking again."),
     sampling: str = SamplingOption,

@@ -9,7 +9,10 @@ import typer
 
 from takeback.adapters import open_workspace
 from takeback.adapters.doctor import examine_workspace
-from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.adapters.manifest import find_root
+from takeback.cli.here import here, told
+from takeback.cli.output import JsonFlag, emit, finish, out, when_interrupted
+from takeback.cli.pulse import pulse
 from takeback.cli.workspaces import SHORT, DirOption, JournalOption, key_file
 
 
@@ -24,26 +27,26 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
 
     Example: `takeback recover --dir agent`
     """
-    with closing(open_workspace(directory, journal=journal, keys=key_file(), hold=False)) as harness:
-        told = harness.recovered
-        swept = (*told.swept, *harness.recover().swept)
+    with closing(open_workspace(find_root(directory), journal=journal, keys=key_file(), hold=False)) as harness:
+        recovered = harness.recovered
+        swept = (*recovered.swept, *harness.recover().swept)
     if as_json:
         emit(
             {
-                "entry": told.entry.id if told.entry else None,
-                "kind": told.entry.kind if told.entry else None,
-                "given_up": told.given_up,
-                "kept": list(told.kept),
+                "entry": recovered.entry.id if recovered.entry else None,
+                "kind": recovered.entry.kind if recovered.entry else None,
+                "given_up": recovered.given_up,
+                "kept": list(recovered.kept),
                 "swept": list(swept),
             }
         )
         return
-    if told.entry is None:
+    if recovered.entry is None:
         out.print("nothing was under way")
     else:
-        done = "gave up" if told.given_up else "finished"
-        out.print(f"{done} entry {told.entry.id[:SHORT]} ({told.entry.kind})")
-    for path in told.kept:
+        done = "gave up" if recovered.given_up else "finished"
+        out.print(f"{done} entry {recovered.entry.id[:SHORT]} ({recovered.entry.kind})")
+    for path in recovered.kept:
         out.print(f"  left alone: {path}, which someone else changed meanwhile")
     for path in swept:
         out.print(f"  removed temporary file {path}")
@@ -59,12 +62,16 @@ def doctor(
 
     Example: `takeback doctor --dir agent`
     """
-    findings = examine_workspace(directory, journal, key_file(), deep=deep)
+    when_interrupted("nothing is changed by looking; the same command can be given again")
+    told(directory)
+    findings = examine_workspace(
+        find_root(directory), journal, key_file(), deep=deep, seen=lambda found: pulse.doing(f"{found.check} done")
+    )
     if as_json:
         plain = [{"check": f.check, "good": f.good, "detail": f.detail} for f in findings]
         emit({"good": all(f.good for f in findings), "findings": plain})
     else:
         for finding in findings:
             mark = ("ok ", "green") if finding.good else ("BAD", "red")
-            out.print(mark, f" {finding.check}: {finding.detail}")
+            out.print(mark, here(f" {finding.check}: {finding.detail}"))
     finish(yes=all(finding.good for finding in findings))

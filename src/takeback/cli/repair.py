@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from takeback.canonical import compact
+from takeback.cli.completing import RULES, one_of
 from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, name_of, read_json, read_level, read_state
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.sampling import SamplingOption, read_sampling
@@ -39,7 +40,9 @@ def repair(
     feedback: str = FeedbackOption,
     budget: int = BudgetOption,
     language: str | None = LanguageOption,
-    rule: str = typer.Option("proof", "--rule", metavar="NAME", help=f"Who judges: {', '.join(RULE_NAMES)}."),
+    rule: str = typer.Option(
+        "proof", "--rule", metavar="NAME", help=f"Who judges: {', '.join(RULE_NAMES)}.", autocompletion=one_of(RULES)
+    ),
     state: Path | None = StateOption,
     seed: int = typer.Option(7000, "--seed", metavar="N", help="Seed of the first call, less one."),
     sampling: str = SamplingOption,

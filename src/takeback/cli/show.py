@@ -8,8 +8,8 @@ import typer
 
 from takeback.canonical import pretty
 from takeback.cli.changes import changes_json, show_changes
-from takeback.cli.outcomes import SEVERAL
 from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.plans import SEVERAL
 from takeback.cli.workspaces import DirOption, EntryArgument, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.harness.codec import candidate_of, evidence_of
 from takeback.harness.log import changes_of, state_after, state_before, view

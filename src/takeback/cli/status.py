@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from takeback.cli.changes import changes_json, show_changes
+from takeback.cli.here import here
 from takeback.cli.outcomes import broken_json
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.workspaces import SHORT, DirOption, JournalOption, NoPagerFlag, StatFlag, opened
@@ -63,11 +64,11 @@ def _show(found: Status, state: State, *, stat: bool) -> None:
     aborted = f", {found.aborted} given up" if found.aborted else ""
     out.print(f"{found.entries} live, {found.undone} undone{aborted}, head {found.head[:SHORT]}")
     if found.drift:
-        out.print("changed behind Takeback's back ('takeback adopt' records it as an entry):")
+        out.print(here("changed behind Takeback's back ('takeback adopt' records it as an entry):"))
         show_changes(found.drift, lambda: state, stat=stat)
     for path in found.layout:
-        out.print(f"{path} was edited in nothing but its layout or comments ('takeback adopt' records it)")
+        out.print(here(f"{path} was edited in nothing but its layout or comments ('takeback adopt' records it)"))
     for fault in found.broken:
-        out.print(f"! {fault} ('takeback discard {fault.path}' puts it back)", style="yellow")
+        out.print(here(f"! {fault} ('takeback discard {fault.path}' puts it back)"), style="yellow")
     for problem in (*found.problems, *found.leftovers):
         out.print(f"! {problem}", style="yellow")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import typer
 
+from takeback.cli.completing import MODES, one_of
 from takeback.cli.output import err
 from takeback.diagnose import Mode
 from takeback.errors import InputError
@@ -25,7 +26,11 @@ _WHO = f"Who looks for a recovery: {SYNTHESIZERS}."
 SynthesizerOption = typer.Option("portfolio", "--synthesizer", metavar="NAME", help=_WHO)
 OracleOption = typer.Option("oracle", "--synthesizer", metavar="NAME", help=_WHO)
 FeedbackOption = typer.Option(
-    "D1", "--feedback", metavar="MODE", help=f"What a failed turn is told: {', '.join(Mode)}."
+    "D1",
+    "--feedback",
+    metavar="MODE",
+    help=f"What a failed turn is told: {', '.join(Mode)}.",
+    autocompletion=one_of(MODES),
 )
 BudgetOption = typer.Option(4, "--budget", min=1, max=64, metavar="N", help="How many turns at most.")
 RecordOption = typer.Option(None, "--record", metavar="DIR", help="Write every reply down there; resumes from it.")

@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import typer
-from rich.progress import Progress
 
-from takeback.cli.output import JsonFlag, emit, err, finish, out
+from takeback.cli.bars import bar
+from takeback.cli.output import JsonFlag, emit, err, finish, out, when_interrupted
 
 
 def register(app: typer.Typer) -> None:
@@ -37,16 +37,16 @@ def torture(
 
     with (
         tempfile.TemporaryDirectory(prefix="takeback-torture-") as directory,
-        Progress(console=err.console) as bar,
+        bar("killing") as advance,
         _place(journal) as place,
     ):
-        task = bar.add_task("killing", total=kills)
+        when_interrupted("it worked in a directory of its own, which is gone; the same command starts over")
         found = run(
             Path(directory),
             kills=kills,
             seed=seed,
             journal=place,
-            progress=lambda done: bar.update(task, completed=done),
+            progress=lambda done: advance(done, kills),
         )
     result = found.to_json()
     if as_json:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import typer
 
+from takeback.cli import completing
 from takeback.cli.entries import live_entries
 from takeback.cli.outcomes import CommandOutcome, conclude
 from takeback.cli.output import JsonFlag, out
-from takeback.cli.workspaces import DirOption, EntriesArgument, JournalOption, NoPagerFlag, StatFlag, opened
+from takeback.cli.picker import can_ask, pick
+from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, entries_argument, opened
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.toggle_requests import redo_request, restore_request, undo_request
@@ -32,14 +34,27 @@ def register(app: typer.Typer) -> None:
 
 
 def undo(
-    entries: list[str] | None = EntriesArgument,
+    entries: list[str] | None = entries_argument(completing.live_entries),
     plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
     strict: bool = StrictFlag,
     salvage: bool = typer.Option(False, "--salvage", help="If the witness is gone, put back what is left of it."),
-    surface: str = typer.Option("", "--surface", metavar="NAME", help="Every live change of this surface."),
-    by: str = typer.Option("", "--by", metavar="WHO", help="Every live change that this person or agent made."),
+    last: bool = typer.Option(False, "--last", help="The newest live change, without a list to pick from."),
+    surface: str = typer.Option(
+        "",
+        "--surface",
+        metavar="NAME",
+        help="Every live change of this surface.",
+        autocompletion=completing.one_of(completing.surfaces),
+    ),
+    by: str = typer.Option(
+        "",
+        "--by",
+        metavar="WHO",
+        help="Every live change that this person or agent made.",
+        autocompletion=completing.people,
+    ),
     since: str = typer.Option(
         "", "--since", metavar="TIME", help="Every live change from this time on, or from 2h ago."
     ),
@@ -51,7 +66,8 @@ def undo(
 ) -> None:
     """Take entries back, whatever came after them. The result is the history without them.
 
-    Without a name the newest live change is taken back; repeated, it goes further back. With `--surface`, `--by` and
+    Without a name, a terminal shows a list to pick from with what each would change beside it; elsewhere, and with
+    `--last`, the newest live change is taken back. Repeated, both go further back. With `--surface`, `--by` and
     `--since` everything that passes all of them is taken back, as one plan.
 
     What a later entry wrote again stays as that entry wrote it, and is said; `--strict` refuses instead.
@@ -62,13 +78,22 @@ def undo(
     `takeback undo HEAD~2`, `takeback undo --by reviewer --since 1h --plan`
     """
     wanted = read_filter(surface=surface, by=by, since=since)
-    if entries and wanted != Filter():
-        raise InputError("undo", found="entries and a filter", expected="one of them")
+    given = {"entries": bool(entries), "a filter": wanted != Filter(), "--last": last}
+    several = [name for name, present in given.items() if present]
+    if len(several) > 1:
+        raise InputError("undo", found=" and ".join(several), expected="one of them")
     _demand_one(plan=plan, token=token is not None, salvage=salvage)
     _demand_one(cascade=cascade, salvage=salvage)
     _demand_one(strict=strict, salvage=salvage)
 
-    def answer(harness: Harness) -> CommandOutcome:
+    asked = not (entries or plan or token or salvage or last or as_json) and wanted == Filter() and can_ask()
+
+    def answer(harness: Harness) -> CommandOutcome | None:
+        if asked:
+            picked = pick(harness, cascade=cascade, strict=strict)
+            if picked is None:
+                return None
+            return harness.undo(*picked.ids, token=picked.token, cascade=picked.cascade, strict=strict)
         names = tuple(entries or ()) if wanted == Filter() else live_entries(harness, wanted)
         if plan:
             return harness.plan(lambda ledger: undo_request(ledger, names), cascade=cascade, strict=strict)
@@ -80,7 +105,7 @@ def undo(
 
 
 def redo(
-    entries: list[str] | None = EntriesArgument,
+    entries: list[str] | None = entries_argument(completing.undone_entries),
     plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
@@ -112,6 +137,7 @@ def restore(
         "--to",
         metavar="ENTRY|TIME",
         help="The entry right after which things should be, or a time (ISO 8601, UTC).",
+        autocompletion=completing.entries,
     ),
     plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
@@ -144,7 +170,7 @@ def _demand_one(**options: bool) -> None:
 
 
 def _run(
-    answer: Callable[[Harness], CommandOutcome],
+    answer: Callable[[Harness], CommandOutcome | None],
     directory: Path,
     journal: str | None,
     *,
@@ -154,5 +180,8 @@ def _run(
 ) -> None:
     with opened(directory, journal) as harness:
         outcome = answer(harness)
+        if outcome is None:
+            out.print("nothing was taken back")
+            raise typer.Exit(1)
         with out.paged(allowed=paged):
             conclude(outcome, harness, as_json=as_json, stat=stat)

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from takeback.cli.completing import RULES, one_of
 from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, name_of, read_json, read_level, read_state
 from takeback.cli.output import JsonFlag, emit
 from takeback.cli.verdicts import show_verdict
@@ -26,7 +27,13 @@ def register(app: typer.Typer) -> None:
 def verify(
     file: Path = CandidateFile,
     language: str | None = LanguageOption,
-    rule: str = typer.Option("proof", "--rule", metavar="NAME", help=f"How to decide: {', '.join(RULE_NAMES)}."),
+    rule: str = typer.Option(
+        "proof",
+        "--rule",
+        metavar="NAME",
+        help=f"How to decide: {', '.join(RULE_NAMES)}.",
+        autocompletion=one_of(RULES),
+    ),
     seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the counterfactual states."),
     dev: str = typer.Option("Q10", "--dev", metavar="SUITE", help="Dev suite: Q2, Q5, Q10, Q20 or Q10-narrow."),
     iid: int | None = typer.Option(

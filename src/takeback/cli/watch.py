@@ -15,7 +15,8 @@ from takeback.adapters.open_by_manifest import demand_workspace
 from takeback.agents.scratch import run_bounded
 from takeback.agents.watching import Noticed, Watched, follow
 from takeback.canonical import encode
-from takeback.cli.output import JsonFlag, err, out
+from takeback.cli.here import line, told
+from takeback.cli.output import JsonFlag, err, out, when_interrupted
 from takeback.cli.workspaces import DirOption, JournalOption, opened
 from takeback.errors import InputError, MissingExtraError
 from takeback.harness import Undone
@@ -51,6 +52,7 @@ def watch(
     if find_spec("watchfiles") is None:
         raise MissingExtraError("watchfiles is not installed", hint="pip install 'takeback[watch]'")
     root = find_root(directory)
+    told(directory)
     demand_workspace(root)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
@@ -58,11 +60,14 @@ def watch(
         timer = threading.Timer(until, stop.set)
         timer.daemon = True
         timer.start()
+    when_interrupted("what was recorded stays; the same command records first what changed meanwhile")
     err.print(f"watching {root}")
     for noticed in follow(Watched(root, journal=journal, check=verify), stop, polling=polling):
         failed = bool(command) and noticed.entry is not None and run_bounded(command, root, seconds) != 0
         undone = _undone(root, journal, noticed) if failed and auto else ""
         _tell(root, journal, noticed, failed=failed, undone=undone, as_json=as_json)
+    if not stop.is_set():
+        raise KeyboardInterrupt
 
 
 def _undone(root: Path, journal: str | None, noticed: Noticed) -> str:
@@ -90,6 +95,6 @@ def _tell(root: Path, journal: str | None, noticed: Noticed, *, failed: bool, un
     for warning in noticed.warnings:
         out.print(f"  warning: {warning}", style="yellow")
     if failed and entry is not None:
-        told_undo = undone or f"to take it back: takeback undo '#{entry.seq}'"
+        told_undo = undone or f"to take it back: {line('undo', f'#{entry.seq}')}"
         out.print(f"  the check failed; {told_undo}", style="red")
     sys.stdout.flush()

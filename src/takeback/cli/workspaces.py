@@ -6,12 +6,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
-from takeback.cli.output import err
+from takeback.cli import completing
+from takeback.cli.here import line
+from takeback.cli.here import told as told_directory
+from takeback.cli.output import err, when_interrupted
 from takeback.harness import Harness
 
 SHORT = 10
@@ -21,18 +25,35 @@ JournalOption = typer.Option(
     None, "--journal", envvar="TAKEBACK_JOURNAL", metavar="PATH|URL", help="Use this journal, not the manifest's."
 )
 EntryArgument = typer.Argument(
-    ..., metavar="ENTRY", help="An entry: the beginning of its id, #NUMBER, HEAD~N or @{TIME}.", show_default=False
-)
-EntriesArgument = typer.Argument(
-    None, metavar="ENTRY", help="Entries: beginnings of ids, #NUMBERs, HEAD~N or @{TIME}.", show_default=False
+    ...,
+    metavar="ENTRY",
+    help="An entry: the beginning of its id, #NUMBER, HEAD~N or @{TIME}.",
+    show_default=False,
+    autocompletion=completing.entries,
 )
 NoteOption = typer.Option("", "--note", "-m", metavar="TEXT", help="Say why, for the log.")
 ByOption = typer.Option(
-    "", "--by", envvar="TAKEBACK_BY", metavar="WHO", help="Say who makes the change, for the log."
+    "",
+    "--by",
+    envvar="TAKEBACK_BY",
+    metavar="WHO",
+    help="Say who makes the change, for the log.",
+    autocompletion=completing.people,
 )
 StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
 PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
 NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, also on a terminal.")
+
+
+def entries_argument(completion: completing.Completion) -> Any:
+    """Entries that a command takes, with those that the shell offers."""
+    return typer.Argument(
+        None,
+        metavar="ENTRY",
+        help="Entries: beginnings of ids, #NUMBERs, HEAD~N or @{TIME}.",
+        show_default=False,
+        autocompletion=completion,
+    )
 
 
 def key_file() -> str | None:
@@ -43,6 +64,7 @@ def key_file() -> str | None:
 @contextmanager
 def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Iterator[Harness]:
     """The workspace, opened; what recovery had to finish is told."""
+    told_directory(directory)
     harness = open_workspace(find_root(directory), journal=journal, keys=key_file(), hold=hold)
     try:
         told = harness.recovered
@@ -51,6 +73,23 @@ def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Itera
         elif told.entry is not None:
             done = "gave up" if told.given_up else "finished"
             err.print(f"{done} entry {told.entry.id[:SHORT]}, which a killed process had left under way")
-        yield harness
+        before = harness.ledger.last
+        try:
+            yield harness
+        except KeyboardInterrupt:
+            when_interrupted(_left(harness, before))
+            raise
     finally:
         harness.close()
+
+
+def _left(harness: Harness, before: int) -> str:
+    """What is so when a command is interrupted that opened a workspace whose journal went up to `before`."""
+    ledger = harness.ledger
+    if ledger.pending is not None:
+        return f"a change was under way: the next command finishes it, or {line('recover')}"
+    if ledger.last == before:
+        return "nothing was changed; the same command can be given again"
+    entry = next(ledger.entries())
+    undo = line("undo", entry.id[:SHORT])
+    return f"entry {entry.id[:SHORT]} was made, and is whole; to take it back: {undo}"

@@ -5,6 +5,7 @@ Asked of the planner itself, entry by entry, so that it says what an undo would 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from takeback.harness.ledger import Ledger
@@ -33,6 +34,15 @@ def needs(ledger: Ledger, number: int) -> tuple[tuple[int, str], ...]:
         if why is not None:
             found.append((earlier, why))
     return tuple(found)
+
+
+def all_needs(ledger: Ledger, numbers: Iterable[int]) -> dict[int, set[int]]:
+    """For entries that depend on some of these, which: taking one of those back would have to take them along."""
+    found: dict[int, set[int]] = {}
+    for number in numbers:
+        for later, _ in dependents(ledger, number):
+            found.setdefault(later, set()).add(number)
+    return found
 
 
 def kept_by(ledger: Ledger, number: int) -> tuple[int, ...]:

@@ -33,6 +33,7 @@ from takeback.harness.forgetting import conceal
 from takeback.harness.images import FileChange, KeptImage, changes_of, with_images
 from takeback.harness.ledger import Ledger
 from takeback.harness.results import Recovered
+from takeback.harness.undisturbed import undisturbed
 from takeback.harness.writing import Writing, begun, finish
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
@@ -191,7 +192,11 @@ class Engine:
         return None if self.resources is None else self.resources.prepare(self.ledger.state, after)
 
     def make(self, draft: Draft, writes: Sequence[Write], after: State, changes: Sequence[FileChange]) -> Record:
-        """Announce, change the real things, settle."""
+        """Announce, change the real things, settle; an interrupt comes before or after that, never between."""
+        with undisturbed():
+            return self._make(draft, writes, after, changes)
+
+    def _make(self, draft: Draft, writes: Sequence[Write], after: State, changes: Sequence[FileChange]) -> Record:
         if self.live is not None:
             entry = self.ledger.record(draft, writes)
             self.live.write(self.ledger.state, after)

@@ -7,7 +7,7 @@ from tests.support.reference import commands
 from typer.testing import CliRunner
 
 from takeback.cli import app
-from takeback.cli.commands import SECTIONS
+from takeback.cli.commands import EXAMPLES, SECTIONS
 
 COMMANDS = sorted(commands())
 
@@ -41,6 +41,8 @@ def test_the_first_page_lists_every_command_in_its_group():
     for title, section in SECTIONS.items():
         assert f"\n{title}:\n" in text
         assert all(f"\n  {name} " in text for name in section)
+        assert f"\n  Example: {EXAMPLES[title]}\n" in text
+        assert EXAMPLES[title].split()[1] in section
     assert "--version" in text
 
 

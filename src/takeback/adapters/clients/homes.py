@@ -66,7 +66,9 @@ class Homes:
             home = key
         if home is None:
             kinds = ", ".join(member.client.name for member in layout.members)
-            raise CannotSplice(f"{surface}[{key!r}] has no place in the files of {kinds}", where=self.where(""))
+            server = surface == "tools" and layout.with_room_for(surface, f"mcp:{key}") is not None
+            told = f"{surface}[{key!r}] has no place in the files of {kinds}"
+            raise CannotSplice(f"{told}; a server is named mcp:{key}" if server else told, where=self.where(""))
         return home, key
 
     def _brought_in(self, path: str, state: State) -> bool:

@@ -18,19 +18,19 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from takeback.cli.bars import bar
 from takeback.cli.lab.answering import answer_request
 from takeback.cli.lab.extra import lab_extra
 from takeback.cli.lab.printing import show_lines
-from takeback.cli.output import emit, err, finish, out
+from takeback.cli.output import emit, finish, out, when_interrupted
 from takeback.cli.synthesizers import SYNTHESIZERS, opened, plain_replay
 from takeback.errors import InputError, RecordingError
 from takeback.lab.engines import ENGINES, UnitEngine, engine_named
 from takeback.lab.experiment import Asked, Experiment, Option
 from takeback.lab.experiments.recorded import FIRST, is_shipped, recorded_folder
 from takeback.lab.rounds import Rounds, Unanswered
-from takeback.lab.runner import Ran, Tick, run_experiment
+from takeback.lab.runner import Ran, run_experiment
 from takeback.synthesize.method import method_of
 from takeback.synthesize.models import RecordingModel
 from takeback.synthesize.models.recording import has_recording, packed_bytes, replies_digest
@@ -124,6 +124,7 @@ def conduct(
     experiment: Experiment[Any], given: Mapping[str, Any], running: Running
 ) -> tuple[dict[str, Any], Mapping[str, dict[str, Any]]]:
     """Run an experiment with the options given, and show it unless JSON is wanted; its summary and its data."""
+    when_interrupted(_kept_of(running))
     if experiment.asks:
         ran, summary = _ask(experiment, given, running)
     else:
@@ -139,6 +140,13 @@ def conduct(
         for folder in ran.written:
             out.print(f"written to {running.out}/{folder} under lock {ran.lock.digest[:16]}", markup=False)
     return summary, ran.data
+
+
+def _kept_of(running: Running) -> str:
+    """What is left of a run that is interrupted."""
+    if running.record is None:
+        return "results are written at the end, so nothing is; the same command starts over"
+    return f"every reply so far is in {running.record}; the same command goes on from there"
 
 
 def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[Ran, dict[str, Any]]:
@@ -236,12 +244,3 @@ def _replayed(spec: Spec, shipped: Path) -> Path | None:
     if spec.kind != "replay":
         return None
     return Path(spec.argument) if spec.argument else shipped
-
-
-@contextmanager
-def bar(label: str) -> Iterator[Tick]:
-    """Show a bar on a terminal while the block runs; elsewhere nothing."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err.console, transient=True, disable=not err.is_terminal) as shown:
-        task = shown.add_task(label, total=None)
-        yield lambda done, of: shown.update(task, completed=done, total=of)

@@ -1,0 +1,194 @@
+"""What the shell offers after Tab: entries, names of what is there, and the words an option takes, each explained.
+
+Nothing is changed, no file of the harness is read, and nobody is waited for. What cannot be read is not offered: a
+journal that is missing, broken or far away gives no completions, and no message in the middle of a command line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from takeback.harness.ledger import Ledger
+    from takeback.journal import Record
+
+Offer = tuple[str, str]
+"""A word, and what it means."""
+Completion = Callable[[typer.Context, str], list[Offer]]
+MOST: Final = 50
+"""So many entries are offered, the newest."""
+SHORT: Final = 10
+WIDTH: Final = 70
+PATIENCE: Final = 0.5
+"""Seconds to wait for a journal that another process holds."""
+RULES: Final[Mapping[str, str]] = {
+    "proof": "every state of the model, or the smallest one that breaks it",
+    "split-wald": "a sample, hidden states of both kinds with a Wald bound each",
+    "pooled-wilson": "a sample, hidden states together with a Wilson bound",
+    "hidden-wilson": "a larger sample, with a Wilson bound",
+}
+MODES: Final[Mapping[str, str]] = {
+    "none": "nothing",
+    "generic": "that it failed",
+    "raw": "what was run and what came of it",
+    "typed": "what kind of defect it is",
+    "prescriptive": "what to do about it",
+    "D0": "the kind of defect and what to do",
+    "D1": "D0 with the exact addresses",
+    "counterexample": "the smallest state that breaks it",
+    "adaptive": "D0, then D1, then the counterexample",
+}
+LEVELS: Final[Mapping[str, str]] = {
+    "L0": "config, prompts, tools and routing",
+    "L1": "every surface, in order",
+    "L2": "also what real harnesses do: edit, move, replace, unset",
+}
+GRADES: Final[Mapping[str, str]] = {
+    "proved": "it holds for every state of the model",
+    "sampled": "it held on every state that was tried",
+    "refuted": "a concrete state breaks it",
+    "declared": "nothing was checked",
+    "forced": "made although it was not admitted",
+}
+_TAG: Final = re.compile(r"\[(?=[a-zA-Z/@#])")
+"""What would be read as markup where typer prints the help of a word."""
+
+
+def one_of(words: Mapping[str, str] | Callable[[], Mapping[str, str]]) -> Completion:
+    """Offer some of these words."""
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[Offer]:
+        del ctx
+        found = words if isinstance(words, Mapping) else words()
+        return [(word, told) for word, told in found.items() if word.startswith(incomplete)]
+
+    return complete
+
+
+def surfaces() -> Mapping[str, str]:
+    """The surfaces that are installed."""
+    from takeback.state import SURFACES  # noqa: PLC0415 - start-up
+
+    return {name: f"every {surface.word}" for name, surface in SURFACES.items()}
+
+
+def things(verb: str) -> Callable[[], Mapping[str, str]]:
+    """What a one-line change can be about."""
+
+    def found() -> Mapping[str, str]:
+        from takeback.language.oneline_program import things as words  # noqa: PLC0415 - start-up
+
+        return {word: f"{verb} {word} NAME" for word in words(verb)}
+
+    return found
+
+
+def entries(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """Offer entries by id, by `#number` or by how far they are from the last one."""
+    return _entries(ctx, incomplete, frozenset())
+
+
+def live_entries(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """Offer entries that can be taken back."""
+    return _entries(ctx, incomplete, frozenset({"undone", "aborted"}))
+
+
+def undone_entries(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """Offer entries that can be brought back."""
+    return _entries(ctx, incomplete, frozenset({"live", "aborted"}))
+
+
+def people(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """Offer those who made the newest entries."""
+    with _ledger(ctx) as ledger:
+        records = [] if ledger is None else list(islice(ledger.entries(), MOST))
+        counts: dict[str, int] = {}
+        for record in records:
+            who = str(record.payload.get("by", ""))
+            counts[who] = counts.get(who, 0) + 1
+        found = [(who, f"{count} of the last {len(records)} entries") for who, count in counts.items() if who]
+    return [offer for offer in found if offer[0].startswith(incomplete)]
+
+
+def names(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """Offer names of what is there, of the thing that was said before."""
+    with _ledger(ctx) as ledger:
+        if ledger is None:
+            return []
+        from takeback.state import SURFACES  # noqa: PLC0415 - start-up
+
+        thing = str(ctx.params.get("thing") or "")
+        surface = next((one for name, one in SURFACES.items() if thing in {one.word, name}), None)
+        if surface is None:
+            return []
+        found = dict.fromkeys(address.key for address, _ in surface.entries(ledger.state.part(surface.name)))
+        return [(name, surface.word) for name in found if name.startswith(incomplete)]
+
+
+def _entries(ctx: typer.Context, incomplete: str, without: frozenset[str]) -> list[Offer]:
+    with _ledger(ctx) as ledger:
+        if ledger is None:
+            return []
+        found: list[Offer] = []
+        for back, record in enumerate(islice(ledger.entries(), MOST)):
+            if ledger.fate(record).value in without or (without and record.kind == "genesis"):
+                continue
+            name = (
+                f"#{record.entry}"
+                if incomplete.startswith("#")
+                else f"HEAD~{back}"
+                if incomplete.startswith("H")
+                else record.id[:SHORT]
+            )
+            if name.startswith(incomplete):
+                found.append((name, _told(record)))
+        return found
+
+
+def _told(record: Record) -> str:
+    """What an entry did, shortly and on one line."""
+    from takeback.present.visible import visible  # noqa: PLC0415 - start-up
+    from takeback.state.slots import slot_of_key, slot_title, whole_of  # noqa: PLC0415
+
+    payload: Any = record.payload
+    keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
+    where = ", ".join(dict.fromkeys(slot_title(whole_of(slot_of_key(key))) for key in keys))
+    taken = ", ".join(f"#{number}" for number in payload.get("off", ()))
+    told = payload.get("note") or (f"took back {taken}" if taken else f"{record.kind} {where}".strip())
+    line = visible(" ".join(f"#{record.entry} {told}".split()))
+    return _TAG.sub(r"\\[", line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…")
+
+
+@contextmanager
+def _ledger(ctx: typer.Context) -> Iterator[Ledger | None]:
+    """The journal of the workspace that the line names; None if it cannot be read now."""
+    store = None
+    try:
+        from takeback.adapters.manifest import KEYS, find_root  # noqa: PLC0415 - start-up
+        from takeback.adapters.opening import manifest_of  # noqa: PLC0415
+        from takeback.harness.ledger import Ledger  # noqa: PLC0415
+        from takeback.journal import open_journal  # noqa: PLC0415
+        from takeback.state.installed import install_surfaces  # noqa: PLC0415
+
+        install_surfaces()
+        root = find_root(Path(ctx.params.get("directory") or Path()))
+        where = ctx.params.get("journal") or os.environ.get("TAKEBACK_JOURNAL") or manifest_of(root).workspace.journal
+        if "://" in where:
+            yield None
+            return
+        keys = os.environ.get("TAKEBACK_KEYS") or root / KEYS
+        store = open_journal(root / where, create=False, timeout=PATIENCE, keys=keys)
+        yield Ledger(store)
+    except Exception:  # noqa: BLE001 - whatever is wrong, a command line is being typed
+        yield None
+    finally:
+        if store is not None:
+            store.close()

@@ -1,0 +1,115 @@
+"""Entries and what each depends on, drawn as lanes to the left of a log: one line per entry, newest first.
+
+A lane runs from an entry down to the entry it depends on; all that depend on one share its lane. What follows from
+other lanes is left out: where a depends on b and b on c, no lane goes from a to c. Pure: numbers in, texts out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final, Literal
+
+Art = Mapping[Literal["node", "off", "down", "across", "over", "open", "join", "begin"], str]
+DRAWN: Final[Art] = {
+    "node": "●",
+    "off": "○",
+    "down": "│",
+    "across": "─",
+    "over": "┼",
+    "open": "╮",
+    "join": "┤",
+    "begin": "├",
+}
+PLAIN: Final[Art] = {
+    "node": "*",
+    "off": "o",
+    "down": "|",
+    "across": "-",
+    "over": "+",
+    "open": ".",
+    "join": "+",
+    "begin": "+",
+}
+
+
+def direct(needs: Mapping[int, AbstractSet[int]]) -> dict[int, tuple[int, ...]]:
+    """What each entry depends on without what follows from that; newest first."""
+    return {
+        entry: tuple(sorted(found - {far for near in found for far in needs.get(near, ())}, reverse=True))
+        for entry, found in needs.items()
+    }
+
+
+def lanes(
+    entries: Sequence[int],
+    needs: Mapping[int, AbstractSet[int]],
+    *,
+    off: AbstractSet[int] = frozenset(),
+    art: Art = DRAWN,
+) -> list[str]:
+    """A text for each entry, all equally wide; `off` are those that are drawn hollow."""
+    below = direct({entry: found & set(entries) for entry, found in needs.items()})
+    waiting: list[int | None] = []
+    """Which entry each lane leads to."""
+    drawn = []
+    for entry in entries:
+        at = waiting.index(entry) if entry in waiting else _free(waiting)
+        waiting[at] = None
+        passing = {lane for lane, target in enumerate(waiting) if target is not None}
+        opened, joined = _lead_down(waiting, at, below.get(entry, ()))
+        corners = {**dict.fromkeys(opened, art["open"]), **dict.fromkeys(joined, art["join"])}
+        drawn.append(_line(at, art["off" if entry in off else "node"], passing, corners, art))
+        while waiting and waiting[-1] is None:
+            waiting.pop()
+    width = max(map(len, drawn), default=0)
+    return [text.ljust(width) for text in drawn]
+
+
+def _free(waiting: list[int | None]) -> int:
+    """The first lane that leads nowhere, made if there is none."""
+    if None not in waiting:
+        waiting.append(None)
+    return waiting.index(None)
+
+
+def _lead_down(waiting: list[int | None], at: int, targets: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Let lanes lead to the targets; which lanes begin here beside the entry's own, and which are joined."""
+    opened, joined = [], []
+    for target in targets:
+        if target in waiting:
+            joined.append(waiting.index(target))
+        elif waiting[at] is None:
+            waiting[at] = target
+        else:
+            lane = _free_after(waiting, at)
+            waiting[lane] = target
+            opened.append(lane)
+    return opened, joined
+
+
+def _free_after(waiting: list[int | None], at: int) -> int:
+    for lane in range(at + 1, len(waiting)):
+        if waiting[lane] is None:
+            return lane
+    waiting.append(None)
+    return len(waiting) - 1
+
+
+def _line(at: int, node: str, passing: AbstractSet[int], corners: Mapping[int, str], art: Art) -> str:
+    """One line: the entry, lanes that pass, and a line across to those that begin or are joined here."""
+    first, last = min((at, *corners)), max((at, *corners))
+    width = max((last, *passing)) + 1
+    cells = []
+    for lane in range(width):
+        across = first <= lane <= last and first != last
+        if lane == at:
+            cells.append(node)
+        elif lane in corners:
+            cells.append(art["begin"] if lane == first and lane < at else corners[lane])
+        elif lane in passing:
+            cells.append(art["over"] if across else art["down"])
+        else:
+            cells.append(art["across"] if across else " ")
+        cells.append(art["across"] if first <= lane < last else " ")
+    return "".join(cells).rstrip()

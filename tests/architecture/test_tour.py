@@ -1,0 +1,29 @@
+"""The tour shows what the program shows."""
+
+from __future__ import annotations
+
+import os
+
+from tests.support.tour import BLOCK, PAGE, STEPS, played, refreshed
+
+
+def test_every_screen_of_the_tour_is_what_the_program_shows(tmp_path, monkeypatch):
+    for variable in ("FORCE_COLOR", "PAGER", "TAKEBACK_BY", "TAKEBACK_JOURNAL", "TAKEBACK_KEYS"):
+        monkeypatch.delenv(variable, raising=False)
+    before = dict(os.environ)
+    shown = played(tmp_path)
+    assert dict(os.environ) == before
+    page = PAGE.read_text()
+    assert [block["name"] for block in BLOCK.finditer(page)] == list(STEPS)
+    assert refreshed(page, shown) == page
+
+
+def test_every_command_of_the_tour_stands_above_what_it_shows():
+    import shlex
+
+    terminal, _, _ = PAGE.read_text().partition("\n## In the page\n")
+    lines = [line for line in terminal.splitlines() if line.startswith("takeback ")]
+    typed = [shlex.split(line)[1:] for line in lines]
+    wanted = [words for words in STEPS.values() if words]
+    at = typed.index(["undo"])
+    assert typed[:at] + typed[at + 1 :] == wanted
