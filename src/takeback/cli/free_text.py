@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -112,7 +113,8 @@ def demand_one(directory: Path | None, text: str | None, task: str | None, comma
         raise InputError(command, found="a text and --task", expected="one of them")
     if text is None and task is None:
         found = "neither a text nor --task" if directory is None else f"{directory}, and no text"
-        example = f"takeback {command} {directory or 'DIR'} 'ask before deleting files' --synthesizer openai:MODEL"
+        words = ["takeback", command, str(directory or "DIR"), "ask before deleting files"]
+        example = f"for example: {shlex.join([*words, '--synthesizer', 'openai:MODEL'])}"
         raise InputError(
             command, found=found, expected="a directory, and what to change in plain words", hint=example
         )
