@@ -5,7 +5,7 @@ JOBS ?= 2
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-web test-clients test-clients-more test-load check bench mutants docs plugin format clean
+.PHONY: setup demo test test-web test-clients test-clients-more test-load test-dspy check bench mutants docs plugin format clean
 
 setup: .venv/.ready
 
@@ -45,6 +45,12 @@ test-clients-more: setup
 # A thousand edits in a minute by another process, while `takeback watch` follows.
 test-load: setup
 	$(BIN)/takeback bench watch
+
+# DSPy wants an older openai than other packages of the tests, and much else: it has an environment of its own.
+test-dspy:
+	test -x .cache/dspy/bin/python || $(PYTHON) -m venv .cache/dspy
+	.cache/dspy/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/dspy.txt
+	PYTHONPATH=src .cache/dspy/bin/python -m pytest --noconftest -rs -k dspy tests/unit/agents/gates/test_evolvers_page.py
 
 check: setup
 	$(BIN)/ruff check src tests examples

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from takeback.adapters import init_workspace, open_memory, open_workspace
     from takeback.adapters.frameworks import AgentHarness, open_langchain, open_openai_agents, open_pydantic_ai
+    from takeback.agents.asking import propose_text
+    from takeback.agents.checking import check_on_copy
     from takeback.errors import InputError, TakebackError
-    from takeback.evolve import evolve
+    from takeback.evolve import Checked, Evolution, evolve
     from takeback.harness import (
         Adopted,
         Applied,
@@ -53,9 +55,11 @@ __all__ = [
     "Applied",
     "Blocked",
     "Candidate",
+    "Checked",
     "Counterexample",
     "Discarded",
     "EntryView",
+    "Evolution",
     "Gone",
     "Grade",
     "Harness",
@@ -77,6 +81,7 @@ __all__ = [
     "Why",
     "__version__",
     "candidate_schema",
+    "check_on_copy",
     "diff",
     "evolve",
     "gate",
@@ -88,6 +93,7 @@ __all__ = [
     "open_pydantic_ai",
     "open_workspace",
     "oracle",
+    "propose_text",
     "prove",
     "read_candidate",
     "register",
@@ -97,7 +103,9 @@ __all__ = [
 
 _HOMES = {
     "takeback.errors": ("InputError", "TakebackError"),
-    "takeback.evolve": ("evolve",),
+    "takeback.agents.asking": ("propose_text",),
+    "takeback.agents.checking": ("check_on_copy",),
+    "takeback.evolve": ("Checked", "Evolution", "evolve"),
     "takeback.harness": (
         "Adopted",
         "Applied",

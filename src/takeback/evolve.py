@@ -1,26 +1,70 @@
-"""The loop: propose → verify → diagnose → repair → admit → record → apply.
+"""The loop: propose → verify → diagnose → repair → check → admit → record → apply.
 
 An agent proposes a change of its own harness. Where the proposal comes with a recovery that is admitted, that
-is used; otherwise the synthesizer diagnoses and repairs, with the mutation locked. Only what is admitted is
-recorded in the journal, ahead of the change, and made. Nothing here is forced.
+is used; otherwise the synthesizer diagnoses and repairs, with the mutation locked. A check, where there is one, says
+whether the change is good. Only what is admitted is recorded in the journal, ahead of the change, and made, with both
+answers. Nothing here is forced.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from takeback.harness import Applied, Harness, Refused
-from takeback.language import Program
+from takeback.harness import Applied, Harness, Refused, Why
+from takeback.language import Candidate, Program
+from takeback.present.entries import check_words
 from takeback.state import State
 from takeback.synthesize.attempt import Attempt
 from takeback.synthesize.loop import Judge, Repair, Settings
 from takeback.synthesize.method import Method
+from takeback.synthesize.portfolio import repair_with_oracle
 from takeback.verify import Verdict, verify
 
 Propose = Callable[[State], Attempt]
 """Proposes a change for a harness in this state, with or without a recovery."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check said about a change that is not made yet."""
+
+    passed: bool
+    command: str
+    """What was run."""
+    code: int | None = None
+    """Its exit code; None if there is none."""
+    seconds: float = 0.0
+    why: str = ""
+    """Why there is no exit code."""
+    output: str = ""
+    """The end of what it printed; not recorded."""
+
+    @property
+    def words(self) -> str:
+        """The answer on one line."""
+        return check_words(self.recorded())
+
+    def recorded(self) -> dict[str, Any]:
+        """The answer as an entry carries it."""
+        told = {"passed": self.passed, "command": self.command, "exit": self.code, "seconds": self.seconds}
+        return told | ({"why": self.why} if self.why else {})
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as JSON, with what was printed."""
+        return {**self.recorded(), "output": self.output}
+
+
+class Recoverable(NamedTuple):
+    """A change with a recovery that is admitted, and the verdict."""
+
+    candidate: Candidate
+    verdict: Verdict
+
+
+ChangeCheck = Callable[[Recoverable], Checked]
+"""Decides whether a change that can be taken back is good, without making it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,47 +78,103 @@ class Evolution:
     """How the recovery was found, where the proposal had none that is admitted."""
     result: Applied | Refused | None
     """What the harness did with the admitted candidate."""
+    check: Checked | None = None
+    """Whether it is good, where a check was asked for."""
 
     @property
     def applied(self) -> bool:
         """Whether the harness has changed."""
         return isinstance(self.result, Applied)
 
+    @property
+    def recoverable(self) -> Recoverable | None:
+        """The change with a recovery that is admitted, as proposed or repaired; None if there is none."""
+        if self.repair is not None and self.repair.admitted is not None:
+            return Recoverable(self.repair.admitted, self.repair.verdict)
+        if self.verdict is not None and self.verdict.admitted and self.proposal.candidate is not None:
+            return Recoverable(self.proposal.candidate, self.verdict)
+        return None
+
+    @property
+    def good(self) -> Recoverable | None:
+        """The change that may be made: it can be taken back, and no check is against it."""
+        return self.recoverable if self.check is None or self.check.passed else None
+
     def to_json(self) -> dict[str, Any]:
         """The turn as JSON."""
+        found, rejected = self.recoverable, self.proposal.rejected
         return {
             "applied": self.applied,
             "proposal": self.proposal.raw,
-            "shortfall": self.proposal.rejected.shortfall if self.proposal.rejected else None,
+            "shortfall": rejected.shortfall if rejected else None,
+            "detail": rejected.detail if rejected else None,
             "verdict": self.verdict.to_json() if self.verdict else None,
             "repair": self.repair.to_json() if self.repair else None,
+            "candidate": found.candidate.to_json() if found else None,
+            "check": self.check.to_json() if self.check else None,
             "entry": self.result.entry.id if isinstance(self.result, Applied) else None,
             "refused": self.result.message if isinstance(self.result, Refused) else None,
         }
 
 
-def evolve(
+def consider(
     harness: Harness,
     propose: Propose,
-    method: Method,
+    method: Method = repair_with_oracle,
     *,
     judge: Judge = verify,
     settings: Settings | None = None,
-    note: str = "",
+    check: ChangeCheck | None = None,
 ) -> Evolution:
-    """Let an agent change its harness once, if the change can be taken back."""
+    """Have a change proposed, judged, repaired and checked. Nothing is changed."""
     state = harness.state
     proposal = propose(state)
     verdict = judge(proposal.candidate) if proposal.candidate is not None else None
-    if verdict is not None and verdict.admitted and proposal.candidate is not None:
-        return Evolution(proposal, verdict, None, harness.apply(proposal.candidate, evidence=verdict, note=note))
-    if proposal.mutation is None:
-        return Evolution(proposal, verdict, None, None)
-    repair = method(proposal, judge, settings or Settings(), state)
-    if repair.admitted is None:
-        return Evolution(proposal, verdict, repair, None)
-    result = harness.apply(repair.admitted, evidence=repair.verdict, note=note)
-    return Evolution(proposal, verdict, repair, result)
+    found = Evolution(proposal, verdict, None, None)
+    if found.recoverable is None and proposal.mutation is not None:
+        found = replace(found, repair=method(proposal, judge, settings or Settings(), state))
+    admitted = found.recoverable
+    return found if check is None or admitted is None else replace(found, check=check(admitted))
+
+
+def evolve(
+    harness: Harness,
+    propose: Propose,
+    method: Method = repair_with_oracle,
+    *,
+    judge: Judge = verify,
+    settings: Settings | None = None,
+    check: ChangeCheck | None = None,
+    note: str = "",
+    by: str = "",
+) -> Evolution:
+    """Let an agent change its harness once, if the change can be taken back and no `check` is against it.
+
+    `propose` may be `propose_mutation(program)`, or `propose_text(harness, text, model)` for a wish in plain words;
+    `check` may be `check_on_copy(directory, command)`.
+    """
+    head = harness.ledger.head
+    found = consider(harness, propose, method, judge=judge, settings=settings, check=check)
+    return carry_out(harness, found, head=head, note=note, by=by)
+
+
+def carry_out(harness: Harness, found: Evolution, *, head: str, note: str = "", by: str = "") -> Evolution:
+    """Make a change that was considered, if it may be made; `head` is the journal's head from before."""
+    admitted = found.good
+    if admitted is None:
+        return found
+    if found.check is None:
+        made = harness.apply(admitted.candidate, evidence=admitted.verdict, note=note, by=by)
+        return replace(found, result=made)
+    with harness.held() as state:
+        if isinstance(state, Refused):
+            return replace(found, result=state)
+        if harness.ledger.head != head:
+            message = "the harness changed while the change was checked; nothing was changed, ask again"
+            return replace(found, result=Refused(Why.STATE, message, admitted.verdict))
+        checked = found.check.recorded()
+        made = harness.apply(admitted.candidate, evidence=admitted.verdict, note=note, by=by, check=checked)
+        return replace(found, result=made)
 
 
 def propose_mutation(mutation: Program) -> Propose:

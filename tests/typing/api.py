@@ -14,9 +14,11 @@ from takeback import (
     Applied,
     Blocked,
     Candidate,
+    Checked,
     Counterexample,
     Discarded,
     EntryView,
+    Evolution,
     Gone,
     Grade,
     Harness,
@@ -33,16 +35,20 @@ from takeback import (
     Undone,
     Verdict,
     Why,
+    check_on_copy,
     diff,
+    evolve,
     init_workspace,
     open_langchain,
     open_memory,
     open_workspace,
     oracle,
+    propose_text,
     prove,
     read_candidate,
     verify,
 )
+from takeback.synthesize.models import ChatModel
 
 
 def opening() -> None:
@@ -116,6 +122,13 @@ def reading(harness: Harness) -> None:
     present: bool = ("config", "agent.timeout") in harness.state
     changed = [change.address for change in diff(harness.state, State())]
     del timeout, present, changed
+
+
+def evolving(harness: Harness, model: ChatModel) -> None:
+    done = evolve(harness, propose_text(harness, "ask first", model), check=check_on_copy(harness, ".", "true"))
+    assert_type(done, Evolution)
+    assert_type(done.result, Applied | Refused | None)
+    assert_type(done.check, Checked | None)
 
 
 def extending(surface: Surface) -> tuple[Kind, ...]:

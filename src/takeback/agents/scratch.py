@@ -53,15 +53,19 @@ def _foreign(folder: str, names: list[str]) -> set[str]:
     return {name for name in names if name in FOREIGN}
 
 
-def run_bounded(command: str, place: Path, seconds: float) -> int | None:
-    """The exit code of a shell command; None if it took too long and was ended, with all that it started."""
+def run_bounded(command: str, place: Path, seconds: float, printed: int | None = None) -> int | None:
+    """The exit code of a shell command; None if it took too long and was ended, with all that it started.
+
+    What it prints goes to the open file `printed`, if that is given.
+    """
+    kept = subprocess.DEVNULL if printed is None else printed
     process = subprocess.Popen(  # noqa: S602 - the command that the user gave
         command,
         shell=True,
         cwd=place,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdout=kept,
+        stderr=kept,
         start_new_session=True,
     )
     try:

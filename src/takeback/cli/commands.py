@@ -85,7 +85,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     },
     "Agents and models": {
         "evolve": Listed("evolve", "Let an agent change its harness, if the change can be taken back."),
-        "propose": Listed("propose", "Ask a model to carry out a task, and mend what cannot be taken back."),
+        "propose": Listed("propose", "Ask a model for a change, and mend what cannot be taken back."),
+        "gate": Listed(
+            "gate", "Decide whether the step from one directory to another can be taken back, and by which recovery."
+        ),
         "hook": Listed(
             "hook", "Answer a client's hook: guard harness files before an edit, record what changed after it."
         ),

@@ -1,4 +1,4 @@
-"""`takeback evolve DIR --task FILE|ID`: let an agent change its harness, if that can be taken back."""
+"""`takeback evolve DIR TEXT`: let an agent change its harness, if that can be taken back."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ from pathlib import Path
 
 import typer
 
+from takeback.agents.server.masking import masked_text
+from takeback.cli.free_text import (
+    LOOSENS,
+    CheckOption,
+    CheckTimeoutOption,
+    Considered,
+    ContextOption,
+    TextArgument,
+    Wish,
+    considered,
+    copied_check,
+    demand_one,
+    show_considered,
+    why_not,
+)
 from takeback.cli.outcomes import show_outcome
 from takeback.cli.output import JsonFlag, emit, finish, out, settle
 from takeback.cli.repair import show_repair
@@ -23,7 +38,7 @@ from takeback.cli.synthesizers import opened as opened_synthesizer
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import JournalOption, NoteOption, opened
 from takeback.errors import InputError
-from takeback.evolve import Evolution, Propose
+from takeback.evolve import Evolution, Propose, carry_out
 from takeback.evolve import evolve as run
 from takeback.harness import Harness
 from takeback.language import load_json
@@ -39,8 +54,17 @@ def register(app: typer.Typer) -> None:
 
 def evolve(
     directory: Path = typer.Argument(..., metavar="DIR", help="The workspace."),
-    task: str = typer.Option(..., "--task", metavar="FILE|ID", help="A candidate or mutation, or a task of the lab."),
+    text: str | None = TextArgument,
+    task: str | None = typer.Option(
+        None, "--task", metavar="FILE|ID", help="A candidate or mutation, or a task of the lab."
+    ),
     synthesizer: str = SynthesizerOption,
+    check: str = CheckOption,
+    check_timeout: float = CheckTimeoutOption,
+    loosen: bool = typer.Option(
+        False, "--loosen", help="Make it also if it loosens permissions or removes a guard; for a text."
+    ),
+    context: int | None = ContextOption,
     feedback: str = FeedbackOption,
     budget: int = BudgetOption,
     sampling: str = SamplingOption,
@@ -52,21 +76,56 @@ def evolve(
 ) -> None:
     """Let an agent change its harness, if the change can be taken back.
 
-    One change, in one go: propose, verify, diagnose, repair, admit, record, apply.
+    One change, in one go: propose, verify, diagnose, repair, check, admit, record, apply. For a TEXT the model sees
+    the harness as it is, with secrets masked; a recovery that falls short is repaired by the oracle, or by the model.
 
-    Example: `takeback evolve agent --task change.json --synthesizer oracle`
+    Example: `takeback evolve . "ask before deleting files" --synthesizer openai:MODEL --check ./health.sh`,
+    `takeback evolve agent --task change.json --synthesizer oracle`
     """
+    demand_one(directory, text, task, "evolve")
     settings = Settings(mode=read_mode(feedback), budget=budget, sampling=read_sampling(sampling))
+    if text is not None:
+        wish = Wish(directory, text, synthesizer, settings, record, threads, journal, check, check_timeout, context)
+        _evolve_text(wish, note, loosen=loosen, as_json=as_json)
+        return
     with opened_synthesizer(synthesizer, record, threads) as found, opened(directory, journal) as harness:
-        propose, title = proposer(task, found, settings.sampling)
-        done = run(harness, propose, found.method, settings=settings, note=note or title)
+        propose, title = proposer(task or "", found, settings.sampling)
+        checking = copied_check(harness, directory, journal, check, check_timeout)
+        done = run(harness, propose, found.method, settings=settings, check=checking, note=note or title)
         if done.applied:
             settle(0)
         if as_json:
             emit(done.to_json())
         else:
-            _show(done, task, harness)
+            _show(done, task or "", harness)
     finish(yes=done.applied)
+
+
+def _evolve_text(wish: Wish, note: str, *, loosen: bool, as_json: bool) -> None:
+    with considered(wish, as_json=as_json) as found:
+        done = found.done
+        if not found.looser or loosen:
+            note = note or masked_text(found.asking.text)
+            done = carry_out(found.harness, done, head=found.head, note=note, by=found.name)
+        if done.applied:
+            settle(0)
+        if as_json:
+            stopped = {"refused": LOOSENS} if done.good is not None and done.result is None else {}
+            emit({**found.to_json(), **done.to_json(), **stopped})
+        else:
+            show_considered(found)
+            _conclude_text(found, done)
+    finish(yes=done.applied)
+
+
+def _conclude_text(found: Considered, done: Evolution) -> None:
+    if done.result is not None:
+        show_outcome(done.result, found.harness, name="the change")
+    elif done.good is not None:
+        out.print(LOOSENS, style="yellow")
+        out.print("  next, if you want that: the same command with --loosen", style="cyan")
+    else:
+        out.print(why_not(done), style="yellow")
 
 
 def proposer(task: str, found: Opened, sampling: Sampling = PAPER) -> tuple[Propose, str]:
@@ -99,6 +158,8 @@ def _show(done: Evolution, name: str, harness: Harness) -> None:
         show_verdict(done.verdict, f"{name} (as proposed)")
     if done.repair is not None:
         show_repair(done.repair, name)
+    if done.check is not None:
+        out.print(f"check {done.check.words}", style="green" if done.check.passed else "red")
     if done.result is not None:
         show_outcome(done.result, harness, name=name)
     else:

@@ -12,6 +12,7 @@ ELSEWHERE: Final = frozenset(
         "bench",
         "demo",
         "evolve",
+        "gate",
         "hook",
         "init",
         "lab",

@@ -1,15 +1,27 @@
-"""`takeback propose --task ID`: ask a model for a candidate, judge it, repair it, or search jointly."""
+"""`takeback propose DIR TEXT`: ask a model for a candidate, judge it, repair it; with `--task`, search jointly."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from takeback.canonical import compact
 from takeback.cli.completing import RULES, one_of
+from takeback.cli.free_text import (
+    CheckOption,
+    CheckTimeoutOption,
+    ContextOption,
+    TextArgument,
+    Wish,
+    considered,
+    demand_one,
+    show_considered,
+    show_plan,
+    why_not,
+)
 from takeback.cli.inputs import LanguageOption, read_level
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.repair import show_repair
@@ -25,7 +37,9 @@ from takeback.cli.synthesizers import (
     read_mode,
     read_rule,
 )
+from takeback.cli.workspaces import JournalOption
 from takeback.errors import InputError
+from takeback.harness import Refused
 from takeback.state import Level, State
 from takeback.synthesize.joint import Joint, joint
 from takeback.synthesize.judging import judge_for
@@ -48,56 +62,118 @@ def register(app: typer.Typer) -> None:
 
 
 def propose(
-    task_id: str = typer.Option(..., "--task", metavar="ID", help="A task of the lab, such as nat_mw_001."),
+    directory: Path | None = typer.Argument(None, metavar="DIR", help="The workspace.", show_default=False),
+    text: str | None = TextArgument,
+    task_id: str | None = typer.Option(
+        None, "--task", metavar="ID", help="A task of the lab instead, such as nat_mw_001."
+    ),
     synthesizer: str = typer.Option(
         "replay", "--synthesizer", metavar="NAME", help="The model: openai:MODEL, local or replay[:DIR]."
     ),
+    check: str = CheckOption,
+    check_timeout: float = CheckTimeoutOption,
+    context: int | None = ContextOption,
     proposals: int = typer.Option(
-        1, "--joint", min=1, max=64, metavar="N", help="How many proposals to choose the best from."
+        1, "--joint", min=1, max=64, metavar="N", help="Of a task: how many proposals to choose the best from."
     ),
     feedback: str = FeedbackOption,
     budget: int = BudgetOption,
     language: str | None = LanguageOption,
-    rule: str = typer.Option(
-        "split-wald",
+    rule: str | None = typer.Option(
+        None,
         "--rule",
         metavar="NAME",
         help=f"Who judges: {', '.join(RULE_NAMES)}.",
+        show_default="proof; split-wald for a task",
         autocompletion=one_of(RULES),
     ),
     oracle: bool = typer.Option(True, "--oracle/--no-oracle", help="Mend with the oracle before asking again."),
     sampling: str = SamplingOption,
     record: Path | None = RecordOption,
     threads: int = ThreadsOption,
+    journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Ask a model to carry out a task, and mend what cannot be taken back.
+    """Ask a model for a change, and mend what cannot be taken back. Nothing is changed.
 
-    Of several proposals, the best that can be taken back is chosen. Plain `replay` answers in L1 and with the first
-    prompts, as it was recorded.
+    For a TEXT the model sees the harness as it is, with secrets masked; shown are its candidate, the verdict, the
+    check and what it would change. For a task of the lab, of several proposals the best that can be taken back is
+    chosen; plain `replay` answers in L1 and with the first prompts, as it was recorded.
 
-    Example: `takeback propose --task nat_cfg_001 --synthesizer replay`
+    Example: `takeback propose . "ask before deleting files" --synthesizer openai:MODEL`,
+    `takeback propose --task nat_cfg_001 --synthesizer replay`
     """
+    demand_one(directory, text, task_id, "propose")
+    settings = Settings(mode=read_mode(feedback), budget=budget, sampling=read_sampling(sampling))
+    if text is not None and directory is not None:
+        _demand_text_options(proposals, language, rule)
+        wish = Wish(
+            directory, text, synthesizer, settings, record, threads, journal, check, check_timeout, context, oracle
+        )
+        _propose_text(wish, as_json=as_json)
+    else:
+        _demand_task_options(directory, check)
+        levelled = TaskSearch(task_id or "", synthesizer, proposals, language, rule or "split-wald", record, threads)
+        _propose_task(levelled, settings, oracle=oracle, as_json=as_json)
+
+
+def _demand_text_options(proposals: int, language: str | None, rule: str | None) -> None:
+    """Refuse what is for tasks of the lab only."""
+    given = {"--joint": proposals != 1, "--language": language is not None, "--rule": rule not in {None, "proof"}}
+    for name in (name for name, found in given.items() if found):
+        raise InputError(name, found="a text", expected="a task of the lab: --task ID")
+
+
+def _demand_task_options(directory: Path | None, check: str) -> None:
+    """Refuse what is for a harness only."""
+    for name, found in (("DIR", directory is not None), ("--check", bool(check))):
+        if found:
+            raise InputError(name, found="--task", expected="what to change in DIR, in plain words")
+
+
+def _propose_text(wish: Wish, *, as_json: bool) -> None:
+    with considered(wish, as_json=as_json) as found:
+        good = found.done.good is not None and not isinstance(found.plan, Refused)
+        if as_json:
+            emit(found.to_json())
+        else:
+            show_considered(found)
+            show_plan(found)
+            out.print("it may be made; nothing was changed" if good else why_not(found.done), style="bold")
+    finish(yes=good)
+
+
+class TaskSearch(NamedTuple):
+    """A task of the lab, and how it is asked for."""
+
+    task: str
+    synthesizer: str
+    proposals: int
+    language: str | None
+    rule: str
+    record: Path | None
+    threads: int
+
+
+def _propose_task(asked: TaskSearch, settings: Settings, *, oracle: bool, as_json: bool) -> None:
     from takeback.lab.experiments.draws import first_seed  # noqa: PLC0415 - the command line starts without the lab
     from takeback.lab.tasks import get  # noqa: PLC0415 - likewise
 
-    task = get(task_id)
-    shipped = plain_replay(parse_spec(synthesizer))
-    settings = Settings(
-        mode=read_mode(feedback),
-        budget=budget,
-        level=Level.L1 if shipped and language is None else read_level(language),
+    task = get(asked.task)
+    shipped = plain_replay(parse_spec(asked.synthesizer))
+    settings = replace(
+        settings,
+        level=Level.L1 if shipped and asked.language is None else read_level(asked.language),
         seed=first_seed(task),
-        sampling=read_sampling(sampling),
         prompts=FIRST_PROMPTS if shipped else VERSION,
     )
-    read_rule(rule)
-    with opened(synthesizer, record, threads) as found:
+    read_rule(asked.rule)
+    with opened(asked.synthesizer, asked.record, asked.threads) as found:
         if found.model is None:
             raise InputError(
-                "--synthesizer", found=synthesizer, expected="a model: openai:MODEL, local or replay[:DIR]"
+                "--synthesizer", found=asked.synthesizer, expected="a model: openai:MODEL, local or replay[:DIR]"
             )
-        search = run_joint(task, found, proposals, settings, rule, oracle=oracle)
+        search = run_joint(task, found, asked.proposals, settings, asked.rule, oracle=oracle)
     if as_json:
         emit({"task": task.id, **search.to_json()})
     else:

@@ -14,7 +14,7 @@ from takeback.cli.workspaces import DirOption, EntryArgument, JournalOption, NoP
 from takeback.harness.codec import candidate_of, evidence_of
 from takeback.harness.log import changes_of, state_after, state_before, view
 from takeback.harness.toggle_requests import named_entry
-from takeback.present.entries import summary
+from takeback.present.entries import check_words, summary
 from takeback.present.filters import names_in
 
 
@@ -52,6 +52,8 @@ def show(
             out.print(f"{seen.kind} #{seen.seq}, {seen.status}, {seen.at}{f', by {seen.by}' if seen.by else ''}")
             if seen.grade:
                 out.print(f"evidence: {seen.grade}{', FORCED although not admitted' if seen.forced else ''}")
+            if seen.check is not None:
+                out.print(f"check: {check_words(seen.check)}")
             out.print(seen.note or what)
             if whole is not None:
                 out.print(pretty(whole))

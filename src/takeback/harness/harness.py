@@ -125,17 +125,18 @@ class Harness:
         by: str = "",
         allow_ties: bool = True,
         evidence: Verdict | None = None,
+        check: Mapping[str, Any] | None = None,
     ) -> Applied | Refused:
         """Make a change, if it is admitted; with `force` also if not.
 
         `evidence` is a verdict already at hand: one that a verifier of this process issued about this very candidate,
         or the change is refused. A candidate may be given as the JSON it is written in, as an `Admitted`, or as what
-        the oracle answered.
+        the oracle answered. `check` is what else was asked before it is made, for the record.
         """
         found = judged(candidate, self.adapter, self._verifier, evidence, force=force)
         if isinstance(found, Refused):
             return found
-        about = {"note": note, **_made_by(by)}
+        about = {"note": note, **_made_by(by), **({"check": dict(check)} if check else {})}
         return tried_again(lambda: self._apply(found, about, allow_ties=allow_ties))
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
@@ -152,12 +153,8 @@ class Harness:
                 return Refused(changes.why, changes.message, verdict)
             forced = not verdict.admitted
             about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
-            about |= {
-                "forced": forced,
-                "ties": sorted(change.ties),
-                **said,
-                **taking_effect(self._engine, change.writes),
-            }
+            about |= {"forced": forced, "ties": sorted(change.ties), **said}
+            about |= taking_effect(self._engine, change.writes)
             draft = change_draft("apply", change.writes, about, packer=self.ledger.packer)
             entry = self._engine.make(draft, change.writes, change.state, changes)
             return Applied(entry, verdict, forced, change.ties)

@@ -53,6 +53,8 @@ class EntryView:
     """When the client notices it, where that is known."""
     layout: tuple[str, ...] = ()
     """Files that changed in nothing that the state says: comments, formatting, permission bits."""
+    check: Mapping[str, Any] | None = None
+    """What a check said of an applied change before it was made, where one was asked for."""
     origin: Mapping[str, str] = field(default_factory=dict)
     """Where a recorded change comes from: client, session, prompt, tool."""
 
@@ -80,6 +82,7 @@ class EntryView:
             "files": list(self.files),
             "effect": list(self.effect),
             "layout": list(self.layout),
+            "check": None if self.check is None else dict(self.check),
         }
 
 
@@ -121,6 +124,7 @@ def view_of(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...]
         mutation=mutation,
         effect=tuple(payload.get("effect", ())),
         layout=tuple(payload.get("layout", ())),
+        check=payload.get("check"),
         origin=payload.get("origin", {}),
     )
 

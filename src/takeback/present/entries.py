@@ -40,6 +40,14 @@ def summary(entry: EntryView, named: EntryNamer) -> str:
     return " ".join(f"{entry.note}: {line}".split() if entry.note else line.split())
 
 
+def check_words(check: Mapping[str, Any]) -> str:
+    """What a check said, as an entry carries it, on one line."""
+    how = check.get("why") or f"exit code {check.get('exit')}"
+    return (
+        f"{'passed' if check.get('passed') else 'failed'} ({how}, {check.get('seconds')} s): {check.get('command')}"
+    )
+
+
 def deeds(entry: EntryView) -> str:
     """What a change did: its operations where it has them, else what it touched."""
     if entry.mutation and len(entry.mutation) <= MOST:

@@ -23,6 +23,8 @@ Shortfall = Literal[
     "wrong_shape",
     "out_of_language",
     "mutation_changed",
+    "masked_value",
+    "cannot_run",
 ]
 """Why a reply is no candidate. Each uses up the turn."""
 

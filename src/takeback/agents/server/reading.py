@@ -76,6 +76,7 @@ def entry_of(desk: Desk, name: str, who: str) -> dict[str, Any]:
         told = {
             "candidate": masked(candidate_of(harness.journal, record)),
             "evidence": masked(evidence_of(harness.journal, record)),
+            "check": masked(record.payload.get("check")),
             "changes": [masked(change_json(change)) for change in changes],
         }
     return {**seen.model_dump(), **told}

@@ -1,0 +1,252 @@
+"""Whether the step from one directory to another can be taken back, and by which recovery. Changes nothing.
+
+Both are read as the harness that the first one is: its manifest, or else the clients whose files are in it. A file
+that differs and belongs to no surface is nothing that Takeback could take back, so such a step is not admitted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+from takeback.adapters.clients.finding import FOREIGN
+from takeback.adapters.clients.guarding import loosened
+from takeback.adapters.clients.init import detect
+from takeback.adapters.directory import Directory
+from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, Workspace, manifest_path
+from takeback.adapters.open_by_manifest import manifest_of
+from takeback.adapters.registry import adapter_named
+from takeback.agents.gates.steps import mutation_between
+from takeback.errors import HarnessError, InputError
+from takeback.harness import Harness
+from takeback.harness.adapter import FileAdapter, Unsayable
+from takeback.harness.log import changes_between
+from takeback.harness.results import Adopted, Applied, Refused
+from takeback.language import Candidate, NoInverse
+from takeback.state import State, diff
+from takeback.state.installed import install_surfaces
+from takeback.synthesize.oracle import oracle
+from takeback.undo import SlotChange
+from takeback.undo.recording import run_recorded
+from takeback.verify import Verdict, verify
+
+MOST: Final = 200_000
+"""How many files of a directory are looked at."""
+ADOPT_FIRST: Final = "'takeback adopt' records what was changed by hand"
+NAMED: Final = 20
+"""How many files or addresses one reason names."""
+
+
+@dataclass(frozen=True, slots=True)
+class HarnessStep:
+    """What was found out about a step."""
+
+    before: State
+    after: State
+    reasons: tuple[str, ...]
+    """Why it cannot be taken back; none: it can."""
+    candidate: Candidate | None = None
+    """The step with its recovery; None where nothing of the harness differs, or no operation says it."""
+    verdict: Verdict | None = None
+    outside: tuple[str, ...] = ()
+    """Files that differ and belong to no surface."""
+    layout: tuple[str, ...] = ()
+    """Files of the harness that differ in comments, formatting or permission bits only; a record lacks that."""
+    looser: tuple[str, ...] = ()
+    """What the step allows that was not allowed before, and which guards it removes."""
+
+    @property
+    def admitted(self) -> bool:
+        """Whether it can be taken back."""
+        return not self.reasons
+
+    @property
+    def changes(self) -> tuple[SlotChange, ...]:
+        """What differs, slot by slot."""
+        return changes_between(self.before, self.after)
+
+    def to_json(self) -> dict[str, Any]:
+        """The step as JSON."""
+        return {
+            "admitted": self.admitted,
+            "reasons": list(self.reasons),
+            "candidate": self.candidate.to_json() if self.candidate else None,
+            "verdict": self.verdict.to_json() if self.verdict else None,
+            "outside": list(self.outside),
+            "layout": list(self.layout),
+            "looser": list(self.looser),
+        }
+
+
+def step_between(before: Path, after: Path, ignore: Sequence[str] = ()) -> HarnessStep:
+    """Decide about the step from one directory to another; files that match a pattern in `ignore` are left aside."""
+    install_surfaces()
+    for place in (before, after):
+        if not place.is_dir():
+            raise InputError(str(place), found="no directory", expected="a directory")
+    manifest = _manifest(before)
+    with ExitStack() as leaving:
+        old, new = (leaving.enter_context(closing(_opened(place, manifest))) for place in (before, after))
+        first = old.read(State())
+        if first.broken:
+            raise HarnessError(first.broken[0].message, where=first.broken[0].where, hint="mend the file first")
+        then = new.read(first.state)
+        differing = [
+            path
+            for path in _differing(before, after)
+            if not any(fnmatchcase(path, pattern) or path.startswith(f"{pattern}/") for pattern in ignore)
+        ]
+        outside = tuple(path for path in differing if not old.owns(path) and not new.owns(path))
+        reasons = [f"{fault.where}: {fault.message}" for fault in then.broken]
+        reasons += [f"no surface of the harness has {_listed(outside)}"] if outside else []
+        found = _decided(first.state, then.state)
+        reasons += found.reasons
+        told: tuple[str, ...] = ()
+        if not reasons:
+            told, unsayable = _written(old, after, found, [path for path in differing if path not in outside])
+            reasons += unsayable
+        return HarnessStep(
+            first.state,
+            then.state,
+            tuple(reasons),
+            found.candidate,
+            found.verdict,
+            outside,
+            told,
+            tuple(loosened(first.state, then.state)),
+        )
+
+
+def record_step(harness: Harness, step: HarnessStep, *, note: str = "", by: str = "") -> Applied | Adopted | Refused:
+    """Record a step that is admitted as an entry of a harness whose journal is at its beginning.
+
+    Where the files are there too, the step is made, with its recovery and verdict as evidence. Where the files have
+    taken the step already, it is adopted.
+    """
+    if step.candidate is None or step.verdict is None or not step.admitted:
+        raise InputError("the step", found="one that is not admitted, or changes nothing", expected="an admitted one")
+    if harness.state != step.before:
+        raise InputError(
+            "the harness", found="another state in its journal", expected="that before the step", hint=ADOPT_FIRST
+        )
+    if harness.adapter.read(harness.state).state == step.after:
+        origin = {"gate": step.verdict.grade.value, "recovery": step.candidate.digest()}
+        adopted = harness.adopt(note, by=by, origin=origin)
+        if adopted is not None:
+            return adopted
+    return harness.apply(step.candidate, evidence=step.verdict, note=note, by=by)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    candidate: Candidate | None = None
+    verdict: Verdict | None = None
+    reasons: tuple[str, ...] = ()
+
+
+def _decided(before: State, after: State) -> _Decided:
+    """The step with a recovery, by parts of texts where that can be decided, else by whole texts."""
+    found = _Decided()
+    for whole in (False, True):
+        try:
+            mutation = mutation_between(before, after, whole=whole)
+        except InputError as fault:
+            found = _Decided(reasons=(str(fault),))
+            continue
+        made = run_recorded(mutation, before)
+        if not made.receipt.succeeded or made.state != after:
+            left = [str(change.address) for change in diff(made.state, after)]
+            found = _Decided(reasons=(f"no operation says what happened to {_listed(left) or made.receipt.reason}",))
+            continue
+        if not mutation:
+            return _Decided()
+        candidate = oracle(mutation, nominal=before)
+        if isinstance(candidate, NoInverse):
+            found = _Decided(reasons=(str(candidate),))
+            continue
+        verdict = verify(candidate)
+        if verdict.admitted:
+            return _Decided(candidate, verdict)
+        found = _Decided(candidate, verdict, tuple(reason.message for reason in verdict.reasons))
+    return found
+
+
+def _written(
+    old: FileAdapter, after: Path, found: _Decided, paths: Sequence[str]
+) -> tuple[tuple[str, ...], list[str]]:
+    """Of files that differ, those that a record of the step would not make the same; and why it cannot be written."""
+    if found.candidate is None:
+        return tuple(paths), []
+    before = old.read(State()).state
+    changes = old.render(before, run_recorded(found.candidate.mutation, before).state)
+    if isinstance(changes, Unsayable):
+        return (), [f"{changes.path}: {changes.reason}"]
+    made = {change.path: change.after for change in changes}
+    left = []
+    for path in paths:
+        image = made[path] if path in made else old.image(path)
+        content = getattr(image, "content", None)
+        place = after / path
+        if content != (place.read_bytes() if place.is_file() else None):
+            left.append(path)
+    return tuple(left), []
+
+
+def _manifest(before: Path) -> Manifest:
+    if manifest_path(before) is not None:
+        return manifest_of(before)
+    kinds = detect(before)
+    if not kinds:
+        raise InputError(
+            str(before),
+            found="neither a workspace nor a client's files",
+            expected="a harness",
+            hint="'takeback init DIR' makes one",
+        )
+    return Manifest(workspace=Workspace(id="gate", adapter="clients", kinds=list(kinds)))
+
+
+def _opened(place: Path, manifest: Manifest) -> FileAdapter:
+    opener = adapter_named(manifest.workspace.adapter, f"{place}: workspace.adapter")
+    adapter = opener(Directory(place, tag=manifest.workspace.id), manifest, hold=False)
+    if not isinstance(adapter, FileAdapter):
+        raise InputError(str(place), found=f"the adapter {adapter.name}", expected="one whose harness is files")
+    return adapter
+
+
+def _differing(before: Path, after: Path) -> list[str]:
+    """Paths at which two directories differ; Takeback's own files and other people's folders aside."""
+    old, new = _files(before), _files(after)
+    return sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
+
+
+def _files(root: Path) -> dict[str, tuple[int, bytes]]:
+    found: dict[str, tuple[int, bytes]] = {}
+    for folder, below, names in os.walk(root):
+        linked = [name for name in below if Path(folder, name).is_symlink()]
+        below[:] = sorted(name for name in below if name not in FOREIGN and name != PRIVATE and name not in linked)
+        for name in (*names, *linked):
+            place = Path(folder, name)
+            path = place.relative_to(root).as_posix()
+            if path == MANIFEST:
+                continue
+            if len(found) >= MOST:
+                raise InputError(str(root), found=f"more than {MOST} files", expected="a harness's directory")
+            found[path] = _content(place)
+    return found
+
+
+def _content(place: Path) -> tuple[int, bytes]:
+    if place.is_symlink():
+        return -1, os.fsencode(place.readlink())
+    return place.stat().st_mode & 0o777, place.read_bytes() if place.is_file() else b""
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:NAMED])
+    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown

@@ -1,0 +1,111 @@
+"""`takeback gate --before DIR --after DIR`: can a step that someone else made be taken back?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from takeback.adapters.manifest import manifest_path
+from takeback.agents.gates.directories import HarnessStep, record_step, step_between
+from takeback.canonical import compact
+from takeback.cli.changes import changes_json, show_changes
+from takeback.cli.free_text import LOOSENS
+from takeback.cli.outcomes import conclude, outcome_json, show_outcome
+from takeback.cli.output import JsonFlag, emit, finish, out, settle
+from takeback.cli.verdicts import show_verdict
+from takeback.cli.workspaces import ByOption, JournalOption, NoteOption, opened
+from takeback.harness import Refused
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("gate")(gate)
+
+
+def gate(
+    before: Path = typer.Option(..., "--before", metavar="DIR", help="The harness before the step."),
+    after: Path = typer.Option(..., "--after", metavar="DIR", help="The same harness after it."),
+    ignore: list[str] = typer.Option(
+        [], "--ignore", metavar="GLOB", help="Leave these files aside, such as 'logs/*'; may be given again."
+    ),
+    record: bool = typer.Option(
+        False, "--record", help="If it is admitted, make it an entry that can be undone, in --before."
+    ),
+    loosen: bool = typer.Option(
+        False, "--loosen", help="Record it also if it loosens permissions or removes a guard."
+    ),
+    note: str = NoteOption,
+    by: str = ByOption,
+    journal: str | None = JournalOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Decide whether the step from one directory to another can be taken back, and by which recovery.
+
+    For evolvers that work on directories: the step is read off the two, in operations, and its recovery is proved. A
+    step that touches files of no surface is not admitted. Neither directory is changed without `--record`.
+
+    Exit code 0 if it is admitted (and recorded), 1 if not.
+
+    Example: `takeback gate --before agent --after candidates/7`,
+    `takeback gate --before agent --after candidates/7 --record -m "generation 7"`
+    """
+    step = step_between(before, after, ignore)
+    if not record or not step.admitted or step.candidate is None:
+        _tell(step, as_json=as_json)
+        finish(yes=step.admitted)
+    if step.looser and not loosen:
+        if as_json:
+            emit({**_json(step), "entry": None, "refused": LOOSENS})
+        else:
+            _show(step)
+            out.print(LOOSENS, style="yellow")
+            out.print("  next, if you want that: the same command with --loosen", style="cyan")
+        finish(yes=False)
+    with opened(_recorded_in(before, after), journal) as harness:
+        made = record_step(harness, step, note=note, by=by)
+        if isinstance(made, Refused):
+            conclude(made, harness, as_json=as_json)
+        settle(0)
+        if as_json:
+            emit({**_json(step), **outcome_json(made, harness)})
+        else:
+            _show(step)
+            show_outcome(made, harness, name="the step")
+    finish(yes=True)
+
+
+def _recorded_in(before: Path, after: Path) -> Path:
+    """The harness that records: the one before the step, or where only the one after it is under care, that."""
+    return after if manifest_path(before) is None and manifest_path(after) is not None else before
+
+
+def _json(step: HarnessStep) -> dict[str, object]:
+    return {**step.to_json(), "changes": changes_json(step.changes)}
+
+
+def _tell(step: HarnessStep, *, as_json: bool) -> None:
+    if as_json:
+        emit({**_json(step), "entry": None})
+        return
+    _show(step)
+    if step.admitted:
+        show_changes(step.changes, lambda: step.before)
+
+
+def _show(step: HarnessStep) -> None:
+    if step.admitted and step.candidate is None:
+        out.print("nothing of the harness differs", style="bold")
+    for reason in step.reasons if step.verdict is None or step.verdict.admitted else ():
+        out.print(f"the step: not admitted: {reason}", style="red")
+    if step.outside:
+        out.print("  next: --ignore GLOB leaves files aside that need not be taken back", style="cyan")
+    if step.verdict is not None:
+        show_verdict(step.verdict, "what is the harness's of it" if step.outside else "the step")
+    if step.candidate is not None:
+        parts = step.candidate.to_json()
+        out.print(f"recovery: {compact({'witness': parts['witness'], 'recovery': parts['recovery']})}")
+    for reason in step.looser:
+        out.print(f"looser: {reason}", style="yellow")
+    if step.layout:
+        out.print(f"note: comments, formatting or modes of {', '.join(step.layout)} differ; that is not in the step")

@@ -1,0 +1,168 @@
+"""A proposer that asks a model in plain words, as a library: what is shown, what is accepted, when it asks again."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+
+from takeback import check_on_copy, evolve, init_workspace, open_memory, open_workspace, propose_text
+from takeback.agents.asking import repair_masked
+from takeback.errors import InputError
+from takeback.evolve import consider
+from takeback.harness import Applied, Refused, Why
+from takeback.state import State
+from takeback.synthesize.change_request import language_for, schema_for
+from takeback.synthesize.models import Reply
+
+WISH = "ask before deleting files"
+EDIT = {"op_type": "edit_prompt", "target": "planner", "value": {"old": "Do it.", "new": "Ask, then do it."}}
+SERVER = {
+    "op_type": "register_tool",
+    "target": "mcp:docs",
+    "value": {"command": "docs", "env": {"A": ["1", {"b": 2}]}},
+}
+STATE = {"prompts": {"planner": "Plan.\nDo it.\n"}, "config": {"list": [1]}}
+
+
+def candidate(*mutation):
+    return {"mutation": list(mutation), "witness": [], "recovery": [], "contract": ["prompts"]}
+
+
+class Scripted:
+    """A model that answers what it is told to, and keeps what it was asked."""
+
+    name = "scripted"
+
+    def __init__(self, *replies):
+        self.replies = [reply if isinstance(reply, str) else json.dumps(reply) for reply in replies]
+        self.seen = []
+
+    def complete(self, request):
+        self.seen.append(request)
+        return Reply(self.replies[min(len(self.seen), len(self.replies)) - 1], "stop")
+
+
+@pytest.fixture
+def harness():
+    return open_memory(State.read(STATE))
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    init_workspace(tmp_path / "agent", start=State.read(STATE))
+    with open_workspace(tmp_path / "agent") as found:
+        yield tmp_path / "agent", found
+
+
+def test_a_wish_becomes_a_change_that_can_be_taken_back(harness):
+    model = Scripted(candidate(EDIT))
+    done = evolve(harness, propose_text(harness, WISH, model), note=WISH)
+    assert done.applied
+    assert harness.state["prompts", "planner"] == "Plan.\nAsk, then do it.\n"
+    assert WISH in model.seen[0].messages[-1].content
+    harness.undo("HEAD")
+    assert harness.state == State.read(STATE)
+
+
+def test_what_falls_short_is_told_why_and_asked_for_again_so_many_times(harness):
+    nothing = {**EDIT, "value": {"old": "Do it.", "new": "Do it."}}
+    model = Scripted("Sure!", candidate({**EDIT, "target": "nobody"}), candidate(nothing))
+    asking = propose_text(harness, WISH, model, tries=3)
+    done = evolve(harness, asking)
+    assert (done.applied, done.proposal.mutation) == (False, None)
+    assert [one.shortfall for one in asking.fell_short] == ["prose", "cannot_run", "cannot_run"]
+    assert "it changes nothing" in done.to_json()["detail"]
+    assert [len(request.messages) for request in model.seen] == [2, 4, 6]
+    assert asking.account.calls == 3
+
+
+def test_a_recovery_that_falls_short_does_not_cost_a_proposal(harness):
+    wrong = {**candidate(EDIT), "recovery": [{"op_type": "levitate", "target": "x"}]}
+    done = evolve(harness, propose_text(harness, WISH, Scripted(wrong)))
+    assert done.applied
+    assert done.repair.source == "oracle"
+
+
+def test_a_change_that_was_checked_is_not_made_on_a_harness_that_changed_meanwhile(workspace):
+    directory, harness = workspace
+
+    def meddle(change):
+        with open_workspace(directory, hold=False) as other:
+            other.apply({"mutation": [{"op_type": "set_config", "target": "by", "value": "another"}]}, force=True)
+        return check_on_copy(harness, directory, "true")(change)
+
+    done = evolve(harness, propose_text(harness, WISH, Scripted(candidate(EDIT))), check=meddle)
+    assert done.check.passed
+    assert isinstance(done.result, Refused)
+    assert done.result.why is Why.STATE
+    assert "Ask" not in (directory / "prompts/planner.md").read_text()
+
+
+def test_a_check_sees_the_change_and_both_answers_are_in_the_entry(workspace):
+    directory, harness = workspace
+    check = check_on_copy(harness, directory, "grep -q 'Ask, then' prompts/planner.md")
+    done = evolve(harness, propose_text(harness, WISH, Scripted(candidate(EDIT))), check=check)
+    assert isinstance(done.result, Applied)
+    [entry, _] = harness.log()
+    assert (entry.grade, entry.check["passed"], entry.check["exit"]) == ("proved", True, 0)
+    assert entry.to_json()["check"] == done.check.recorded()
+
+
+def test_of_what_a_check_prints_the_end_is_kept_and_nothing_waits_for_a_process_that_got_away(workspace):
+    directory, harness = workspace
+    change = consider(harness, propose_text(harness, WISH, Scripted(candidate(EDIT)))).good
+    loud = "python3 -c \"print('x' * 300_000); print('the end')\"; exit 4"
+    found = check_on_copy(harness, directory, loud)(change)
+    assert (found.code, found.output[-9:], len(found.output) <= 2000) == (4, "x\nthe end"[-9:], True)
+    away = check_on_copy(harness, directory, "setsid sleep 6 & echo done")(change)
+    assert (away.passed, away.output) == (True, "done")
+
+
+def test_considering_changes_nothing(workspace):
+    directory, harness = workspace
+    head = harness.ledger.head
+    done = consider(harness, propose_text(harness, WISH, Scripted(candidate(EDIT))))
+    assert done.good is not None
+    assert (done.applied, harness.ledger.head) == (False, head)
+    assert (directory / "prompts/planner.md").read_text() == STATE["prompts"]["planner"]
+
+
+def test_a_check_needs_a_command_and_a_journal_that_can_be_copied(workspace, tmp_path):
+    directory, harness = workspace
+    with pytest.raises(InputError, match="an empty command"):
+        check_on_copy(harness, directory, "  ")
+    manifest = directory / "takeback.toml"
+    manifest.write_text(manifest.read_text().replace('".takeback/journal.db"', '"postgresql://127.0.0.1/x"'))
+    with pytest.raises(InputError, match="which can be copied"):
+        check_on_copy(harness, directory, "true")
+
+
+@pytest.mark.parametrize("options", [{"text": " "}, {"text": "x" * 5000}, {"tries": 0}, {"tries": 99}])
+def test_what_cannot_be_asked_is_refused_before_anybody_is_asked(harness, options):
+    with pytest.raises(InputError):
+        propose_text(harness, options.pop("text", WISH), Scripted("no"), **options)
+
+
+def test_the_model_repairs_where_the_oracle_is_not_wanted(harness):
+    mended = {
+        "witness": [{"op_type": "capture_prompt", "target": "planner", "witness_key": "w"}],
+        "recovery": [{"op_type": "restore_prompt", "target": "planner", "witness_key": "w"}],
+        "contract": ["prompts"],
+    }
+    model = Scripted(candidate(EDIT), mended)
+    done = evolve(harness, propose_text(harness, WISH, model), repair_masked(model, oracle=False))
+    assert (done.applied, done.repair.source, len(model.seen)) == (True, "model", 2)
+
+
+def test_the_language_and_the_schema_have_only_what_the_harness_stores():
+    assert "| middleware |" in language_for({"middleware"})
+    assert "| middleware |" not in language_for({"prompts"})
+    schema = schema_for({"prompts", "tools"})
+    jsonschema.validate({**candidate(EDIT), "contract": ["prompts"]}, schema)
+    jsonschema.validate({**candidate(SERVER), "contract": ["tools"]}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(candidate({"op_type": "set_config", "target": "a", "value": 1}), schema)
+    long = {**EDIT, "value": {"old": "Do it.", "new": "x" * 5000}}
+    jsonschema.validate(candidate(long), schema)
