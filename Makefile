@@ -59,6 +59,7 @@ mutants: setup
 docs: setup
 	$(BIN)/python -m tests.support.reference
 	$(BIN)/python -m tests.support.doc_blocks
+	$(BIN)/python -m tests.support.tour
 
 format: setup
 	$(BIN)/ruff check --fix src tests examples
