@@ -12,7 +12,7 @@ from typing import Final
 
 from takeback.cli.keys import draw, whole_screen
 from takeback.cli.output import cut, out
-from takeback.cli.picking import Picking, Row
+from takeback.cli.picking import PickerRow, Picking
 from takeback.cli.previewing import Seen, previewed
 from takeback.cli.pulse import pulse
 from takeback.harness import Harness
@@ -57,7 +57,7 @@ def pick(harness: Harness, *, cascade: bool, strict: bool) -> Picked | None:
     return _browse(harness, Picking(tuple(rows), at, cascade=cascade, more=more), strict=strict)
 
 
-def _rows(harness: Harness) -> Iterator[Row]:
+def _rows(harness: Harness) -> Iterator[PickerRow]:
     """Entries that can be taken back, newest first: live changes, and undos of which anything is in force."""
     named, undone = names_in(harness), harness.ledger.history.undone
     for entry in log(harness):
@@ -66,7 +66,7 @@ def _rows(harness: Harness) -> Iterator[Row]:
             when = entry.at[:16].replace("T", " ")
             evidence = "forced" if entry.forced else entry.grade
             about = ", ".join(word for word in (when, evidence, f"by {entry.by}" if entry.by else "") if word)
-            yield Row(entry.id, entry.seq, summary(entry, named), about)
+            yield PickerRow(entry.id, entry.seq, summary(entry, named), about)
 
 
 def _in_force(off: Iterable[int], on: Iterable[int], undone: set[int]) -> bool:
@@ -95,7 +95,7 @@ def _browse(harness: Harness, picking: Picking, *, strict: bool) -> Picked | Non
                 picking = replace(picking, said=why)
 
 
-def _ask(harness: Harness, rows: tuple[Row, ...], *, cascade: bool, strict: bool) -> Picked | None:
+def _ask(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bool, strict: bool) -> Picked | None:
     """Ask by number, show the plan, and ask again."""
     width = out.width or 80
     for at, row in enumerate(rows, 1):

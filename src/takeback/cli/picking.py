@@ -22,7 +22,7 @@ KEYS_SHORT: Final = "j k  space  enter  c  q"
 _STEPS: Final[Mapping[str, int]] = {"up": -1, "k": -1, "down": 1, "j": 1}
 
 
-class Row(NamedTuple):
+class PickerRow(NamedTuple):
     """An entry that can be taken back."""
 
     id: str
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 class Picking:
     """Where the cursor is, what is selected, and how far the preview is scrolled."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[PickerRow, ...]
     at: int = 0
     selected: frozenset[str] = frozenset()
     cascade: bool = False

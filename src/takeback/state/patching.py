@@ -21,7 +21,8 @@ _ADDED = -1
 
 def is_group(content: Any) -> bool:
     """Whether a callback is a group as clients write them: a list of hooks, and what says when they run."""
-    options = content.record.get("options") if isinstance(content, Link) else None
+    record = content.record if isinstance(content, Link) else None
+    options = record.get("options") if isinstance(record, PMap) else None
     return isinstance(options, PMap) and type(options.get("hooks")) is tuple
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from takeback.cli.output import cells
-from takeback.cli.picking import Picking, Row
+from takeback.cli.picking import PickerRow, Picking
 
-ROWS = tuple(Row(f"id{number}", number, f"did thing {number} " + "x" * 60) for number in range(40, 0, -1))
+ROWS = tuple(PickerRow(f"id{number}", number, f"did thing {number} " + "x" * 60) for number in range(40, 0, -1))
 PREVIEW = [("would take back something", "bold"), *((f"+line {at} " + "y" * 70, "green") for at in range(50))]
 
 
@@ -59,7 +59,7 @@ def test_list_and_preview_stand_beside_each_other_on_eighty_columns():
 
 
 def test_wide_characters_and_control_characters_keep_the_columns():
-    odd = (Row("a", 1, "漢字" * 40 + "\x1b[31m"), *ROWS)
+    odd = (PickerRow("a", 1, "漢字" * 40 + "\x1b[31m"), *ROWS)
     lines = page(Picking(odd), 80)
     assert max(map(cells, lines)) <= 80
     assert "\x1b" not in "".join(lines)

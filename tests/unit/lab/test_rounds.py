@@ -195,6 +195,13 @@ def test_what_a_stopped_run_reached_is_collected_under_the_lock_of_all(pending: 
     target = tmp_path / "kept"
     found = said("collect", "natural", "--tasks", 2, "--record", pending, "--to", target)
     assert (found["units"], found["kept"]) == (2, 1)
-    replayed = said("natural", "--synthesizer", f"replay:{target}")
-    assert (replayed["tasks"], replayed["locked"]) == (1, 600)
+    replayed = said("natural", "--synthesizer", f"replay:{target}", "--out", tmp_path / "out")
+    assert (replayed["tasks"], replayed["locked"], replayed["not_run"]) == (1, 600, 599)
+    assert (replayed["language"], replayed["defective"], sum(replayed["strata"].values())) == ("L0", 1, 1)
     assert run("verify", target).exit_code == 0
+    said("report", tmp_path / "out", "--out", tmp_path / "report")
+    assert ": 1 of 600 locked natural tasks, m" in (tmp_path / "report" / "report.md").read_text()
+    [plot] = (tmp_path / "report" / "plots").rglob("*.svg")
+    assert "1 of 600 locked natural tasks, m, prompts v3-plain" in plot.read_text()
+    drawn = ("--draw", "S0=24,S1=36", "--bank", target, "--model", "m")
+    assert said("lock", "factorial", *drawn, "--out", tmp_path / "out")["name"] == "factorial"

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from takeback.state.patching import patched
+from takeback.journal.packing import GONE
+from takeback.state.chain import Link
+from takeback.state.patching import is_group, patched, patched_group
+from takeback.state.pmap import PMap
 
 A, B, C, D = ({"c": name} for name in "abcd")
 A2 = {"c": "a", "t": 2}
@@ -35,6 +38,13 @@ A3 = {"c": "a", "s": 3}
 )
 def test_items_are_changed_removed_added_and_moved(here: Any, before: Any, after: Any, expected: Any) -> None:
     assert patched(here, before, after) == expected
+
+
+@pytest.mark.parametrize("record", [GONE, PMap({"id": "x"}), PMap({"options": GONE}), "x"])
+def test_what_was_forgotten_or_is_no_group_is_written_whole(record: Any) -> None:
+    link = Link(((1, "x"),), "x", record)
+    assert not is_group(link)
+    assert patched_group(link, link, "after") == "after"
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))

@@ -130,8 +130,8 @@ def storage_and_latency(data: SnapshotsData, title: str) -> Figure:
         rows = [(shown[m.name], m.bytes, m.latency_us, True) for m in data.methods if m.bytes and m.latency_us]
         rows.sort(key=lambda row: row[2].median)
         for key, name in PUBLISHED.items():
-            _, median, latency = published.snapshot_cost(key)
-            rows.append((f"{name}, published", _flat(median), _flat(latency), False))
+            _, median, mean_latency = published.snapshot_cost(key)
+            rows.append((f"{name}, published", _flat(median), _flat(mean_latency), False))
         figure = Figure(figsize=(10.5, 2.2 + 0.34 * len(rows)), layout="constrained")
         figure.suptitle(title, x=0.01, ha="left", fontsize=12)
         kept, took = figure.subplots(1, 2, sharey=True)
