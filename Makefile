@@ -70,6 +70,7 @@ mutants: setup
 docs: setup
 	$(BIN)/python -m tests.support.reference
 	$(BIN)/python -m tests.support.doc_blocks
+	$(BIN)/python -m tests.support.tour
 
 # The folder that clients install, made anew from what `takeback install` adds.
 plugin: setup

@@ -192,7 +192,7 @@ def test_recover_finishes_what_a_killed_process_left(workspace, change):
         (("undo", "abcdef"), "no entry's id begins with"),
         (("undo", "HEAD~9"), "one from HEAD to HEAD~0"),
         (("undo", "HEAD", "--by", "me"), "found entries and a filter, expected one of them"),
-        (("undo", "--by", "nobody"), "expected at least one; 'takeback log' lists them"),
+        (("undo", "--by", "nobody"), "expected at least one; 'takeback log -C "),
         (("undo", "@{soon}"), "ISO 8601"),
         (("undo", "#1"), "beginning of the journal"),
         (("redo",), "no undo in force"),

@@ -16,7 +16,7 @@ from takeback.present.visible import visible
 
 COLUMNS: Final = {"entry": SHORT, "#": 5, "when": 11, "kind": 7, "evidence": 15, "status": 7}
 """Columns before the last one, with the width they have at least."""
-NARROW: Final = {"entry": 7, "#": 3, "when": 11, "evidence": 8, "status": 7}
+NARROW: Final = {"entry": SHORT, "#": 3, "when": 11, "evidence": 8, "status": 7}
 """The same on a terminal that is narrower than `WIDE`, so that what was done has room."""
 WIDE: Final = 110
 MIN_WHAT: Final = 12
@@ -64,7 +64,7 @@ def show_line(entry: EntryView, what: str, graph: str = "") -> None:
     told = f"{what} (by {entry.by})" if entry.by else what
     grade = entry.grade if not entry.forced else "FORCED" if _columns() is NARROW else f"{entry.grade}, FORCED"
     shown = {
-        "entry": entry.id[: _columns()["entry"]],
+        "entry": entry.id[:SHORT],
         "#": str(entry.seq),
         "when": entry.at[5:16].replace("T", " "),
         "kind": entry.kind,

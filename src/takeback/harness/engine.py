@@ -192,18 +192,15 @@ class Engine:
         return None if self.resources is None else self.resources.prepare(self.ledger.state, after)
 
     def make(self, draft: Draft, writes: Sequence[Write], after: State, changes: Sequence[FileChange]) -> Record:
-        """Announce, change the real things, settle; an interrupt comes before or after that, never between."""
-        with undisturbed():
-            return self._make(draft, writes, after, changes)
-
-    def _make(self, draft: Draft, writes: Sequence[Write], after: State, changes: Sequence[FileChange]) -> Record:
+        """Announce, change the real things, settle; files are changed without an interrupt in between."""
         if self.live is not None:
             entry = self.ledger.record(draft, writes)
             self.live.write(self.ledger.state, after)
         elif self.files is not None:
-            entry = self.ledger.announce(with_images(draft, changes))
-            failpoint("change.announced")
-            self._change_files(self.files, entry, writes, changes)
+            with undisturbed():
+                entry = self.ledger.announce(with_images(draft, changes))
+                failpoint("change.announced")
+                self._change_files(self.files, entry, writes, changes)
         else:
             raise TypeError(f"the adapter {self.adapter.name!r} can be read but not changed")
         if self.resources is not None:
