@@ -15,23 +15,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeAlias
 
-File: TypeAlias = tuple[int, int]
+FileIdentity: TypeAlias = tuple[int, int]
 """Device and inode."""
 
 CHUNK: Final = 1 << 20
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC
 _mutex = threading.RLock()
-_connections: Counter[File] = Counter()
-_kept: dict[File, int] = {}
+_connections: Counter[FileIdentity] = Counter()
+_kept: dict[FileIdentity, int] = {}
 
 
-def connecting(file: File) -> None:
+def connecting(file: FileIdentity) -> None:
     """Note that a connection to a database is about to be made in this process."""
     with _mutex:
         _connections[file] += 1
 
 
-def disconnected(file: File) -> None:
+def disconnected(file: FileIdentity) -> None:
     """Note that a connection has ended."""
     with _mutex:
         _connections[file] -= 1
