@@ -209,3 +209,16 @@ def test_a_clients_state_at_an_entry_becomes_a_workspace_that_is_equal(tmp_path)
         assert run("init", copy, "--state", tmp_path / "state.json")[0] == 0
         assert run("export", "-C", copy)[1] == text
         assert run("status", "-C", copy)[0] == 0
+
+
+def test_an_entry_from_before_a_discard_comes_back_after_everything_was_taken_back(tmp_path):
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / "CLAUDE.md").write_text("# Rules\n")
+    assert run("init", tmp_path, "--kind", "claude-code")[0] == 0
+    for line in ("one", "two"):
+        assert run("edit", "prompt", "CLAUDE.md", "--append", line, "-C", tmp_path)[0] == 0
+    (tmp_path / "CLAUDE.md").write_text("by hand\n")
+    assert run("discard", "-C", tmp_path)[0] == 0
+    assert run("restore", "--to", "#1", "-C", tmp_path)[0] == 0
+    assert run("redo", "#2", "-C", tmp_path)[0] == 0
+    assert (tmp_path / "CLAUDE.md").read_text() == "# Rules\none\n"

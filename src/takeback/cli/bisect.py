@@ -10,6 +10,7 @@ import typer
 from takeback.adapters.manifest import find_root
 from takeback.agents.scratch import Rehearsal, demand_own_journal, scratch_of
 from takeback.cli import completing
+from takeback.cli.here import line
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, err, finish, out
 from takeback.cli.workspaces import DirOption, JournalOption, opened
@@ -88,5 +89,4 @@ def _tell(found: Bisection, harness: Harness, *, as_json: bool) -> None:
     out.print(f"found after {found.tests} tests{several}:", style="bold")
     for entry in found.entries:
         out.print(f"  #{entry}  {named(entry)}")
-    words = " ".join(f"'{word}'" if word.startswith("#") else word for word in undo)
-    out.print(f"to take it back: {words}")
+    out.print(f"to take it back: {line('undo', *undo[2:])}")

@@ -95,10 +95,10 @@ class Timeline:
 
     def replay(self, live: frozenset[int]) -> tuple[Image | None, list[KeptImage]] | None:
         """The file as it was when some of these entries were live, and what the others did to it, in order."""
+        done = {one.record.entry: one.image for one in self.moments if one.record.kind in CHANGES}
         for moment in self.moments:
             for image, there in self._sides(moment):
-                if there <= live and not isinstance(image, Unknown):
-                    done = {one.record.entry: one.image for one in self.moments if one.record.kind in CHANGES}
+                if there <= live <= there | done.keys() and not isinstance(image, Unknown):
                     steps = [done[entry] for entry in sorted(live - there)]
                     return image, [step for step in steps if step is not None]
         return None
