@@ -50,9 +50,9 @@ def followed(
     """As `exact`, of a file in which every byte counts: as it was when the same entries were live, if ever."""
     timeline = Timeline(ledger, change.path)
     live = timeline.after(off, on)
-    if live is None:
+    known = UNKNOWN if live is None else timeline.as_it_was(change, live)
+    if live is None or any(isinstance(one, DirectoryImage) for one in (change.before, change.after, known)):
         return exact(adapter, ledger, change, after, off, on)
-    known = timeline.as_it_was(change, live)
     if not isinstance(known, Unknown) and adapter.means(change.path, known, after):
         return FileChange(change.path, change.before, known)
     stepped, again = _stepped(ledger, change, off, on), _replayed(timeline, live)
