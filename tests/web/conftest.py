@@ -134,22 +134,22 @@ def copied(made, tmp_path):
 
 
 @pytest.fixture(params=["sixty_made", "many_made"], ids=["60", "10000"])
-def project(request, tmp_path):
-    """A project with sixty entries, and one with ten thousand."""
+def project(chromium, request, tmp_path):
+    """A project with sixty entries, and one with ten thousand; made only where there is a browser to look at it."""
     root = copied(request.getfixturevalue(request.param), tmp_path)
     with open_workspace(root, hold=False) as harness:
         yield root, harness
 
 
 @pytest.fixture
-def sixty(sixty_made, tmp_path):
+def sixty(chromium, sixty_made, tmp_path):
     root = copied(sixty_made, tmp_path)
     with open_workspace(root, hold=False) as harness:
         yield root, harness
 
 
 @pytest.fixture
-def many(many_made, tmp_path):
+def many(chromium, many_made, tmp_path):
     root = copied(many_made, tmp_path)
     with open_workspace(root, hold=False) as harness:
         yield root, harness

@@ -18,7 +18,7 @@ RUN = "lab/run/controlled-qwen2.5-coder-1.5b-instruct-q4_k_m"
 
 
 @pytest.fixture
-def fleet(postgres_url, tmp_path):
+def fleet(chromium, postgres_url, tmp_path):
     for agent in ("billing", "search"):
         init_workspace(tmp_path / agent, journal=f"{postgres_url}#{agent}", start=State.read({"config": {"a": 1}}))
         with open_workspace(tmp_path / agent, hold=False) as harness:
@@ -55,7 +55,7 @@ def test_a_fleet_is_listed_and_one_directory_of_it_can_be_worked_on(fleet, tab):
 
 
 @pytest.fixture
-def lab():
+def lab(chromium):
     from takeback.web.lab import Lab
     from takeback.web.shelf import HarnessShelf
 

@@ -59,7 +59,7 @@ def picture(page, name, **options):
 
 
 @pytest.fixture
-def story(fixed, tmp_path):
+def story(chromium, fixed, tmp_path):
     """The demo's six changes, the third taken back; a forced change before them, an edit by hand after them."""
     root = tmp_path / "parcel-tracker"
     root.mkdir()
@@ -89,7 +89,7 @@ def test_the_main_views_are_pictured_for_the_documentation(story, tab):
 
 
 @pytest.fixture
-def fleet(fixed, postgres_url, tmp_path):
+def fleet(chromium, fixed, postgres_url, tmp_path):
     """Four agents' journals, one of them tampered with, under an address that is the same in every run."""
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("DROP DATABASE IF EXISTS fleet WITH (FORCE)")
@@ -142,7 +142,7 @@ def commands(text):
     return [line for line in block.splitlines() if line]
 
 
-def test_the_third_of_six_changes_is_taken_back_as_the_tour_says(fixed, tab, tmp_path, monkeypatch):
+def test_the_third_of_six_changes_is_taken_back_as_the_tour_says(tab, fixed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "parcels" / ".claude").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "parcels")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from takeback.errors import InputError
 from takeback.harness.codec import FORGOTTEN_WORD, candidate_of, writes_of
-from takeback.harness.images import FILE_KEY
+from takeback.harness.images import IMAGES
 from takeback.harness.ledger import CHANGES, Fate
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.journal.packing import is_gone
@@ -105,7 +105,6 @@ def view_of(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...]
     """One entry, from what its record says; its operations are contents, and must be given."""
     payload: Any = record.payload
     keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
-    marked = [slot_of_key(key) for key in payload.get("touches", ()) if key.startswith('["@')]
     return EntryView(
         seq=record.entry,
         id=record.id,
@@ -120,7 +119,7 @@ def view_of(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...]
         off=tuple(payload.get("off", ())),
         on=() if record.kind in CHANGES else tuple(payload.get("on", ())),
         ambiguous=tuple(payload.get("ambiguous", ())),
-        files=tuple(slot[1] for slot in marked if slot[0] == FILE_KEY),
+        files=tuple(dict.fromkeys(path for path, *_ in payload.get(IMAGES, ()))),
         mutation=mutation,
         effect=tuple(payload.get("effect", ())),
         layout=tuple(payload.get("layout", ())),

@@ -89,3 +89,12 @@ def test_the_matrix_says_what_an_entry_would_take_along():
         told = words(Browser(harness).get("/1/matrix"))
     assert '#2 whole: set prompts["rules"] with #3 then #3' in told.replace(" #3  ", " #3 ")
     assert '#3 inside: edited prompts["rules"] alone in force' in told
+
+
+def test_an_entry_names_each_file_it_changed_once(project):
+    _, harness = project
+    for name in "abc":
+        harness.apply(candidate(config(f"env.{name}", name)), note=name)
+    harness.undo("#3")
+    changed = {entry.seq: entry.files for entry in harness.log() if entry.seq > 2}
+    assert changed == dict.fromkeys((5, 4, 3), (".claude/settings.json",))
