@@ -173,7 +173,7 @@ def _ledger(ctx: typer.Context) -> Iterator[Ledger | None]:
     store = None
     try:
         from takeback.adapters.manifest import KEYS, find_root  # noqa: PLC0415 - start-up
-        from takeback.adapters.opening import manifest_of  # noqa: PLC0415
+        from takeback.adapters.open_by_manifest import manifest_of  # noqa: PLC0415
         from takeback.harness.ledger import Ledger  # noqa: PLC0415
         from takeback.journal import open_journal  # noqa: PLC0415
         from takeback.state.installed import install_surfaces  # noqa: PLC0415
