@@ -197,7 +197,7 @@ def _call(name: str, program: Sequence[str], inside: str) -> list[str]:
 
 def _script(name: str, program: Sequence[str], inside: str, *, block: bool, made: bool) -> str:
     call = " ".join(_call(name, program, inside))
-    absent = "{ echo 'takeback is not there, and the commit waits for it' >&2; exit 1; }" if block else "exit 0"
+    absent = "{ echo 'the commit waits for takeback, which is not there' >&2; exit 1; }" if block else "exit 0"
     lines = (
         "#!/bin/sh",
         MARK,
