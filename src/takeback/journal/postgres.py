@@ -149,7 +149,7 @@ class PostgresStore(SqlStore):
                 create_tables(self, DIALECT, stamp=now(), seal=True)
                 self._guard()
             elif not tables >= {"records", "schema_version"}:
-                raise JournalError(f"the schema {self._schema} of {self.location} is no Takeback journal")
+                raise JournalError(f"the schema of {self.location} is no Takeback journal")
             elif (version := layout_version(self, self.location)) < CURRENT:
                 self.run("DROP TRIGGER IF EXISTS records_guard ON records")
                 set_old_tables_aside(self, DIALECT, version=version, stamp=now(), seal=True)

@@ -73,7 +73,9 @@ class JournalUrl:
     connect: str
     """What the driver is given."""
     shown: str
-    """What may be shown and written down: without any secret."""
+    """What may be shown: without any secret."""
+    noted: str
+    """What may be written down: without any secret, but with the journal's name."""
     name: str
     """The journal's name in the database; empty for the only one."""
     secrets: tuple[str, ...]
@@ -95,17 +97,20 @@ def read_url(url: str) -> JournalUrl:
     found = _URL.fullmatch(url)
     items = [] if found is None or not found["query"] else found["query"].split("&")
     kept = [item for item in items if _holds_no_secret(item)]
-    cut = bool(name) and bool(items) and items[-1] not in kept  # the name may be the rest of a secret
-    if found is None or found["name"] not in {None, name} or cut or not _plain(found):
-        return JournalUrl(connect, _SHOWN, name, tuple(_spellings([url, connect])), clear=False)
+    if found is None or found["name"] not in {None, name} or not _plain(found):
+        return JournalUrl(connect, _SHOWN, _SHOWN, name, tuple(_spellings([url, connect])), clear=False)
     empty = ":" if found["password"] == "" else ""
     user = "" if found["user"] is None else f"{found['user']}{empty}@"
     query = f"?{'&'.join(kept)}" if kept else ""
     database = "" if found["database"] is None else f"/{found['database']}"
-    shown = f"{found['scheme']}://{user}{found['hosts']}{database}{query}{f'#{name}' if name else ''}"
+    noted = f"{found['scheme']}://{user}{found['hosts']}{database}{query}"
+    cut = bool(items) and items[-1] not in kept  # what is taken for the name may be the rest of a secret
+    ending = f"#{name}" if name else ""
     hidden = [text for item in items if item not in kept for text in (item, item.partition("=")[2])]
     secrets = tuple(_spellings([found["password"] or "", *hidden, url, connect]))
-    return JournalUrl(connect, shown, name, secrets, clear=True, bare=not found["password"] and not hidden)
+    shown = f"{noted}#…" if name and cut else f"{noted}{ending}"
+    bare = not found["password"] and not hidden
+    return JournalUrl(connect, shown, f"{noted}{ending}", name, secrets, clear=True, bare=bare)
 
 
 def _plain(found: re.Match[str]) -> bool:
@@ -145,12 +150,14 @@ def without_password(where: str) -> str:
         raise JournalError(
             "the journal's URL can be read in two ways (not shown: it may hold a password)", hint=ENCODE_HINT
         )
-    return where if place is None else place.shown
+    return where if place is None else place.noted
 
 
 def shown(where: str) -> str:
     """A journal's path or URL as it may be shown, whatever it is."""
     try:
-        return without_password(where)
+        return (
+            read_url(where).shown if where.startswith(("postgresql://", "postgres://")) else without_password(where)
+        )
     except JournalError:
         return "(not shown: it may hold a password)"
