@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tests.support.tour import BLOCK, PAGE, STEPS, played, refreshed
+from tests.support.tour import BLOCK, PAGE, SHOWING, STEPS, played, refreshed
 
 
 def test_every_screen_of_the_tour_is_what_the_program_shows(tmp_path, monkeypatch):
@@ -13,9 +13,10 @@ def test_every_screen_of_the_tour_is_what_the_program_shows(tmp_path, monkeypatc
     before = dict(os.environ)
     shown = played(tmp_path)
     assert dict(os.environ) == before
-    page = PAGE.read_text()
-    assert [block["name"] for block in BLOCK.finditer(page)] == list(STEPS)
-    assert refreshed(page, shown) == page
+    assert [block["name"] for block in BLOCK.finditer(PAGE.read_text())] == list(STEPS)
+    for page in SHOWING:
+        assert BLOCK.search(page.read_text()), page
+        assert refreshed(page.read_text(), shown) == page.read_text(), page
 
 
 def test_every_command_of_the_tour_stands_above_what_it_shows():

@@ -1,4 +1,4 @@
-"""docs/tour.md as it is lived: every screen in it is what the program shows, on a terminal of 80 columns.
+"""docs/tour.md as it is lived: every screen in it, and in the README, is what the program shows on 80 columns.
 
 `python -m tests.support.tour` plays the tour in a fresh directory and writes the blocks below `<!-- tour: NAME -->`
 anew; a test compares them. Ids and times, which differ from run to run, are replaced by others that do not.
@@ -17,7 +17,10 @@ from pathlib import Path
 
 from tests.support.terminal import converse, in_process
 
-PAGE = Path(__file__).parents[2] / "docs/tour.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/tour.md"
+SHOWING = (PAGE, ROOT / "README.md")
+"""The tour itself, and who shows some of its screens."""
 BLOCK = re.compile(r"(<!-- tour: (?P<name>[a-z0-9-]+) -->\n```[a-z]*\n)(?P<shown>.*?)(```\n)", re.DOTALL)
 DOWN = "\x1b[B"
 SCREEN = {"COLUMNS": "80", "LINES": "24", "NO_COLOR": "1", "TERM": "xterm", "TAKEBACK_PAGER": ""}
@@ -124,7 +127,8 @@ def main() -> None:
     """Play the tour and write its blocks."""
     with tempfile.TemporaryDirectory() as scratch:
         shown = played(Path(scratch))
-    PAGE.write_text(refreshed(PAGE.read_text(), shown))
+    for page in SHOWING:
+        page.write_text(refreshed(page.read_text(), shown))
 
 
 if __name__ == "__main__":
