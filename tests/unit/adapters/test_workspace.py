@@ -34,7 +34,9 @@ from takeback.harness import Applied, Undone, Why
 from takeback.journal import open_journal
 from takeback.journal.failpoint import armed
 from takeback.state import State
+from takeback.state.parts import FRAME, part_name
 
+MODE = part_name(FRAME)
 START = {
     "config": {"agent": {"timeout": 30}},
     "prompts": {"system": "Be careful.\n"},
@@ -153,7 +155,7 @@ def test_comments_and_formatting_stay(root, harness):
         (lambda root: (root / "prompts/new.md").write_text(""), ("prompts", "new")),
         (lambda root: (root / "tools/grep.json").write_text('{"id": "other"}'), ("tools", "grep")),
         (lambda root: (root / "routing.toml").write_text("main = false\n"), ("routing", "main")),
-        (lambda root: (root / "files/notes/todo.md").chmod(0o644), ("files", "notes", "todo.md")),
+        (lambda root: (root / "files/notes/todo.md").chmod(0o644), ("files", "notes", "todo.md", MODE)),
         (lambda root: (root / "files/empty").mkdir(), ("files", "empty")),
         (lambda root: (root / "listeners.toml").write_text(""), ("listeners", "on_error", "audit")),
     ],
