@@ -130,7 +130,8 @@ class _Run:
             if (name.startswith(finishing) if unfinished else not name.startswith("recovery."))
         ]
         fewest = min(self.found.failpoints[name] for name in within)
-        return self.rng.choice([name for name in within if self.found.failpoints[name] <= fewest + 1])
+        enough = fewest + 1 if fewest else 0  # what was never hit comes first
+        return self.rng.choice([name for name in within if self.found.failpoints[name] <= enough])
 
     def _next_fault(self, target: str | None) -> str | None:
         """A fault to work under, now and then; to be killed while rolling back there must be one."""

@@ -15,7 +15,7 @@ from takeback.harness import Adopted, Undone
 SIZE = 5_000_000
 PIECES = 5
 """Of at most 2^20 bytes."""
-HELD = 3.2
+HELD = {"open": 3.2, "sealed": 4.4}
 """Times its size that a file may take in memory while it is adopted, taken back and brought back."""
 
 
@@ -42,7 +42,7 @@ def test_a_large_file_that_is_adopted_taken_back_and_brought_back_lies_on_the_di
     assert [count for _, count in stored] == [PIECES]
 
 
-def test_a_large_file_is_not_copied_in_memory_at_every_step(workspace):
+def test_a_large_file_is_not_copied_in_memory_at_every_step(workspace, request):
     peaks = []
     for step in (_adopt, _undo, _redo, _undo):
         tracemalloc.start()
@@ -51,7 +51,7 @@ def test_a_large_file_is_not_copied_in_memory_at_every_step(workspace):
             peaks.append(tracemalloc.get_traced_memory()[1])
         finally:
             tracemalloc.stop()
-    assert max(peaks) < SIZE * HELD
+    assert max(peaks) < SIZE * HELD[request.node.callspec.id]
 
 
 def _adopt(root):

@@ -16,13 +16,14 @@ from takeback.lab.torture import torture
 
 
 def test_every_boundary_is_hit_and_nothing_is_violated(tmp_path):
-    found = torture(tmp_path, kills=45, seed=3)
+    found = torture(tmp_path, kills=60, seed=3)
     assert found.violations == []
     assert [name for name, hits in found.failpoints.items() if not hits] == []
     assert found.acknowledged > 20
     assert found.gave_up > 0
     assert found.failed > 0
-    assert set(found.faults) == {torture_faults.FULL, torture_faults.UNWRITABLE}
+    every = {torture_faults.FULL, torture_faults.UNWRITABLE, torture_faults.CUT, torture_faults.STALE}
+    assert set(found.faults) == every
 
 
 def test_it_runs_where_nothing_can_be_mounted_or_made_immutable(tmp_path, monkeypatch):
