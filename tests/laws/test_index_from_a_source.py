@@ -88,3 +88,20 @@ def test_whatever_is_asked_first_the_answers_are_those_of_an_index_that_holds_ev
                     assert answer(fetching, *question) == answer(whole, *question)
             case question:
                 assert answer(fetching, *question) == answer(whole, *question)
+
+
+def test_what_several_entries_wrote_is_read_together():
+    read = []
+
+    class Counted(Entries):
+        def entry(self, number):
+            read.append(number)
+            return super().entry(number)
+
+        def entries(self, numbers):
+            read.append(list(numbers))
+            return super().entries(numbers)
+
+    source = Counted({number: (Write(("config", "a", f"k{number}"), ABSENT, 1),) for number in (1, 2, 3)})
+    assert len(Index(source).below(("config", "a"))) == 3
+    assert read == [[1, 2, 3]]
