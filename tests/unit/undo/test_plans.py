@@ -339,3 +339,23 @@ def test_what_lies_in_something_unknown_can_still_be_taken_away_but_not_what_it_
     history.add(3, (Write(slot, ABSENT, held), Write(("config", "a"), GONE, 1)))
     state = put_slots(State.read({"config": {"a": 1}}), [(slot, held)])
     assert plan_undo(history, state, (3,)) == Gone((("config", "a"),), (SlotChange(slot, held, ABSENT),))
+
+
+def test_a_new_write_is_tied_to_what_the_entry_it_stands_on_stands_on():
+    world = World(config={"a": 1})
+    mapping = world.do(config("a", {}))
+    world.do(config("a.b", {}), config("a", {"x": 1}))  # stands on the mapping, though it puts another in its place
+    recorded = run_recorded(mutation(config("a.c", 1)), world.state)
+    assert relied_on(world.history, recorded.writes) == {mapping: "'a' is not a mapping"}
+
+
+def test_of_two_ways_to_make_room_of_the_same_size_the_newer_one_is_named():
+    world = World()
+    world.do(socket("t", 9102))
+    away = world.do(socket("t", 9103))
+    wanted = world.do(socket("s", 9102))
+    for entry in (wanted, away):
+        assert isinstance(world.undo(entry), Plan)
+    outcome = world.redo(wanted)
+    assert isinstance(outcome, Blocked)
+    assert (outcome.off, outcome.on) == ((), (away,))
