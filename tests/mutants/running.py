@@ -1,8 +1,8 @@
 """Running the tests of a package on its mutants, each in a process of its own, until the first test fails.
 
 The code is copied to a place of its own, so that nobody who works on it meets a mutant. Processes are forked from one
-that has loaded everything but the package, which saves most of the start. A mutant first meets the quickest tests
-that run its line, and all tests of its package only if it survives those.
+that has loaded everything but the package, which saves most of the start. A mutant meets the tests that
+run its line, quickest first; all tests of its package where none was seen to.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ class Bench:
         return (Reach.read(file) if fate is Fate.SURVIVED else None), used
 
     def meet(self, mutant: Mutant, tests: tuple[str, ...], reach: Reach, seconds: float) -> Fate:
-        """Plant a mutant and run tests until one fails or hangs: those that reach it, then all."""
+        """Plant a mutant and run the tests that reach it, or all where none does, until one fails or hangs."""
         chosen = reach.tests(mutant)
         files = tuple(sorted({test.partition("::")[0] for test in chosen}))
         with self.with_mutant(mutant):
-            if files and (fate := self._run(files, reach.limit(chosen), Chosen(chosen))[0]) is not Fate.SURVIVED:
-                return fate
+            if chosen:
+                return self._run(files, reach.limit(chosen), Chosen(chosen))[0]
             return self._run(tests, seconds)[0]
 
     def _run(self, tests: tuple[str, ...], seconds: float, *plugins: object) -> tuple[Fate, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.mutants.planting import Mutant
-from tests.mutants.reaching import CHOSEN, START, Chosen, Learning, Reach
+from tests.mutants.reaching import START, Chosen, Learning, Reach
 
 pytest_plugins = ["pytester"]
 
@@ -37,11 +37,6 @@ def test_a_line_inside_a_long_statement_belongs_to_the_statement(tmp_path):
     assert reach.tests(mutant_at(9)) == ("b",)
     assert reach.tests(mutant_at(2)) == ()
     assert reach.tests(mutant_at(3, "other.py")) == ()
-
-
-def test_only_the_quickest_are_chosen_of_many():
-    many = [f"t{number}" for number in range(CHOSEN + 5)]
-    assert Reach({"m.py": {1: many}}, {}).tests(mutant_at(1)) == tuple(many[:CHOSEN])
 
 
 def test_the_chosen_tests_run_in_their_order_and_others_do_not(pytester):

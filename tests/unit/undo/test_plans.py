@@ -359,3 +359,18 @@ def test_of_two_ways_to_make_room_of_the_same_size_the_newer_one_is_named():
     outcome = world.redo(wanted)
     assert isinstance(outcome, Blocked)
     assert (outcome.off, outcome.on) == ((), (away,))
+
+
+def test_a_group_of_hooks_made_here_loses_only_the_hook_that_is_taken_back():
+    def group(*commands):
+        options = {"hooks": [{"command": command} for command in commands]}
+        value = {"id": "g", "handler": "h", "options": options}
+        return {"op_type": "add_listener", "target": "PreToolUse", "value": value}
+
+    world = World()
+    world.do(group("a"))
+    middle = world.do(group("a", "b"))
+    world.do(group("a", "b", "c"))
+    assert isinstance(world.undo(middle), Plan)
+    (callback,) = world.state.part("listeners")["PreToolUse"]
+    assert [hook["command"] for hook in callback.record["options"]["hooks"]] == ["a", "c"]
