@@ -39,7 +39,7 @@ class Reach:
         return cls(by_line, learned["seconds"])
 
     def tests(self, mutant: Mutant) -> tuple[str, ...]:
-        """The tests that run the line of a mutant, quickest first; none where no test of the package was seen there."""
+        """The tests that run the line of a mutant, quickest first; none where no test was seen there."""
         at = self.by_line.get(mutant.module, {})
         lines = range(mutant.line, max(mutant.line - STATEMENT, 0), -1)
         return tuple(next((at[line] for line in lines if line in at), ()))
