@@ -331,6 +331,14 @@ def test_without_the_first_state_a_captured_value_serves():
         history.base_content(("prompts", "unknown"))
 
 
+def test_what_would_not_change_is_not_among_what_can_still_be_put_back():
+    history = History(State)
+    history.add(1, (Write(("prompts", "p"), ABSENT, "same"), Write(("config", "a"), ABSENT, GONE)))
+    history.add(2, (Write(("prompts", "p"), "same", "same"), Write(("config", "a"), GONE, 2)))
+    outcome = plan_undo(history, State.read({"prompts": {"p": "same"}, "config": {"a": 2}}), (2,))
+    assert outcome == Gone((("config", "a"),), ())
+
+
 def test_what_lies_in_something_unknown_can_still_be_taken_away_but_not_what_it_lay_in():
     held, slot = PMap({"content": "one"}), ("files", "d", "x")
     history = History(lambda: None)  # nobody knows any more whether 'd' was there before
