@@ -333,9 +333,9 @@ def test_without_the_first_state_a_captured_value_serves():
 
 def test_what_would_not_change_is_not_among_what_can_still_be_put_back():
     history = History(State)
-    history.add(1, (Write(("prompts", "p"), ABSENT, "same"), Write(("config", "a"), ABSENT, GONE)))
-    history.add(2, (Write(("prompts", "p"), "same", "same"), Write(("config", "a"), GONE, 2)))
-    outcome = plan_undo(history, State.read({"prompts": {"p": "same"}, "config": {"a": 2}}), (2,))
+    history.add(1, (Write(("routing", "p"), ABSENT, "same"), Write(("config", "a"), ABSENT, GONE)))
+    history.add(2, (Write(("routing", "p"), "same", "same"), Write(("config", "a"), GONE, 2)))
+    outcome = plan_undo(history, State.read({"routing": {"p": "same"}, "config": {"a": 2}}), (2,))
     assert outcome == Gone((("config", "a"),), ())
 
 
