@@ -5,8 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from takeback.state import ABSENT
+from takeback.state import ABSENT, State
+from takeback.undo import History
 from takeback.undo.index import Index, claim_of
+from takeback.undo.settle import settle
 from takeback.undo.versions import Write
 
 SLOTS = [
@@ -90,7 +92,8 @@ def test_whatever_is_asked_first_the_answers_are_those_of_an_index_that_holds_ev
                 assert answer(fetching, *question) == answer(whole, *question)
 
 
-def test_what_several_entries_wrote_is_read_together():
+def counted(*entries):
+    """A source of entries, and the list of what was read from it, in order."""
     read = []
 
     class Counted(Entries):
@@ -102,6 +105,18 @@ def test_what_several_entries_wrote_is_read_together():
             read.append(list(numbers))
             return super().entries(numbers)
 
-    source = Counted({number: (Write(("config", "a", f"k{number}"), ABSENT, 1),) for number in (1, 2, 3)})
+    return Counted(enumerate(entries, start=1)), read
+
+
+def test_what_several_entries_wrote_is_read_together():
+    source, read = counted(*((Write(("config", "a", name), ABSENT, 1),) for name in "bcd"))
     assert len(Index(source).below(("config", "a"))) == 3
+    assert read == [[1, 2, 3]]
+
+
+def test_what_is_taken_back_and_brought_back_together_is_read_together():
+    source, read = counted(*((Write(("routing", name), ABSENT, "one"),) for name in "abc"))
+    settled = settle(History(State, Index(source), {3}), frozenset({1, 2}), frozenset({3}))
+    assert not settled.removed
+    assert not settled.unmet
     assert read == [[1, 2, 3]]

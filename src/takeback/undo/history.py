@@ -160,7 +160,7 @@ class History:
         version = self.last(slot, view, until)
         if version is None:
             return self.base_content(slot)
-        return self._mended(version, view) if len(self.index.at(slot)) > 1 else version.write.after
+        return self._mended(version, view)
 
     def _mended(self, last: Version, view: View) -> Any:
         """What a last write left, or what all live ones make of a content that each changed in places."""

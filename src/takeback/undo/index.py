@@ -218,7 +218,7 @@ class Index:
     def read_ahead(self, entries: Iterable[int]) -> None:
         """Read what several entries wrote together, where it is not held."""
         missing = [entry for entry in entries if entry not in self._entries]
-        if self.source is not None and len(missing) > 1:
+        if self.source is not None and missing:
             self._entries.update(self.source.entries(missing))
 
     def _versions(self, entries: Iterable[int]) -> Iterator[Version]:
