@@ -382,3 +382,10 @@ def test_a_group_of_hooks_made_here_loses_only_the_hook_that_is_taken_back():
     assert isinstance(world.undo(middle), Plan)
     (callback,) = world.state.part("listeners")["PreToolUse"]
     assert [hook["command"] for hook in callback.record["options"]["hooks"]] == ["a", "c"]
+
+
+def test_a_file_written_over_one_that_took_a_directorys_place_is_tied_to_it():
+    world = World(files={"d/x": {"content": "one"}})
+    place = world.do({"op_type": "remove_file", "target": "d/x"}, file("d", "two"))
+    recorded = run_recorded(mutation(file("d", "three")), world.state)
+    assert relied_on(world.history, recorded.writes) == {place: "'d' is a directory"}
