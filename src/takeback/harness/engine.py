@@ -34,7 +34,7 @@ from takeback.harness.images import FileChange, KeptImage, changes_of, with_imag
 from takeback.harness.ledger import Ledger
 from takeback.harness.results import Recovered
 from takeback.harness.undisturbed import undisturbed
-from takeback.harness.writing import Writing, begun, fence, finish
+from takeback.harness.writing import Writing, begun, demand_unchanged, fence, finish
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.store import MISSING_HINT, had_record, missing
@@ -204,6 +204,7 @@ class Engine:
             entry = self.ledger.record(draft, writes)
             self.live.write(self.ledger.state, after)
         elif self.files is not None:
+            demand_unchanged(self.files.place, changes)
             with undisturbed():
                 entry = self.ledger.announce(with_images(draft, changes))
                 failpoint("change.announced")

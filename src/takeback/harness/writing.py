@@ -80,6 +80,13 @@ def arrived(there: Any, change: FileChange) -> bool:
     return not only_mode or there == two
 
 
+def demand_unchanged(place: Place, changes: Sequence[FileChange]) -> None:
+    """Raise `ChangedMeanwhile`, before anything is written down, if a file is not what a change was worked out from."""
+    for change in changes:
+        if isinstance(change.before, FileImage) and not same_file(place.look(change.path), change.before):
+            raise ChangedMeanwhile(f"{change.path} was changed by someone else just now")
+
+
 def begun(place: Place, changes: Sequence[FileChange]) -> bool:
     """Whether anything of a change is there."""
     return any(arrived(place.look(change.path), change) for change in changes)

@@ -313,8 +313,10 @@ def arranged(value: Any, path: DocumentPath, to: int) -> Any:
 
 def alike(one: Any, two: Any) -> bool:
     """Whether two plain values are the same by type and content; the order of keys does not matter."""
-    if one is MISSING or two is MISSING:
+    if one is two or one is MISSING or two is MISSING:
         return one is two
+    if type(one) is type(two) and isinstance(one, str | int):
+        return bool(one == two)
     try:
         return comparable(one) == comparable(two)
     except (TypeError, ValueError):
