@@ -16,7 +16,11 @@ from takeback.journal.failpoint import armed
 from takeback.journal.sqlite_file import beside
 from takeback.state import State
 
-START = {"config": {"a": 1}, "prompts": {"p": "old\n"}, "files": {"d/x": {"content": "old\n"}, "gone": {"content": "bye\n"}}}
+START = {
+    "config": {"a": 1},
+    "prompts": {"p": "old\n"},
+    "files": {"d/x": {"content": "old\n"}, "gone": {"content": "bye\n"}},
+}
 CHANGE = (
     config("a", 2),
     prompt("p", "new\n"),
