@@ -81,7 +81,7 @@ def arrived(there: Any, change: FileChange) -> bool:
 
 
 def demand_unchanged(place: Place, changes: Sequence[FileChange]) -> None:
-    """Raise `ChangedMeanwhile`, before anything is written down, if a file is not what a change was worked out from."""
+    """Raise `ChangedMeanwhile`, with nothing written down yet, if a file is not what a change was worked out from."""
     for change in changes:
         if isinstance(change.before, FileImage) and not same_file(place.look(change.path), change.before):
             raise ChangedMeanwhile(f"{change.path} was changed by someone else just now")

@@ -1,4 +1,4 @@
-"""A process loses the journal's lock in the middle of a change, another recovers and goes on: the first does nothing more."""
+"""A process loses the journal's lock in mid-change, another recovers and goes on: the first does nothing more."""
 
 from __future__ import annotations
 
@@ -173,10 +173,10 @@ def test_a_stale_process_does_not_sweep_what_another_is_writing(world):
     root = world[0]
     with closing(open_workspace(root, hold=False)) as harness, closing(open_workspace(root, hold=False)) as other:
         temporary = f".takeback-tmp-{other.adapter.place._directory.tag}-{'0' * 16}"
-        with pytest.raises((LostLock, JournalError)), harness.journal.lock():
+        with harness.journal.lock():
             (root / temporary).write_text("in mid-write\n")
             world[1](harness)
-            with other.journal.lock():
+            with other.journal.lock(), pytest.raises((LostLock, JournalError)):
                 harness.status()
         assert (root / temporary).exists()
 
@@ -184,9 +184,12 @@ def test_a_stale_process_does_not_sweep_what_another_is_writing(world):
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 def test_a_connection_that_is_only_lost_says_so_and_the_change_is_finished_later(world):
     root = world[0]
-    with closing(open_workspace(root, hold=False)) as harness:
-        with at_boundary("change.written", cut_once(world, harness)), pytest.raises(HarnessError):
-            harness.apply(candidate(*CHANGE))
+    with (
+        closing(open_workspace(root, hold=False)) as harness,
+        at_boundary("change.written", cut_once(world, harness)),
+        pytest.raises(HarnessError),
+    ):
+        harness.apply(candidate(*CHANGE))
     with closing(open_workspace(root, hold=False)) as again:
         assert again.status().clean
         assert (root / "prompts/fresh.md").read_text() == "new\n"
