@@ -12,14 +12,14 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from takeback.adapters.directory import READ_FLAGS, Directory, split_path
 from takeback.adapters.exchange import swap, take_name
-from takeback.errors import ChangedMeanwhile, HarnessError, UnsafePathError
+from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, same_file
 from takeback.journal.failpoint import failpoint
 
@@ -45,10 +45,15 @@ class KeptFile:
 
 
 class FilePlace:
-    """The files of one directory."""
+    """The files of one directory. `may` is asked right before anything is changed, and raises if nothing may be."""
 
-    def __init__(self, directory: Directory) -> None:
+    def __init__(self, directory: Directory, may: Callable[[], None] = lambda: None) -> None:
         self._directory = directory
+        self._may = may
+
+    def fenced(self, may: Callable[[], None]) -> FilePlace:
+        """The same place, asking before every change of it."""
+        return FilePlace(self._directory, may)
 
     @property
     def root(self) -> Path:
@@ -75,6 +80,7 @@ class FilePlace:
     def take_back(self, kept: KeptFile) -> None:
         """Put back what was there, unless someone has changed the file since."""
         with self._at(kept.change.path, "put back") as (parent, name):
+            self._may()
             if isinstance(kept.change.after, DirectoryImage):
                 if kept.new is not None:
                     _remove_empty(parent, name)
@@ -123,19 +129,18 @@ class FilePlace:
 
     def _write(self, parent: int, name: str, change: FileChange, image: FileImage) -> KeptFile:
         status = Directory.status(parent, name)
-        there = self._expected(parent, name, change)
+        there = self._demand_same(parent, name, change)
         mode = image.mode
         if isinstance(there, FileImage) and isinstance(change.before, FileImage) and change.before.mode == mode:
             mode = there.mode
         aside = self._directory.temporary(parent, FileImage(image.content, mode), like=status)
         try:
             new = _traits(parent, aside)
+            self._may()
             if there is None:
                 take_name(parent, aside, parent, name)
-                failpoint("file.renamed")
-                os.fsync(parent)
-                return KeptFile(change, new=new)
-            aside = _exchange(parent, aside, name, self._directory.temporary_name())
+            else:
+                aside = _exchange(parent, aside, name, self._directory.temporary_name())
         except FileExistsError:
             Directory.discard(parent, aside)
             raise self._changed(change.path) from None
@@ -143,18 +148,22 @@ class FilePlace:
             Directory.discard(parent, aside)
             raise
         failpoint("file.renamed")
+        if there is None:
+            with _or_else(lambda: os.unlink(name, dir_fd=parent)):
+                os.fsync(parent)
+            return KeptFile(change, new=new)
         old = _traits(parent, aside)  # before its content is looked at: whoever writes after this is noticed later
-        if not same_file(self._image(parent, aside), change.before):
-            _bring_back(parent, aside, name, new)
-            raise self._changed(change.path)
-        os.fsync(parent)
+        with _or_else(lambda: _bring_back(parent, aside, name, new)):
+            self._demand_same(parent, aside, change)
+            os.fsync(parent)
         return KeptFile(change, aside, far=False, old=old, new=new)
 
     def _remove(self, parent: int, name: str, change: FileChange) -> KeptFile:
-        if self._expected(parent, name, change) is None:
+        if self._demand_same(parent, name, change) is None:
             return KeptFile(change)
         aside, top = self._directory.temporary_name(), self._directory.descriptor
         far = True
+        self._may()
         try:
             os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=top)
         except OSError:
@@ -163,24 +172,26 @@ class FilePlace:
         failpoint("file.removed")
         keeper = top if far else parent
         old = _traits(keeper, aside)
-        if not same_file(self._image(keeper, aside), change.before):
-            take_name(keeper, aside, parent, name)
-            raise self._changed(change.path)
-        os.fsync(parent)
+        with _or_else(lambda: take_name(keeper, aside, parent, name)):
+            self._demand_same(keeper, aside, change)
+            os.fsync(parent)
         return KeptFile(change, aside, far=far, old=old)
 
     def _make_directory(self, parent: int, name: str, change: FileChange) -> KeptFile:
         mode = change.after.mode if isinstance(change.after, DirectoryImage) else 0o755
+        self._may()
         made = self._directory.make_in(parent, name, mode)
         return KeptFile(change, new=_traits(parent, name) if made else None)
 
     def _remove_directory(self, parent: int, name: str, change: FileChange) -> KeptFile:
+        self._may()
         if _remove_empty(parent, name):
             failpoint("directory.removed")
             os.fsync(parent)
         return KeptFile(change)
 
-    def _expected(self, parent: int, name: str, change: FileChange) -> Image | None:
+    def _demand_same(self, parent: int, name: str, change: FileChange) -> Image | None:
+        """What has a name, if it is what the file was before the change."""
         there = self._image(parent, name)
         if not same_file(there, change.before):
             raise self._changed(change.path)
@@ -217,6 +228,16 @@ class FilePlace:
                 yield parent, parts[-1]
             except IsADirectoryError:
                 raise UnsafePathError(f"{self._directory.root / path} is a directory") from None
+
+
+@contextmanager
+def _or_else(put_back: Callable[[], None]) -> Iterator[None]:
+    """Put back what was just moved if what follows fails: nobody else knows of it yet."""
+    try:
+        yield
+    except (OSError, TakebackError):
+        put_back()
+        raise
 
 
 def _exchange(parent: int, new: str, name: str, spare: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from takeback.cli import completing
-from takeback.cli.output import JsonFlag, emit, err, finish, out
+from takeback.cli.output import JsonFlag, emit, err, finish, out, settle
 from takeback.cli.workspaces import SHORT, DirOption, JournalOption, entries_argument, opened
 from takeback.errors import InputError
 from takeback.harness.forgetting import Forgetting
@@ -55,6 +55,8 @@ def forget(
             done = harness.forget_value(looked_for, dry=not yes)
         else:
             done = harness.forget(*(entries or ()))
+    if done.record is not None:
+        settle(0)
     if as_json:
         emit(_json(done, ids))
     else:

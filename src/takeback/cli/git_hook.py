@@ -15,7 +15,7 @@ from takeback.agents.git.hooks import HOOKS, PlacedHook, before_commit, sign
 from takeback.agents.git.hooks import install as put_in
 from takeback.agents.git.hooks import uninstall as take_out
 from takeback.agents.git.running import git_in
-from takeback.cli.output import JsonFlag, emit, err, out
+from takeback.cli.output import JsonFlag, emit, err, out, settle
 from takeback.cli.program_words import own_program
 from takeback.cli.workspaces import DirOption
 from takeback.errors import InputError
@@ -90,6 +90,7 @@ def run(
 
 
 def _tell(result: str, placed: Sequence[PlacedHook], more: str, *, as_json: bool) -> None:
+    settle(0)
     if as_json:
         told: list[dict[str, Any]] = [{"path": str(one.path), "earlier": one.earlier} for one in placed]
         emit({"result": result, "hooks": told})

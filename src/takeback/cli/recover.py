@@ -11,7 +11,7 @@ from takeback.adapters import open_workspace
 from takeback.adapters.doctor import examine_workspace
 from takeback.adapters.manifest import find_root
 from takeback.cli.here import here, told
-from takeback.cli.output import JsonFlag, emit, finish, out, when_interrupted
+from takeback.cli.output import JsonFlag, emit, finish, out, settle, when_interrupted
 from takeback.cli.pulse import pulse
 from takeback.cli.workspaces import SHORT, DirOption, JournalOption, key_file
 
@@ -30,6 +30,8 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
     with closing(open_workspace(find_root(directory), journal=journal, keys=key_file(), hold=False)) as harness:
         recovered = harness.recovered
         swept = (*recovered.swept, *harness.recover().swept)
+    if recovered.entry is not None:
+        settle(0)
     if as_json:
         emit(
             {

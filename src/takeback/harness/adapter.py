@@ -8,7 +8,7 @@ whether an adapter has it. `takeback.adapters.conformance` tests all of this.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -124,6 +124,14 @@ class Place(Protocol):
 
     def settle(self, kept: Any) -> str | None:
         """Let go of what was replaced; where someone wrote to it meanwhile, the path it is kept under."""
+
+
+@runtime_checkable
+class Fenced(Place, Protocol):
+    """A place that can be told to ask, right before each change, whether this process still may make it."""
+
+    def fenced(self, may: Callable[[], None]) -> Place:
+        """The same place, calling `may` before every change; what that raises is passed on, nothing being changed."""
 
 
 @runtime_checkable

@@ -34,7 +34,7 @@ from takeback.harness.images import FileChange, KeptImage, changes_of, with_imag
 from takeback.harness.ledger import Ledger
 from takeback.harness.results import Recovered
 from takeback.harness.undisturbed import undisturbed
-from takeback.harness.writing import Writing, begun, finish
+from takeback.harness.writing import Writing, begun, demand_unchanged, fence, finish
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.store import MISSING_HINT, had_record, missing
@@ -124,7 +124,14 @@ class Engine:
         if self.leftovers is None:
             return ()
         self.adapter.read(self.ledger.state)
-        return self.leftovers.sweep()
+        return self._swept(self.leftovers)
+
+    def _swept(self, leftovers: Leftovers) -> tuple[str, ...]:
+        """Remove leftovers, if this process still holds the lock: otherwise they may be another's, in mid-write."""
+        if not leftovers.leftovers():
+            return ()
+        fence(self.journal)
+        return leftovers.sweep()
 
     def _begin(self, start: State | None, about: dict[str, Any]) -> None:
         """Write down the first state, and every file whose bytes it does not tell."""
@@ -166,8 +173,8 @@ class Engine:
                 unfinished = str(fault)
         found = self._read() if ledger.holes else self.adapter.read(ledger.state)
         known = ledger.state
-        if self.leftovers is not None and not unfinished and not self.journal.readonly and self.leftovers.leftovers():
-            self.leftovers.sweep()
+        if self.leftovers is not None and not unfinished and not self.journal.readonly:
+            self._swept(self.leftovers)
         state, broken, strange = found
         if state is known and not broken and not strange and not unfinished and not ledger.holes:
             if self._calm[2] is not known:
@@ -197,6 +204,7 @@ class Engine:
             entry = self.ledger.record(draft, writes)
             self.live.write(self.ledger.state, after)
         elif self.files is not None:
+            demand_unchanged(self.files.place, changes)
             with undisturbed():
                 entry = self.ledger.announce(with_images(draft, changes))
                 failpoint("change.announced")
@@ -247,11 +255,13 @@ class Engine:
 
     def _give_up(self, writing: Writing, fault: TakebackError) -> None:
         """Put back what was already changed and say so; if that fails too, recovery will finish the change."""
+        fence(self.journal)
         try:
             writing.roll_back()
         except LostLock:
             raise
         except TakebackError as second:
+            fence(self.journal)
             raise HarnessError(
                 f"{fault.message}; putting things back failed as well ({second.message})",
                 hint="the change is announced in the journal: 'takeback recover' finishes it once that is mended",

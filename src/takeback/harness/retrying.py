@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
@@ -9,14 +10,18 @@ from takeback.errors import ChangedMeanwhile, HarnessError
 
 SomeResult = TypeVar("SomeResult")
 ATTEMPTS: Final = 5
+"""How often a change is tried at least."""
+PATIENCE: Final = 3.0
+"""For how many seconds it is tried again, beyond that."""
 
 
 def tried_again(make: Callable[[], SomeResult]) -> SomeResult:
-    """Make a change, up to five times."""
-    for left in reversed(range(ATTEMPTS)):
+    """Make a change, anew as long as someone else is writing to its files, within bounds."""
+    tried, until = 0, time.monotonic() + PATIENCE
+    while True:
         try:
             return make()
         except ChangedMeanwhile as fault:
-            if not left:
+            tried += 1
+            if tried >= ATTEMPTS and time.monotonic() > until:
                 raise HarnessError(f"{fault.message}, again and again; nothing was changed") from fault
-    raise AssertionError("a loop that ends by returning or raising")

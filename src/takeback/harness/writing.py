@@ -1,17 +1,18 @@
 """Makes a change of several files: one by one, each only if it still is what it was, all or none.
 
-What is replaced is kept until the journal says that the change is done. Before each file the journal's lock is
-asserted, so that a process that lost it (its connection was cut, another took over) does nothing more. Nothing here
-reads a state: rolling back and recovering go by images.
+What is replaced is kept until the journal says that the change is done. Before each file, and right before it is
+swapped, the journal's lock is asserted, so that a process that lost it (its connection was cut, another took over)
+does nothing more. Nothing here reads a state: rolling back and recovering go by images.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from takeback.errors import ChangedMeanwhile, JournalError, LostLock
-from takeback.harness.adapter import Place
+from takeback.harness.adapter import Fenced, Place
 from takeback.harness.images import FileChange, FileImage, same_file
 from takeback.journal import Store
 from takeback.journal.failpoint import failpoint
@@ -21,7 +22,7 @@ class Writing:
     """One change under way."""
 
     def __init__(self, place: Place, store: Store) -> None:
-        self._place = place
+        self._place = guarded(place, store)
         self._store = store
         self._kept: list[Any] = []
 
@@ -39,8 +40,8 @@ class Writing:
     def roll_back(self) -> None:
         """Put back what was there, last change first."""
         while self._kept:
-            fence(self._store)
             failpoint("rollback.step")
+            fence(self._store)
             self._place.take_back(self._kept[-1])
             self._kept.pop()
 
@@ -53,6 +54,7 @@ class Writing:
 
 def finish(place: Place, store: Store, changes: Sequence[FileChange]) -> tuple[str, ...]:
     """Bring every file to what it should become; returns those that someone else has changed, left alone."""
+    place = guarded(place, store)
     foreign: list[str] = []
     for change in changes:
         fence(store)
@@ -78,9 +80,21 @@ def arrived(there: Any, change: FileChange) -> bool:
     return not only_mode or there == two
 
 
+def demand_unchanged(place: Place, changes: Sequence[FileChange]) -> None:
+    """Raise `ChangedMeanwhile`, with nothing written down yet, if a file is not what a change was worked out from."""
+    for change in changes:
+        if isinstance(change.before, FileImage) and not same_file(place.look(change.path), change.before):
+            raise ChangedMeanwhile(f"{change.path} was changed by someone else just now")
+
+
 def begun(place: Place, changes: Sequence[FileChange]) -> bool:
     """Whether anything of a change is there."""
     return any(arrived(place.look(change.path), change) for change in changes)
+
+
+def guarded(place: Place, store: Store) -> Place:
+    """A place that asserts the journal's lock right before each change, if it can."""
+    return place.fenced(partial(fence, store)) if isinstance(place, Fenced) else place
 
 
 def fence(store: Store) -> None:
@@ -89,6 +103,6 @@ def fence(store: Store) -> None:
         store.assert_held()
     except JournalError as fault:
         raise LostLock(
-            f"{fault.message}; nothing more was changed",
+            fault.message,
             hint="another process may have gone on with the journal: 'takeback status' shows how things stand",
         ) from fault

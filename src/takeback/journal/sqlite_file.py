@@ -55,7 +55,7 @@ def has_bytes(path: Path) -> bool:
 
 def uri(path: Path, mode: str) -> str:
     """A name under which SQLite opens the file in a mode and no other."""
-    return f"file:{quote(str(path.absolute()))}?{mode}"
+    return f"file:{quote(os.fsencode(path.absolute()))}?{mode}"
 
 
 def demand_journal(path: Path) -> None:

@@ -17,6 +17,7 @@ from takeback.state.values import freeze, same, text, thaw
 
 MAX_NAME: Final = 200
 VOLATILE: Final = "volatile"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _POINTER = re.compile(r" at 0x[0-9a-fA-F]+>")
 _REFERENCES = ("implementation", "handler")
 
@@ -26,7 +27,7 @@ Reader = Callable[[Any, str], Any]
 def name_of(raw: Any, where: str) -> str:
     """Return a name: non-empty, bounded, no control characters."""
     found = text(raw, where, longest=MAX_NAME)
-    if not found or any(ord(char) < 32 or ord(char) == 127 for char in found):  # noqa: PLR2004  (ASCII)
+    if not found or _CONTROL.search(found):
         raise InputError(where, found=raw, expected="a name without control characters")
     return found
 

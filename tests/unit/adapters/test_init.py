@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from tests.support.changes import candidate, config
 from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.workspace.init import make_workspace
 from takeback.errors import HarnessError, InputError, JournalError, TakebackError
+from takeback.harness import Applied, Undone
 from takeback.journal.url import without_password
 from takeback.state import State
 
@@ -213,3 +215,13 @@ def test_a_file_that_cannot_be_read_is_named_and_nothing_is_made(tmp_path):
     with pytest.raises(HarnessError, match="at end of document"):
         init_workspace(root)
     assert [path.name for path in root.iterdir()] == ["config.toml"]
+
+
+def test_a_directory_whose_name_is_not_utf8_becomes_a_workspace_like_any_other(tmp_path):
+    root = init_workspace(tmp_path / os.fsdecode(b"caf\xe9") / "agent", seal=True)
+    with open_workspace(root, hold=False) as harness:
+        assert isinstance(harness.apply(candidate(config("a", 1))), Applied)
+    with open_workspace(root, hold=False) as again:
+        assert isinstance(again.undo("HEAD"), Undone)
+        assert again.status().clean
+        assert again.journal.check().whole

@@ -6,14 +6,17 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 from rich.table import Table
 from tests.support.changes import candidate, config, tool
 from tests.support.terminal import environment, program, raw_characters, run, run_on_terminal, streams
 
+from takeback.adapters import open_workspace
 from takeback.cli import main
 from takeback.cli.output import out
+from takeback.journal.failpoint import armed
 
 
 @pytest.fixture
@@ -49,6 +52,30 @@ def test_a_change_that_was_made_is_done_also_if_the_device_is_full(workspace, ch
     for line, kind in ((("undo", "HEAD"), "undo"), (("redo",), "redo")):
         assert run(*line, "-C", workspace, *options, stdout=full()).code == 0
         assert entries(workspace)[0] == kind
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_what_was_forgotten_stays_forgotten_also_if_the_device_is_full(workspace, change, options):
+    assert run("apply", change(config("a", "hunter2")), "-C", workspace).code == 0
+    ended = run("forget", "HEAD", "--yes", "-C", workspace, *options, stdout=full())
+    assert ended.code == 0
+    assert "what was done stays done" in ended.err
+    assert "hunter2" not in run("show", "HEAD", "-C", workspace).out
+    assert run("forget", "HEAD", "--yes", "-C", workspace, *options).code == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_what_was_recovered_stays_recovered_also_if_the_device_is_full(workspace, options):
+    def die(name):
+        if name == "file.renamed":
+            raise SystemExit
+
+    with open_workspace(workspace, hold=False) as harness, armed(die), suppress(SystemExit):
+        harness.apply(candidate(config("a", 1)))
+    ended = run("recover", "-C", workspace, *options, stdout=full())
+    assert ended.code == 0
+    assert "what was done stays done" in ended.err
+    assert entries(workspace) == ["apply", "genesis"]
 
 
 def test_what_only_tells_is_a_fault_if_it_cannot_tell(workspace):

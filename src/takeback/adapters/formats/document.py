@@ -43,6 +43,8 @@ class Document(ABC):
     def __init__(self, data: bytes, where: str) -> None:
         self.data = data
         self.where = where
+        self.newline = newline_of(data)
+        """The line ending of new lines; an edit of the document keeps it, also if no line is left."""
 
     @property
     @abstractmethod
@@ -128,6 +130,7 @@ class Document(ABC):
     def _edited(self, edits: list[Splice], path: DocumentPath, expected: Any) -> Self:
         try:
             found = type(self)(spliced(self.data, edits), self.where)
+            found.newline = self.newline
             value = found.value
         except InputError as fault:
             raise self.refusal(path, f"the edit would not be well formed ({fault.message})") from None
@@ -313,8 +316,10 @@ def arranged(value: Any, path: DocumentPath, to: int) -> Any:
 
 def alike(one: Any, two: Any) -> bool:
     """Whether two plain values are the same by type and content; the order of keys does not matter."""
-    if one is MISSING or two is MISSING:
+    if one is two or one is MISSING or two is MISSING:
         return one is two
+    if type(one) is type(two) and isinstance(one, str | int):
+        return bool(one == two)
     try:
         return comparable(one) == comparable(two)
     except (TypeError, ValueError):

@@ -19,7 +19,6 @@ from takeback.adapters.formats.document import (
     Splice,
     changed,
     inserted,
-    newline_of,
 )
 from takeback.adapters.formats.json_scan import JsonDialect, JsonNode, Scanner
 from takeback.canonical import comparable, parse
@@ -155,7 +154,7 @@ class JsonDocument(Document):
     def _begun(self, value: Any) -> list[Splice]:
         """A document where there was none."""
         at = len(self.data) - len(self._content)
-        end = b"" if b"\n" in self._content else newline_of(self.data)
+        end = b"" if b"\n" in self._content else self.newline
         return [Splice(at, at, self._manner.text(value, b"") + end)]
 
     def _render(self, above: JsonNode, key: bytes, value: Any) -> Render:

@@ -8,19 +8,19 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from takeback.adapters.formats.brackets import BLANKS
-from takeback.adapters.formats.document import BOM, Splice, newline_of
+from takeback.adapters.formats.document import BOM, Splice
 from takeback.adapters.formats.toml_tree import Section, TableOrigin, TomlPair, TomlTable, TomlTree, sections_of
 
 _EQUALS = re.compile(rb"[ \t]*=[ \t]*\Z")
 
 
 class TomlLayout:
-    """One text and its tree."""
+    """One text, its tree, and the line ending of new lines in it."""
 
-    def __init__(self, data: bytes, tree: TomlTree) -> None:
+    def __init__(self, data: bytes, tree: TomlTree, newline: bytes) -> None:
         self.data = data
         self.tree = tree
-        self.newline = newline_of(data)
+        self.newline = newline
         self.top = len(BOM) if data.startswith(BOM) else 0
 
     @cached_property

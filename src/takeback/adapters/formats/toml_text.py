@@ -19,7 +19,6 @@ from takeback.adapters.formats.document import (
     Splice,
     changed,
     look_up,
-    newline_of,
     spliced,
     transform,
     without,
@@ -111,7 +110,7 @@ class TomlDocument(Document):
 
     @cached_property
     def _layout(self) -> TomlLayout:
-        return TomlLayout(self.data, self.tree)
+        return TomlLayout(self.data, self.tree, self.newline)
 
     def set(self, path: DocumentPath, value: Any) -> Self:
         """The document with a value at a path; a table in the way is removed first."""
@@ -127,7 +126,16 @@ class TomlDocument(Document):
             return found
         if not path or isinstance(path[-1], int):
             raise self.refusal(path, "a table cannot become something else here")
+        pairs = list(dotted_pairs(spot)) if isinstance(spot, TomlTable) else []
+        if isinstance(spot, TomlTable) and pairs and not list(sections_of(spot)):
+            text = f"{_keys_text(spot.dotted)}{self._layout.equals(pairs[:1])}{self._written(value)}".encode()
+            edits = [Splice(*pairs[0].span, text), *self._layout.cut((), pairs[1:])]
+            return self._edited(edits, path, changed(self.value, path, value))
         return self.remove(path).set(path, value)
+
+    @staticmethod
+    def _written(value: Any) -> str:
+        return value_text(value)
 
     def remove(self, path: DocumentPath) -> Self:
         """The document without what stands at a path."""
@@ -278,7 +286,7 @@ class TomlDocument(Document):
         if value.listing is None:
             raise self.refusal((), "it is not a list")
         pad = b" " if value.inline else b""
-        return Bracketed(self.data, value.listing, Style(newline_of(self.data), pad=pad))
+        return Bracketed(self.data, value.listing, Style(self.newline, pad=pad))
 
 
 class ClientTomlDocument(TomlDocument):
@@ -295,6 +303,10 @@ class ClientTomlDocument(TomlDocument):
             to_client(value)
         except ValueError as fault:
             raise self.refusal(path, str(fault)) from None
+
+    @staticmethod
+    def _written(value: Any) -> str:
+        return value_text(to_client(value))
 
     def _set(self, path: DocumentPath, value: Any) -> list[Splice]:
         return super()._set(path, to_client(value))
