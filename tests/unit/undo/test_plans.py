@@ -385,7 +385,8 @@ def test_a_group_of_hooks_made_here_loses_only_the_hook_that_is_taken_back():
 
 
 def test_a_file_written_over_one_that_took_a_directorys_place_is_tied_to_it():
-    world = World(files={"d/x": {"content": "one"}})
-    place = world.do({"op_type": "remove_file", "target": "d/x"}, file("d", "two"))
+    world = World(files={"d/x": {"content": "one"}, "e": {"content": "two"}})
+    after = put_slots(world.state, [(("files", "d"), world.state.part("files")["e"])])
+    place = world._add(writes_between(world.state, after), after)
     recorded = run_recorded(mutation(file("d", "three")), world.state)
     assert relied_on(world.history, recorded.writes) == {place: "'d' is a directory"}
