@@ -55,11 +55,17 @@ def _about(at: int, *, tree: bool) -> bytes:
     return f"takeback {'tree' if tree else 'leaf'} {at}".encode()
 
 
-def sealed(key: bytes, pieces: Iterable[bytes], *, tree: bool) -> Iterator[bytes]:
-    """Pieces of a content, encrypted; each is bound to its place."""
+def first_nonce() -> bytes:
+    """Where the count of a content's nonces begins; no key is used for another content."""
+    return os.urandom(_NONCE)
+
+
+def sealed(key: bytes, first: bytes, pieces: Iterable[bytes], *, tree: bool) -> Iterator[bytes]:
+    """Pieces of a content, encrypted; each is bound to its place. The same pieces again come out the same."""
     cipher = _cipher(key)
+    start = int.from_bytes(first, "big")
     for at, piece in enumerate(pieces):
-        nonce = os.urandom(_NONCE)
+        nonce = ((start + at) % 2 ** (8 * _NONCE)).to_bytes(_NONCE, "big")
         yield _VERSION + nonce + cipher.encrypt(nonce, piece, _about(at, tree=tree))
 
 
