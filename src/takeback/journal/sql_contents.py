@@ -24,6 +24,7 @@ from takeback.journal.content import (
     pieces_of,
     unpacked,
 )
+from takeback.journal.counted import counted
 from takeback.journal.sealing import ContentKey, KeyFile, first_nonce, new_key, sealed, unsealed
 from takeback.journal.shelf import BATCH, Shelf, Wanted
 from takeback.journal.touched import Tables
@@ -206,7 +207,8 @@ class ContentTable(Shelf):
         """For checking: the id each content's bytes give (None: deleted), and the parts of trees (None: no key)."""
         ids: dict[Ref, Ref | None] = {}
         trees: dict[Ref, list[Ref] | None] = {}
-        for row in self.every():
+        of: int = self._tables.run("SELECT count(*) FROM contents")[0][0]
+        for row in counted("contents checked", self.every(), of):
             if row.forgotten is not None:
                 ids[row.id] = None
                 continue

@@ -53,7 +53,7 @@ TaskOrCase = TypeVar("TaskOrCase", Task, Case)
 
 
 def reference_cases(sets: Iterable[str], limit: int | None = None) -> tuple[Case, ...]:
-    """The reference mutations of task sets, recoveries removed; `limit` draws so many by seed, families in equal parts.
+    """The reference mutations of task sets, recoveries removed; `limit` draws so many, families in equal parts.
 
     The set `bank` stands for the defective candidates of the shipped bank.
     """
