@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from takeback.errors import JournalCorruptError, JournalError, MissingExtraError, MissingKeysError
 from takeback.journal.content import Ref
 from takeback.journal.sqlite_errors import DRIVER_FAULTS, translated
+from takeback.journal.sqlite_file import ReadingCopy, can_write, uri
 
 _VERSION: Final = b"\x01"
 _NONCE: Final = 12
@@ -100,12 +101,17 @@ class KeyFile:
                     hint="put it back from a copy, or name the right one with TAKEBACK_KEYS",
                 )
             self._make()
+        readonly = readonly or not can_write(path)
         with self._faults():
-            self._connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
+            self._copy = ReadingCopy(path) if readonly else None
+            name = uri(path, "mode=rw") if self._copy is None else self._copy.uri
+            self._connection = sqlite3.connect(
+                name, timeout=timeout, isolation_level=None, check_same_thread=False, uri=True
+            )
         try:
             self._prepare(journal, readonly=readonly)
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     def _make(self) -> None:
@@ -186,6 +192,8 @@ class KeyFile:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+        if self._copy is not None:
+            self._copy.close()
 
 
 class Sealed(Protocol):
