@@ -15,7 +15,7 @@ from tests.mutants.targets import ASKED, TARGETS
 
 EXPLAINED = Path(__file__).with_name("survivors.md")
 SEED = 0
-MINUTES = 15
+MINUTES = 30
 SECONDS = 600
 """Processor time the tests of a package may use without a mutant; with one, four times what they used without."""
 
@@ -50,15 +50,14 @@ def _run(there: Bench, target: Target, size: int | None) -> tuple[dict[Fate, int
     fates, survivors = dict.fromkeys(Fate, 0), []
     mutants, end = target.sample(size, SEED), time.monotonic() + 60 * MINUTES
     print(f"{target.name}: {len(mutants)} of {len(target.mutants())} mutants, seed {SEED}", flush=True)
-    fate, used = there.run(target.tests, SECONDS)
-    if fate is not Fate.SURVIVED:
+    reach, used = there.learn(target.tests, SECONDS)
+    if reach is None:
         raise SystemExit(f"{target.name}: its tests fail, or take too long, without any mutant")
     for mutant in mutants:
         if size is not None and time.monotonic() > end:
             print(f"  ended after {MINUTES} minutes: {sum(fates.values())} of {len(mutants)} were tried", flush=True)
             break
-        with there.with_mutant(mutant):
-            fate, _ = there.run(target.tests, 4 * used)
+        fate = there.meet(mutant, target.tests, reach, 4 * used)
         fates[fate] += 1
         print(f"  {fate.value}, line {mutant.line}: {mutant.key}", flush=True)
         if fate is Fate.SURVIVED:

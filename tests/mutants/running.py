@@ -1,7 +1,8 @@
 """Running the tests of a package on its mutants, each in a process of its own, until the first test fails.
 
 The code is copied to a place of its own, so that nobody who works on it meets a mutant. Processes are forked from one
-that has loaded everything but the package, which saves most of the start.
+that has loaded everything but the package, which saves most of the start. A mutant meets the tests that
+run its line, quickest first; all tests of its package where none was seen to.
 """
 
 from __future__ import annotations
@@ -20,11 +21,22 @@ from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from tests.mutants.planting import Mutant, mutants_of
+from tests.mutants.reaching import Chosen, Learning, Reach
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
-PRELOADED = ("hypothesis", "pytest", "pydantic", "typer.testing", "rich.console", "sqlite3", "tree_sitter_toml")
+PRELOADED = (
+    "coverage",
+    "hypothesis",
+    "pytest",
+    "pydantic",
+    "typer.testing",
+    "rich.console",
+    "sqlite3",
+    "tree_sitter_toml",
+)
 HANGING = 20
 """So many times the processor time that tests may use is the time they may take by the clock on the wall."""
 
@@ -80,18 +92,34 @@ class Bench:
         finally:
             file.write_text(good)
 
-    def run(self, tests: tuple[str, ...], seconds: float) -> tuple[Fate, float]:
-        """Run tests on the copy until one fails or has used its time on a processor; also return how much it used."""
+    def learn(self, tests: tuple[str, ...], seconds: float) -> tuple[Reach | None, float]:
+        """Run tests on the copy as it is: what each reaches, None if one fails, and the processor time all used."""
+        file = self.folder / "reach.json"
+        fate, used = self._run(tests, seconds, Learning(self.code / "takeback", file))
+        return (Reach.read(file) if fate is Fate.SURVIVED else None), used
+
+    def meet(self, mutant: Mutant, tests: tuple[str, ...], reach: Reach, seconds: float) -> Fate:
+        """Plant a mutant and run the tests that reach it, or all where none does, until one fails or hangs."""
+        chosen = reach.tests(mutant)
+        files = tuple(sorted({test.partition("::")[0] for test in chosen}))
+        with self.with_mutant(mutant):
+            if chosen:
+                return self._run(files, reach.limit(chosen), Chosen(chosen))[0]
+            return self._run(tests, seconds)[0]
+
+    def _run(self, tests: tuple[str, ...], seconds: float, *plugins: object) -> tuple[Fate, float]:
+        """Run tests in a process of their own; also return how much time on a processor they used."""
         child = os.fork()
         if not child:
-            self._test(tests, seconds)
+            self._test(tests, seconds, plugins)
         _, status, used = os.wait4(child, 0)
         code = os.waitstatus_to_exitcode(status)
         late = code in {-signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL}
-        fate = Fate.LATE if late else Fate.SURVIVED if code == 0 else Fate.KILLED
+        good = code in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
+        fate = Fate.LATE if late else Fate.SURVIVED if good else Fate.KILLED
         return fate, used.ru_utime + used.ru_stime
 
-    def _test(self, tests: tuple[str, ...], seconds: float) -> None:
+    def _test(self, tests: tuple[str, ...], seconds: float, plugins: tuple[object, ...]) -> None:
         """Be the process that runs the tests; never returns. A hanging one is ended by the clock on the wall."""
         code = 70
         try:
@@ -105,10 +133,8 @@ class Bench:
             os.environ["PYTHONPATH"] = os.pathsep.join((str(self.code), str(ROOT)))
             os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
             sys.path[:0] = [str(self.code), str(ROOT)]
-            import pytest
-
             base = f"--basetemp={self.folder / 'tests'}"
-            code = int(pytest.main(["-x", "-q", "-m", "not slow and not model", base, *tests]))
+            code = int(pytest.main(["-x", "-q", "-m", "not slow and not model", base, *tests], plugins=plugins))
         finally:
             os._exit(code)
 

@@ -52,6 +52,8 @@ def show(
             out.print(f"{seen.kind} #{seen.seq}, {seen.status}, {seen.at}{f', by {seen.by}' if seen.by else ''}")
             if seen.grade:
                 out.print(f"evidence: {seen.grade}{', FORCED although not admitted' if seen.forced else ''}")
+            if seen.origin:
+                out.print(f"recorded from: {', '.join(f'{key} {value}' for key, value in seen.origin.items())}")
             if seen.check is not None:
                 out.print(f"check: {check_words(seen.check)}")
             out.print(seen.note or what)

@@ -83,6 +83,7 @@ class EntryView:
             "effect": list(self.effect),
             "layout": list(self.layout),
             "check": None if self.check is None else dict(self.check),
+            "origin": dict(self.origin),
         }
 
 

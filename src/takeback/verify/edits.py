@@ -99,7 +99,7 @@ def _blur(op: Operation, number: int) -> Operation:
             value, slot, there.holding(Text.of(left)) if isinstance(there, Partial) else left
         ), None
 
-    return replace(op, kind=replace(kind, run=run, inside=False), value=ABSENT, spot=None)
+    return replace(op, kind=replace(kind, run=run), value=ABSENT, spot=None)
 
 
 def _restored(candidate: Candidate, edit: Operation) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.support.client_harnesses import files_of, write_harness
+from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.open_by_manifest import open_workspace
@@ -19,6 +20,7 @@ from takeback.agents import recording
 from takeback.agents.answers import HookReply
 from takeback.agents.events import read_event
 from takeback.agents.recording import answer_after
+from takeback.cli import app
 from takeback.harness import Undone
 
 
@@ -42,12 +44,8 @@ def tell(root: Path, name: str, tool: str = "", given: dict[str, Any] | None = N
 def entries(root: Path) -> list[tuple[str, str, dict[str, str]]]:
     """Note, maker and origin of every adopted entry, oldest first."""
     with closing(open_workspace(root, hold=False)) as harness:
-        found = [(entry, harness.ledger.store.get(entry.seq).payload) for entry in harness.log()]
-    return [
-        (entry.note, entry.by, dict(payload.get("origin", {})))
-        for entry, payload in reversed(found)
-        if entry.kind == "adopt"
-    ]
+        found = [entry.to_json() for entry in harness.log()]
+    return [(entry["note"], entry["by"], entry["origin"]) for entry in reversed(found) if entry["kind"] == "adopt"]
 
 
 def test_every_tool_call_is_an_entry_with_who_tool_and_prompt(root: Path) -> None:
@@ -66,6 +64,9 @@ def test_every_tool_call_is_an_entry_with_who_tool_and_prompt(root: Path) -> Non
         "tool": "Edit",
         "event": "PostToolUse",
     }
+    shown = CliRunner().invoke(app, ["show", "#2", "--dir", str(root)]).output
+    words = " ".join(shown.partition("recorded from: ")[2].split())
+    assert words.startswith("client claude-code, event PostToolUse, prompt p7, session 12345678-90ab, tool Edit ")
 
 
 def test_the_second_of_four_goes_and_the_other_three_stay(root: Path) -> None:

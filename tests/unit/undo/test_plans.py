@@ -6,9 +6,20 @@ import pytest
 from tests.support.changes import config, file, listener, middleware, mutation, prompt, socket, tool
 
 from takeback.journal.packing import GONE
-from takeback.state import State
+from takeback.state import ABSENT, PMap, State
 from takeback.state.slots import put_slots
-from takeback.undo import Blocked, Gone, History, Plan, Write, plan_redo, plan_toggle, plan_undo, relied_on
+from takeback.undo import (
+    Blocked,
+    Gone,
+    History,
+    Plan,
+    SlotChange,
+    Write,
+    plan_redo,
+    plan_toggle,
+    plan_undo,
+    relied_on,
+)
 from takeback.undo.history import ContentGone
 from takeback.undo.plan import _outcome
 from takeback.undo.recording import run_recorded, writes_between
@@ -28,8 +39,6 @@ class World:
         return self._add(recorded.writes, recorded.state)
 
     def remove_by_hand(self, *slots):
-        from takeback.state import ABSENT
-
         after = put_slots(self.state, [(slot, ABSENT) for slot in slots])
         return self._add(writes_between(self.state, after), after)
 
@@ -320,3 +329,56 @@ def test_without_the_first_state_a_captured_value_serves():
     assert outcome.state.write() == {"prompts": {"p": "old"}}
     with pytest.raises(ContentGone, match="the state at the beginning"):
         history.base_content(("prompts", "unknown"))
+
+
+def test_what_would_not_change_is_not_among_what_can_still_be_put_back():
+    history = History(State)
+    history.add(1, (Write(("prompts", "p"), ABSENT, "same"), Write(("config", "a"), ABSENT, GONE)))
+    history.add(2, (Write(("prompts", "p"), "same", "same"), Write(("config", "a"), GONE, 2)))
+    outcome = plan_undo(history, State.read({"prompts": {"p": "same"}, "config": {"a": 2}}), (2,))
+    assert outcome == Gone((("config", "a"),), ())
+
+
+def test_what_lies_in_something_unknown_can_still_be_taken_away_but_not_what_it_lay_in():
+    held, slot = PMap({"content": "one"}), ("files", "d", "x")
+    history = History(lambda: None)  # nobody knows any more whether 'd' was there before
+    history.add(1, (Write(slot, ABSENT, held),))
+    history.add(2, (Write(slot, held, ABSENT),))
+    history.add(3, (Write(slot, ABSENT, held), Write(("config", "a"), GONE, 1)))
+    state = put_slots(State.read({"config": {"a": 1}}), [(slot, held)])
+    assert plan_undo(history, state, (3,)) == Gone((("config", "a"),), (SlotChange(slot, held, ABSENT),))
+
+
+def test_a_new_write_is_tied_to_what_the_entry_it_stands_on_stands_on():
+    world = World(config={"a": 1})
+    mapping = world.do(config("a", {}))
+    world.do(config("a.b", {}), config("a", {"x": 1}))  # stands on the mapping, though it puts another in its place
+    recorded = run_recorded(mutation(config("a.c", 1)), world.state)
+    assert relied_on(world.history, recorded.writes) == {mapping: "'a' is not a mapping"}
+
+
+def test_of_two_ways_to_make_room_of_the_same_size_the_newer_one_is_named():
+    world = World()
+    world.do(socket("t", 9102))
+    away = world.do(socket("t", 9103))
+    wanted = world.do(socket("s", 9102))
+    for entry in (wanted, away):
+        assert isinstance(world.undo(entry), Plan)
+    outcome = world.redo(wanted)
+    assert isinstance(outcome, Blocked)
+    assert (outcome.off, outcome.on) == ((), (away,))
+
+
+def test_a_group_of_hooks_made_here_loses_only_the_hook_that_is_taken_back():
+    def group(*commands):
+        options = {"hooks": [{"command": command} for command in commands]}
+        value = {"id": "g", "handler": "h", "options": options}
+        return {"op_type": "add_listener", "target": "PreToolUse", "value": value}
+
+    world = World()
+    world.do(group("a"))
+    middle = world.do(group("a", "b"))
+    world.do(group("a", "b", "c"))
+    assert isinstance(world.undo(middle), Plan)
+    (callback,) = world.state.part("listeners")["PreToolUse"]
+    assert [hook["command"] for hook in callback.record["options"]["hooks"]] == ["a", "c"]

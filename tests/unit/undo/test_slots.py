@@ -134,3 +134,10 @@ def test_directories_half_removed_are_removed_and_half_made_are_filled():
     half = {"files": {"d/e": {"directory": True}, "k": {"content": "2"}}}
     assert State.read(bring(half, old, new)[0]) == State.read(new)
     assert State.read(bring({"files": {"d/e": {"directory": True}}}, new, old)[0]) == State.read(old)
+
+
+def test_bringing_forward_takes_away_what_stands_where_something_is_to_lie():
+    leaf = {"files": {"d": {"content": "old", "mode": "0644"}}}
+    nested = {"files": {"d/x": {"content": "new", "mode": "0644"}}}
+    assert bring(leaf, leaf, nested) == (nested, ())
+    assert bring(nested, nested, leaf) == (leaf, ())

@@ -10,13 +10,16 @@ from importlib import import_module
 import pytest
 from tests.support.running import op
 
+from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate, read_candidate, read_program
 from takeback.state import Stage, State
 from takeback.synthesize import invert
 from takeback.verify import Code, Grade, Trial, prove, verify, verify_sampled
 from takeback.verify.classes import Classes
+from takeback.verify.slices import Slice
 
 proof_module = import_module("takeback.verify.proof")
+classes_module = import_module("takeback.verify.classes")
 
 
 def _configs(levels: int, shared: int = 0) -> list[dict]:
@@ -195,3 +198,29 @@ def test_samples_that_take_too_long_to_make_are_a_rejection_too():
     nominal = State.read({"middleware": [{"id": f"m{at}", "handler": "h"} for at in range(5000)]})
     verdict = verify_sampled(candidate, nominal=nominal, max_seconds=1e-3)
     assert [reason.code for reason in verdict.reasons] == [Code.TIMEOUT]
+
+
+def test_as_many_joint_shapes_as_the_bound_says_are_looked_at_and_not_one_more(monkeypatch):
+    tied = read_candidate(
+        {
+            "mutation": [op("set_config", "a", value=1)],
+            "witness": [op("capture_config", "b", witness_key="w")],
+            "recovery": [op("restore_config", "a", witness_key="w")],
+        }
+    )
+    classes = Classes(tied, float("inf"))
+    (group,) = classes.groups()
+    shapes = len(classes.joint(group))
+    monkeypatch.setattr(classes_module, "MAX_JOINT", shapes)
+    assert len(classes.joint(group)) == shapes
+    monkeypatch.setattr(classes_module, "MAX_JOINT", shapes - 1)
+    with pytest.raises(ProgramTooLarge, match=f"more than {shapes - 1} joint shapes"):
+        classes.joint(group)
+
+
+def test_a_run_weighs_one_step_for_every_name_on_the_paths_of_its_operations():
+    mutation = [op("set_config", "a.b.c", value=1), op("set_prompt", "p", value="x")]
+    witness = [op("capture_config", "a.b.c", witness_key="w")]
+    recovery = [op("restore_config", "a.b.c", witness_key="w")]
+    candidate = read_candidate({"mutation": mutation, "witness": witness, "recovery": recovery})
+    assert Slice(candidate).weight == 3 + 1 + 3 + 3

@@ -9,6 +9,7 @@ from takeback.language import read_candidate, read_program
 from takeback.state import Stage, State
 from takeback.synthesize import invert
 from takeback.verify import Code, Grade, Trial, prove, round_trip, verify_sampled
+from takeback.verify.edits import blur_reason
 from takeback.verify.shrink import one_piece_less
 
 
@@ -167,3 +168,11 @@ def test_a_move_of_what_could_be_a_directory_to_where_something_could_be_is_not_
     breaking = {name: {"content": text, "mode": "0644"} for name, text in {"u": "x", "w": "b"}.items()}
     assert not round_trip(candidate, State.read({"files": breaking})).passed
     assert prove(candidate).grade is Grade.REFUTED
+
+
+def test_an_edit_of_which_something_else_is_restored_is_named():
+    edits = (edit("a", "b"), edit("c", "d", "q"))
+    other = op("restore_prompt", "q", witness_key="w")
+    for recovery, named in ((RESTORE, "q"), (other, "p")):
+        reason = blur_reason(read(*edits, witness=[CAPTURE], recovery=[recovery]))
+        assert reason.startswith(f'prompts["{named}"] is edited and not restored from its own capture')

@@ -1,0 +1,107 @@
+"""An index that fetches slots when asked answers like one that holds everything, whatever is asked first."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from takeback.state import ABSENT
+from takeback.undo.index import Index, claim_of
+from takeback.undo.versions import Write
+
+SLOTS = [
+    ("config", "a"),
+    ("config", "a", "b"),
+    ("config", "a", "b", "c"),
+    ("config", "a", "d"),
+    ("config", "e"),
+    ("files", "d"),
+    ("files", "d", "x"),
+    ("resources", "s"),
+    ("resources", "t"),
+]
+CONTENTS = {"resources": [{"address": ":9101"}, {"address": ":9102"}, {"address": ":0"}]}
+
+
+class Entries(dict):
+    """What a journal's index would say, found by looking at every entry."""
+
+    def _where(self, fits):
+        return [number for number, writes in self.items() for write in writes if fits(write)]
+
+    def at(self, slot):
+        return self._where(lambda write: write.slot == slot)
+
+    def below(self, slot):
+        return self._where(lambda write: len(write.slot) > len(slot) and write.slot[: len(slot)] == slot)
+
+    def claiming(self, surface, claim):
+        return self._where(lambda write: write.slot[0] == surface and claim_of(write) == claim)
+
+    def entry(self, number):
+        return self[number]
+
+    def entries(self, numbers):
+        return {number: self[number] for number in numbers}
+
+
+@st.composite
+def some_writes(draw):
+    slots = draw(st.lists(st.sampled_from(SLOTS), min_size=1, max_size=3))
+    return tuple(
+        Write(slot, ABSENT, draw(st.sampled_from([ABSENT, *CONTENTS.get(slot[0], ["one", "two"])]))) for slot in slots
+    )
+
+
+def answer(index, kind, slot):
+    match kind:
+        case "at":
+            return list(index.at(slot))
+        case "below":
+            return list(index.below(slot))
+        case "alone":
+            return index.alone(index.node(slot))
+        case "claiming":
+            return [list(index.claiming("resources", claim)) for claim in (":9101", ":9102")]
+
+
+questions = st.tuples(st.sampled_from(["at", "below", "alone", "claiming"]), st.sampled_from(SLOTS))
+acts = st.one_of(
+    st.tuples(st.just("add"), some_writes()), st.tuples(st.just("suppose"), some_writes(), questions), questions
+)
+
+
+@given(st.lists(some_writes(), max_size=5), st.lists(acts, min_size=1, max_size=8))
+def test_whatever_is_asked_first_the_answers_are_those_of_an_index_that_holds_everything(stored, acts):
+    entries = Entries(enumerate(stored, start=1))
+    whole, fetching = Index(), Index(entries)
+    for number, writes in entries.items():
+        whole.add(number, writes)
+    for act in acts:
+        match act:
+            case ("add", writes):
+                entries[len(entries) + 1] = writes
+                whole.add(len(entries), writes)
+                fetching.add(len(entries), writes)
+            case ("suppose", writes, question):
+                with whole.supposing(writes), fetching.supposing(writes):
+                    assert answer(fetching, *question) == answer(whole, *question)
+            case question:
+                assert answer(fetching, *question) == answer(whole, *question)
+
+
+def test_what_several_entries_wrote_is_read_together():
+    read = []
+
+    class Counted(Entries):
+        def entry(self, number):
+            read.append(number)
+            return super().entry(number)
+
+        def entries(self, numbers):
+            read.append(list(numbers))
+            return super().entries(numbers)
+
+    source = Counted({number: (Write(("config", "a", f"k{number}"), ABSENT, 1),) for number in (1, 2, 3)})
+    assert len(Index(source).below(("config", "a"))) == 3
+    assert read == [[1, 2, 3]]
