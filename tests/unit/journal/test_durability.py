@@ -96,7 +96,7 @@ def test_a_harness_connects_again_after_its_connection_was_lost(postgres_url, tm
 
 @pytest.mark.parametrize("boundary", ["journal.append.begin", "file.renamed", "change.written"])
 def test_a_harness_goes_on_after_its_connection_was_lost_in_the_middle_of_a_change(postgres_url, tmp_path, boundary):
-    url, keys = f"{postgres_url}#within-{boundary}", tmp_path / "keys"
+    url, keys = f"{postgres_url}#{boundary.replace('.', '_')}", tmp_path / "keys"
     root = init_workspace(tmp_path / "agent", journal=url, keys=keys)
     with closing(open_workspace(root, journal=url, keys=keys)) as harness:
         (pid,) = harness.journal.run("SELECT pg_backend_pid()")[0]
