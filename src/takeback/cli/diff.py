@@ -9,9 +9,11 @@ import typer
 
 from takeback.cli import completing
 from takeback.cli.changes import changes_json, show_changes, stats_json
+from takeback.cli.outcomes import broken_json, show_broken
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.harness import Harness
+from takeback.harness.adapter import Broken
 from takeback.harness.log import changes_between, changes_of, state_after, state_before
 from takeback.harness.toggle_requests import named_entry
 from takeback.state import State
@@ -42,31 +44,34 @@ def diff(
     no_pager: bool = NoPagerFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Show what changed. Without an entry: what was changed behind Takeback's back.
+    """Show what changed. Without an entry: what was changed behind Takeback's back, and which files cannot be read.
 
     Exit code 0, also if nothing changed; `takeback status` answers whether anything did.
 
     Example: `takeback diff 3f2a91 --dir agent`, `takeback diff 3f2a91 HEAD --stat`
     """
     with opened(directory, journal) as harness:
-        changes, before = _changes(harness, entry, other)
+        changes, before, broken = _changes(harness, entry, other)
         if as_json:
-            emit({"changes": changes_json(changes), "stat": stats_json(changes, before)})
+            unread = [broken_json(fault) for fault in broken]
+            emit({"changes": changes_json(changes), "stat": stats_json(changes, before), "broken": unread})
             return
         with out.paged(allowed=not no_pager):
             if changes or stat:
                 show_changes(changes, before, stat=stat)
+            show_broken(broken)
 
 
 def _changes(
     harness: Harness, entry: str | None, other: str | None
-) -> tuple[tuple[SlotChange | Write, ...], Callable[[], State]]:
-    """What is asked for, and how to work out the state ahead of it."""
+) -> tuple[tuple[SlotChange | Write, ...], Callable[[], State], tuple[Broken, ...]]:
+    """What is asked for, how to work out the state ahead of it, and the files that hide what was changed in them."""
     if entry is None:
-        return harness.status().drift, lambda: harness.state
+        found = harness.status()
+        return found.drift, lambda: harness.state, found.broken
     record = named_entry(harness.ledger, entry)
     if other is not None:
         first, last = (state_after(harness, one) for one in (record, named_entry(harness.ledger, other)))
-        return changes_between(first, last), lambda: first
+        return changes_between(first, last), lambda: first, ()
     changes = () if record.kind == "genesis" else changes_of(harness, record)
-    return changes, lambda: state_before(harness, record)
+    return changes, lambda: state_before(harness, record), ()

@@ -137,6 +137,12 @@ def broken_json(fault: Broken) -> dict[str, str]:
     return {"path": fault.path, "where": fault.where, "message": fault.message}
 
 
+def show_broken(faults: Iterable[Broken]) -> None:
+    """Print which files cannot be read, and what puts each back."""
+    for fault in faults:
+        out.print(here(f"! {fault} ('takeback discard {fault.path}' puts it back)"), style="yellow")
+
+
 def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = False, name: str = "") -> None:
     """Print any outcome; `name` is what a verdict is about."""
     match outcome:

@@ -292,8 +292,11 @@ def shows_progress() -> bool:
 
 
 def count_seconds(command: str) -> None:
-    """From two seconds on, show on a terminal how long the command has been at it."""
+    """From two seconds on, show on a terminal how long the command has been at it, and how far it is."""
     if shows_progress():
+        from takeback.journal.counted import listener  # noqa: PLC0415 - start-up
+
+        listener.set(pulse.counting)
         pulse.begin(f"takeback {visible(command)}", _at_once)
 
 

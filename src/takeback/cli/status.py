@@ -8,7 +8,7 @@ import typer
 
 from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.here import here
-from takeback.cli.outcomes import broken_json
+from takeback.cli.outcomes import broken_json, show_broken
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.workspaces import SHORT, DirOption, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.harness.results import Status
@@ -68,7 +68,6 @@ def _show(found: Status, state: State, *, stat: bool) -> None:
         show_changes(found.drift, lambda: state, stat=stat)
     for path in found.layout:
         out.print(here(f"{path} was edited in nothing but its layout or comments ('takeback adopt' records it)"))
-    for fault in found.broken:
-        out.print(here(f"! {fault} ('takeback discard {fault.path}' puts it back)"), style="yellow")
+    show_broken(found.broken)
     for problem in (*found.problems, *found.leftovers):
         out.print(f"! {problem}", style="yellow")

@@ -18,6 +18,7 @@ from takeback.harness.images import Image, KeptImage, with_images
 from takeback.harness.readings import several_readings
 from takeback.harness.recorded import formatted, last_known
 from takeback.harness.results import Adopted, Refused, Why
+from takeback.journal.counted import counted_all
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot, put_slots, whole_of
 from takeback.undo import SlotChange, Write
@@ -119,7 +120,7 @@ def _images(engine: Engine, actual: State, given: Mapping[str, Image | None]) ->
     if adapter is None:
         return []
     found: list[KeptImage] = []
-    for path in adapter.touched(ledger.state, actual):
+    for path in counted_all("files taken in", adapter.touched(ledger.state, actual)):
         after = given[path] if path in given else adapter.image(path)
         found.append(KeptImage(path, last_known(adapter, ledger, path, ledger.state), after))
     return found

@@ -10,6 +10,7 @@ from takeback.errors import HarnessError
 from takeback.harness.harness import Harness
 from takeback.harness.ledger import CHANGES
 from takeback.harness.two_roads import Roads, compare_roads
+from takeback.journal.counted import counted
 from takeback.state.slots import slot_title
 from takeback.undo import Plan, plan_toggle
 
@@ -66,7 +67,7 @@ def _recoveries(harness: Harness) -> Iterator[Finding]:
     ledger = harness.ledger
     came_to: Counter[Roads] = Counter()
     bad = False
-    for record in ledger.entries():
+    for record in counted("entries compared", ledger.entries(), sum(ledger.tally())):
         if record.kind not in CHANGES or record.entry in ledger.history.undone:
             continue
         plan = plan_toggle(ledger.history, harness.state, frozenset({record.entry}), frozenset())

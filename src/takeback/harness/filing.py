@@ -16,6 +16,7 @@ from takeback.harness.ledger import Ledger
 from takeback.harness.recorded import exact, followed, recorded_paths, was_made
 from takeback.harness.results import Refused, Why
 from takeback.journal import Draft
+from takeback.journal.counted import counted_all
 from takeback.state import State
 
 LAYOUT = "layout"
@@ -50,7 +51,8 @@ def written(
     if isinstance(changes, Unsayable):
         return Refused(Why.UNSAYABLE, f"{changes.reason}; nothing was changed")
     if adapter is not None and (off or on):
-        changes = tuple(exact(adapter, ledger, change, after, off, on) for change in changes)
+        worked_out = counted_all("files worked out", changes)
+        changes = tuple(exact(adapter, ledger, change, after, off, on) for change in worked_out)
     return changes
 
 
@@ -70,7 +72,7 @@ def _changes_of_bytes(
         wanted |= dict.fromkeys(adapter.touched(engine.ledger.state, after))
     layout = layout_of(engine.ledger, entries)
     found: list[FileChange] = []
-    for path in wanted:
+    for path in counted_all("files worked out", wanted):
         there = adapter.image(path)
         change = followed(adapter, engine.ledger, spliced.get(path, FileChange(path, there, there)), after, off, on)
         if not isinstance(change.after, DirectoryImage) and not adapter.means(path, change.after, after):

@@ -18,6 +18,7 @@ from takeback.harness.holes import all_holes, edited_hole, filling, hole_of, val
 from takeback.harness.images import KeptImage, with_images
 from takeback.harness.stored_index import StoredIndex
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, leaf
+from takeback.journal.counted import told
 from takeback.journal.encoding import trusting
 from takeback.journal.packing import KnownRefs, Packer, Unpacker, inside_refs
 from takeback.journal.upgrade import runs
@@ -171,6 +172,8 @@ class Ledger:
                     )
                 self.last, self.head = record.seq, record.digest
                 self._take(record, writes)
+            if self._until is not None:
+                told("records replayed", self.last, self._until)
 
     def _take(self, record: Record, writes: dict[int, tuple[Write, ...]]) -> None:
         if record.kind in ENTRY_KINDS:

@@ -115,11 +115,7 @@ def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> ToggleRequest:
 def redo_request(ledger: Ledger, names: Sequence[str]) -> ToggleRequest:
     """Bring entries back; without names, what is left of the last undo of which anything is still in force."""
     if not names:
-        for record in ledger.entries():
-            in_force = record.kind == "undo" and not ledger.history.undone.isdisjoint(_numbers(record, "off"))
-            if in_force and not was_aborted(ledger, record):
-                return _request(*opposite(ledger, record), (record.id,))
-        raise InputError("redo", found="no undo in force", expected="something that was taken back")
+        return _last_undo(ledger)
     off: set[int] = set()
     on: set[int] = set()
     for name in names:
@@ -134,6 +130,20 @@ def redo_request(ledger: Ledger, names: Sequence[str]) -> ToggleRequest:
         else:
             raise InputError("entry", found=f"{name}, which is not undone", expected="an entry that was taken back")
     return _request(off, on, names)
+
+
+def _last_undo(ledger: Ledger) -> ToggleRequest:
+    """The opposite of the last undo of which anything is in force: what no later undo, redo or restore decided."""
+    decided: set[int] = set()
+    for record in ledger.entries():
+        if record.kind not in TOGGLES or was_aborted(ledger, record):
+            continue
+        taken, back = _numbers(record, "off"), _numbers(record, "on")
+        if record.kind == "undo" and not ledger.history.undone.isdisjoint(set(taken) - decided):
+            off, on = opposite(ledger, record)
+            return _request(off - decided, on - decided, (record.id,))
+        decided.update(taken, back)
+    raise InputError("redo", found="no undo in force", expected="something that was taken back")
 
 
 def restore_request(ledger: Ledger, name: str) -> ToggleRequest:

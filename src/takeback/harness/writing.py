@@ -15,6 +15,7 @@ from takeback.errors import ChangedMeanwhile, JournalError, LostLock
 from takeback.harness.adapter import Fenced, Place
 from takeback.harness.images import FileChange, FileImage, same_file
 from takeback.journal import Store
+from takeback.journal.counted import counted_all
 from takeback.journal.failpoint import failpoint
 
 
@@ -28,7 +29,7 @@ class Writing:
 
     def run(self, changes: Sequence[FileChange]) -> None:
         """Make every change; raises at the first that cannot be made, those before it made."""
-        for change in changes:
+        for change in counted_all("files written", changes):
             fence(self._store)
             self._kept.append(self._place.put(change))
 
@@ -47,7 +48,8 @@ class Writing:
 
     def settle(self) -> tuple[str, ...]:
         """Let go of what was replaced; returns where edits by others are kept that came too late to be noticed."""
-        kept = tuple(path for path in map(self._place.settle, self._kept) if path is not None)
+        let_go = map(self._place.settle, counted_all("copies let go", self._kept))
+        kept = tuple(path for path in let_go if path is not None)
         self._kept.clear()
         return kept
 

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from takeback.errors import JournalCorruptError, JournalError, MissingExtraError, MissingKeysError
 from takeback.journal.content import Ref
 from takeback.journal.sqlite_errors import DRIVER_FAULTS, translated
+from takeback.journal.sqlite_file import ReadingCopy, can_write, uri
 
 _VERSION: Final = b"\x01"
 _NONCE: Final = 12
@@ -55,11 +56,17 @@ def _about(at: int, *, tree: bool) -> bytes:
     return f"takeback {'tree' if tree else 'leaf'} {at}".encode()
 
 
-def sealed(key: bytes, pieces: Iterable[bytes], *, tree: bool) -> Iterator[bytes]:
-    """Pieces of a content, encrypted; each is bound to its place."""
+def first_nonce() -> bytes:
+    """Where the count of a content's nonces begins; no key is used for another content."""
+    return os.urandom(_NONCE)
+
+
+def sealed(key: bytes, first: bytes, pieces: Iterable[bytes], *, tree: bool) -> Iterator[bytes]:
+    """Pieces of a content, encrypted; each is bound to its place. The same pieces again come out the same."""
     cipher = _cipher(key)
+    start = int.from_bytes(first, "big")
     for at, piece in enumerate(pieces):
-        nonce = os.urandom(_NONCE)
+        nonce = ((start + at) % 2 ** (8 * _NONCE)).to_bytes(_NONCE, "big")
         yield _VERSION + nonce + cipher.encrypt(nonce, piece, _about(at, tree=tree))
 
 
@@ -94,12 +101,17 @@ class KeyFile:
                     hint="put it back from a copy, or name the right one with TAKEBACK_KEYS",
                 )
             self._make()
+        readonly = readonly or not can_write(path)
         with self._faults():
-            self._connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
+            self._copy = ReadingCopy(path) if readonly else None
+            name = uri(path, "mode=rw") if self._copy is None else self._copy.uri
+            self._connection = sqlite3.connect(
+                name, timeout=timeout, isolation_level=None, check_same_thread=False, uri=True
+            )
         try:
             self._prepare(journal, readonly=readonly)
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     def _make(self) -> None:
@@ -180,6 +192,8 @@ class KeyFile:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+        if self._copy is not None:
+            self._copy.close()
 
 
 class Sealed(Protocol):

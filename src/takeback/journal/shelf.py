@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from takeback.journal.content import FORGOTTEN, Content, Leaf, Ref, Tree, lookup, tree_bytes
+from takeback.journal.counted import told
 
 BATCH = 500
 
@@ -43,6 +44,7 @@ class Shelf(ABC):
             _leaves(value, leaves)
         for start in range(0, len(leaves), BATCH):
             self._shelve(leaves[start : start + BATCH])
+            told("contents stored", min(start + BATCH, len(leaves)), len(leaves))
         return {name: self._refs(value) for name, value in contents.items()}
 
     def _refs(self, value: NamedContents) -> Ref | list[Ref | None] | None:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from takeback.errors import JournalCorruptError, JournalError, NotHeldError, StaleHeadError, UnknownEntryError
 from takeback.journal.chain import ChainReport, Examination, Fault
 from takeback.journal.content import Ref, Stored
+from takeback.journal.counted import told
 from takeback.journal.encoding import trusting
 from takeback.journal.failpoint import failpoint
 from takeback.journal.record import (
@@ -299,8 +300,11 @@ class SqlStore(ABC):
     def check_chain(self, progress: Callable[[int], None] = lambda _: None) -> Examination:
         """Follow the hash chain through all records, and nothing else."""
         found = Examination(progress)
+        last = self.run("SELECT max(seq) FROM records")[0][0]
         for page in self._pages():
             found.take(page)
+            if page:
+                told("records checked", page[-1][0], last)
         return found
 
     def _pages(self, which: str = "1 = 1") -> Iterator[list[Any]]:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from takeback.errors import JournalCorruptError, JournalError
 from takeback.journal.content import (
+    PIECE,
     PLAIN,
     ContentDigest,
     Ref,
@@ -23,7 +24,8 @@ from takeback.journal.content import (
     pieces_of,
     unpacked,
 )
-from takeback.journal.sealing import ContentKey, KeyFile, new_key, sealed, unsealed
+from takeback.journal.counted import counted
+from takeback.journal.sealing import ContentKey, KeyFile, first_nonce, new_key, sealed, unsealed
 from takeback.journal.shelf import BATCH, Shelf, Wanted
 from takeback.journal.touched import Tables
 
@@ -79,10 +81,8 @@ class ContentTable(Shelf):
                 pieces = pieces_of(item.data)
             else:
                 key, salt = new_key(), b""
-                boxes = list(sealed(key, pieces_of(item.data), tree=item.tree))
-                ref = content_id(b"", boxes, tree=item.tree)
+                ref, pieces = _sealed(key, item)
                 self._new_keys.append(ContentKey(ref, key, item.lookup))
-                pieces = iter(boxes)
             refs.append(ref)
             body = self._body(ref, pieces)
             lookup = item.lookup if self._keys is None else None
@@ -207,7 +207,8 @@ class ContentTable(Shelf):
         """For checking: the id each content's bytes give (None: deleted), and the parts of trees (None: no key)."""
         ids: dict[Ref, Ref | None] = {}
         trees: dict[Ref, list[Ref] | None] = {}
-        for row in self.every():
+        of: int = self._tables.run("SELECT count(*) FROM contents")[0][0]
+        for row in counted("contents checked", self.every(), of):
             if row.forgotten is not None:
                 ids[row.id] = None
                 continue
@@ -233,6 +234,19 @@ class ContentTable(Shelf):
         if computed == row.id:
             trees[row.id] = list(map(intern, Stored(data, True).opened()[0]))
         return computed
+
+
+def _sealed(key: bytes, item: Wanted) -> tuple[Ref, Iterator[bytes]]:
+    """The id of a content that is sealed, and its pieces; several are sealed twice, and never held together."""
+    first = first_nonce()
+
+    def boxes() -> Iterator[bytes]:
+        return sealed(key, first, pieces_of(item.data), tree=item.tree)
+
+    if len(item.data) > PIECE:
+        return content_id(b"", boxes(), tree=item.tree), boxes()
+    only = list(boxes())
+    return content_id(b"", only, tree=item.tree), iter(only)
 
 
 def _read(values: Sequence[Any]) -> _Row:

@@ -95,7 +95,7 @@ def can_write(path: Path) -> bool:
 
 
 class ReadingCopy:
-    """How to read a journal that cannot be written; a copy of it where SQLite could not read it in place."""
+    """How to read a journal or key file that cannot be written; a copy where SQLite could not read it in place."""
 
     def __init__(self, path: Path) -> None:
         self._directory: str | None = None

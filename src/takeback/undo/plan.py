@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from takeback.errors import JournalCorruptError
+from takeback.journal.counted import counted_all
 from takeback.journal.packing import is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.parts import is_part
@@ -167,7 +168,7 @@ def make_plan(history: History, state: State, off: Iterable[int], on: Iterable[i
     slots = dict.fromkeys(write.slot for entry in chain(off, on) for write in history.index.writes(entry))
     flat = [slot for slot in slots if not SURFACES[slot[0]].nested]
     changes: list[SlotChange] = []
-    for slot in flat:
+    for slot in counted_all("places planned", flat):
         before, after = get_slot(state, slot), history.content(slot, view)
         if history.index.source is not None and not is_gone(recorded := history.held(slot, now)):
             _demand_same(slot, before, recorded)
@@ -200,7 +201,7 @@ def _kept(history: History, view: View) -> tuple[Kept, ...]:
     """What entries that are taken back or brought back wrote, and later ones have written since."""
     found: dict[Slot, Kept] = {}
     last: dict[Slot, Version | None] = {}
-    for entry in sorted(view.off | view.on):
+    for entry in counted_all("entries planned", sorted(view.off | view.on)):
         for write in history.index.writes(entry):
             slot = write.slot
             if slot not in last:

@@ -14,6 +14,7 @@ from heapq import heappop, heappush
 from itertools import chain, combinations, islice
 from typing import Any, Final
 
+from takeback.journal.counted import counted
 from takeback.state import ABSENT, SURFACES, PMap
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
@@ -52,7 +53,7 @@ def settle(history: History, off: Entries, on: Entries) -> Settled:
                 heappush(waiting, (version.entry, version.position, version.write.slot, version))
 
     history.index.read_ahead((*off, *on))
-    for entry in chain(off, on):
+    for entry in counted("entries looked at", chain(off, on), len(off) + len(on)):
         spread(entry)
         if entry in on:
             for position, write in enumerate(history.index.writes(entry)):

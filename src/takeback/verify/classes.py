@@ -180,7 +180,7 @@ class Classes:
                 raise ProgramTooLarge(
                     f"restores from captures of other paths, or moves, tie {len(list(group))} places together, with "
                     f"more than {MAX_JOINT} joint shapes",
-                    hint="restore each path from its own capture",
+                    hint="restore each path from its own capture, and make moves one by one",
                 )
         return choices
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from contextvars import copy_context
 
 import pytest
 from tests.support.terminal import Terminal, converse, streams
 
 from takeback.cli import output, pulse
 from takeback.cli.pulse import CLEAR, Pulse
+from takeback.journal.counted import listener
 
 PATIENCE = 20.0
 
@@ -40,6 +42,28 @@ def test_what_takes_long_says_what_it_does_and_goes_away(at_once):
     assert written.texts[0].startswith(f"{CLEAR}takeback doctor:")
     assert written.texts[0].endswith(" s")
     assert written.texts[-1] == CLEAR
+
+
+def test_work_that_is_counted_has_a_bar(at_once):
+    written, shown = Written(), Pulse()
+    shown.begin("takeback restore", written)
+    shown.counting("files written", 1500, 6000)
+    written.came.clear()
+    assert written.came.wait(PATIENCE)
+    shown.end()
+    assert f"{CLEAR}takeback restore: [#####...............] 1,500/6,000 files written, 0 s" in written.texts
+
+
+def test_a_command_on_a_terminal_listens_and_one_in_a_pipe_does_not(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("TAKEBACK_PROGRESS", raising=False)
+    for terminal, as_json in ((True, False), (True, True), (False, False)):
+        with streams(terminal=terminal):
+            output.begin(as_json=as_json)
+            heard = copy_context()
+            heard.run(output.count_seconds, "restore")
+            output.pulse.end()
+            assert (heard.get(listener) is not None) == (terminal and not as_json)
 
 
 def test_nothing_is_shown_before_its_time():

@@ -66,3 +66,14 @@ def test_a_bare_redo_never_takes_anything_back(harness):
     with pytest.raises(InputError, match="no undo in force"):
         harness.redo()
     assert harness.state.write() == {"config": {"a": 1}}
+
+
+def test_a_bare_redo_leaves_alone_what_a_later_restore_took_back(harness):
+    one, two = applied(harness, config("a", 1)), applied(harness, config("b", 2))
+    harness.undo(two)
+    harness.redo()
+    harness.restore("#1")
+    with pytest.raises(InputError, match="no undo in force"):
+        harness.redo()
+    harness.redo(one, two)
+    assert harness.state.write() == {"config": {"a": 1, "b": 2}}

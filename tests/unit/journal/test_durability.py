@@ -11,10 +11,11 @@ import psycopg
 import pytest
 from tests.support.changes import candidate, config
 
-from takeback.adapters import open_memory
-from takeback.errors import JournalError
+from takeback.adapters import init_workspace, open_memory, open_workspace
+from takeback.errors import JournalError, TakebackError
 from takeback.harness import Applied, Undone
 from takeback.journal import Draft, leaf, open_journal
+from takeback.journal.failpoint import armed
 from takeback.journal.memory import MemoryStore
 
 FULL = 2
@@ -90,6 +91,27 @@ def test_a_harness_connects_again_after_its_connection_was_lost(postgres_url, tm
         assert isinstance(harness.apply(candidate(config("b", 2))), Applied)
         assert isinstance(harness.undo(entry.id), Undone)
         assert harness.state.write() == {"config": {"b": 2}}
+        assert harness.journal.check().whole
+
+
+@pytest.mark.parametrize("boundary", ["journal.append.begin", "file.renamed", "change.written"])
+def test_a_harness_goes_on_after_its_connection_was_lost_in_the_middle_of_a_change(postgres_url, tmp_path, boundary):
+    url, keys = f"{postgres_url}#{boundary.replace('.', '_')}", tmp_path / "keys"
+    root = init_workspace(tmp_path / "agent", journal=url, keys=keys)
+    with closing(open_workspace(root, journal=url, keys=keys)) as harness:
+        (pid,) = harness.journal.run("SELECT pg_backend_pid()")[0]
+
+        def cut(name):
+            if name == boundary:
+                with psycopg.connect(postgres_url, autocommit=True) as other:
+                    other.execute("SELECT pg_terminate_backend(%s)", (pid,))
+
+        with armed(cut), pytest.raises(TakebackError):
+            harness.apply(candidate(config("a", 1)))
+        assert harness.status().clean
+        made = harness.state.write() != {}
+        assert made == (boundary != "journal.append.begin")
+        assert isinstance(harness.apply(candidate(config("b", 2))), Applied)
         assert harness.journal.check().whole
 
 

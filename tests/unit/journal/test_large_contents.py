@@ -11,6 +11,8 @@ import pytest
 
 from takeback.adapters import init_workspace, open_workspace
 from takeback.harness import Adopted, Undone
+from takeback.journal import Draft, open_journal
+from takeback.journal.content import PIECE, Leaf
 
 SIZE = 5_000_000
 PIECES = 5
@@ -52,6 +54,21 @@ def test_a_large_file_is_not_copied_in_memory_at_every_step(workspace, request):
         finally:
             tracemalloc.stop()
     assert max(peaks) < SIZE * HELD[request.node.callspec.id]
+
+
+@pytest.mark.parametrize("seal", [False, True], ids=["open", "sealed"])
+def test_storing_a_large_content_holds_a_few_pieces_beside_it_and_never_all(tmp_path, seal):
+    data = os.urandom(24 * PIECE)
+    with closing(open_journal(tmp_path / "journal.db", seal=seal)) as store:
+        tracemalloc.start()
+        try:
+            (record,) = store.append([Draft("apply", {}, {"large": Leaf(data)})])
+            held = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert held < 9 * PIECE
+        (ref,) = record.refs("large")
+        assert store.content(ref).data == data
 
 
 def _adopt(root):

@@ -137,6 +137,32 @@ def test_restores_that_tie_too_many_places_together_are_rejected(places, grade):
         assert "restore each path from its own capture" in reason.message
 
 
+def _move(number: int, here: str, there: str) -> dict[str, object]:
+    return op("move_file", f"{here}{number}", value=f"{there}{number}")
+
+
+def _unrelated(levels: int) -> list[dict[str, object]]:
+    here, there = ("/".join(f"{name}{at}" for at in range(levels)) for name in "ab")
+    return [_move(0, here, there)]
+
+
+@pytest.mark.parametrize(
+    ("ops", "grade"),
+    [
+        ([_move(number, "a", "b") for number in range(16)], Grade.PROVED),
+        ([_move(number, "d/a", "d/b") for number in range(3)], Grade.PROVED),
+        ([_move(number, "d/a", "d/b") for number in range(4)], Grade.DECLARED),
+        (_unrelated(3), Grade.PROVED),
+        (_unrelated(6), Grade.DECLARED),
+    ],
+    ids=["at the top", "three in a directory", "four in a directory", "unrelated", "unrelated and deep"],
+)
+def test_the_documented_limits_of_moves_are_those_of_the_joint_shapes(ops, grade):
+    verdict = prove(_inverted(ops))
+    assert verdict.grade is grade
+    assert all(reason.code is Code.LIMIT and "moves one by one" in reason.message for reason in verdict.reasons)
+
+
 def test_a_proof_that_runs_out_of_time_is_rejected():
     verdict = prove(_inverted(_configs(16)[:2]), max_seconds=1e-9)
     assert [reason.code for reason in verdict.reasons] == [Code.TIMEOUT]

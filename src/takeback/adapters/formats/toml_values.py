@@ -17,6 +17,8 @@ from takeback.errors import InputError
 
 ESCAPE: Final = "$json"
 LITERAL: Final = "$toml"
+MAX_LEVELS: Final = 100
+"""Tables and lists in each other that a document may have; a value in it may have fewer."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _SPECIAL = re.compile(r'["\\\x00-\x1f\x7f]')
@@ -92,7 +94,7 @@ def is_table(plain: Any) -> bool:
 def load_toml(text: str, where: str) -> dict[str, Any]:
     """The plain contents of a TOML text, or `InputError` with line and column."""
     try:
-        return tomllib.loads(text)
+        return _demand_shallow(tomllib.loads(text))
     except tomllib.TOMLDecodeError as fault:
         last = f"at end of document, line {text.count(chr(10)) + 1}, column {len(text) - text.rfind(chr(10))}"
         told = str(fault).replace("at end of document", last)
@@ -101,6 +103,21 @@ def load_toml(text: str, where: str) -> dict[str, Any]:
         raise InputError(where, found="deeper nesting than can be read", expected="valid TOML") from None
     except ValueError as fault:
         raise InputError(where, found=f"a value that cannot be read ({fault})", expected="valid TOML") from None
+
+
+def _demand_shallow(raw: dict[str, Any]) -> dict[str, Any]:
+    """The contents, or RecursionError: headers and dotted keys can nest deeper than any value can be walked."""
+    level: list[Any] = [raw]
+    for _ in range(MAX_LEVELS):
+        level = [
+            item
+            for one in level
+            for item in (one.values() if isinstance(one, dict) else one)
+            if isinstance(item, dict | list)
+        ]
+        if not level:
+            return raw
+    raise RecursionError
 
 
 def key_text(key: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from takeback.errors import InputError
 from takeback.lab.experiments.bank import defective, load_bank
-from takeback.lab.experiments.draws import at_most, round_robin
+from takeback.lab.experiments.draws import at_most, draw_order
 from takeback.lab.experiments.recorded import shipped_recording
 from takeback.lab.tasks import Task, load
 from takeback.language import Program, read_program
@@ -53,7 +53,7 @@ TaskOrCase = TypeVar("TaskOrCase", Task, Case)
 
 
 def reference_cases(sets: Iterable[str], limit: int | None = None) -> tuple[Case, ...]:
-    """The reference mutations of task sets, recoveries removed; `limit` takes so many, families in equal parts.
+    """The reference mutations of task sets, recoveries removed; `limit` draws so many, families in equal parts.
 
     The set `bank` stands for the defective candidates of the shipped bank.
     """
@@ -79,7 +79,7 @@ def _case(task: Task, mutation: tuple[Any, ...]) -> Case:
 
 
 def balanced(items: Sequence[TaskOrCase], limit: int | None) -> list[TaskOrCase]:
-    """So many items, families taking turns; all of them in their order without a limit."""
+    """So many items, drawn by seed, families taking turns; all of them in their order without a limit."""
     if limit is None or limit == len(items):
         return list(items)
-    return list(at_most(round_robin(items), limit))
+    return list(at_most(draw_order(items), limit))

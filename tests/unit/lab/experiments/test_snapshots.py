@@ -106,8 +106,9 @@ def test_the_bytes_of_an_entry_on_disk_stand_beside_what_undo_needs(measured):
 
 
 def test_latencies_are_medians_with_their_quartiles(measured):
-    for row in measured["methods"].values():
-        spread = row["latency_us"]
+    spreads = {name: row["latency_us"] for name, row in measured["methods"].items()}
+    assert all(found for name, found in spreads.items() if name != snapshots.MODEL)
+    for spread in filter(None, spreads.values()):
         assert spread["lower"] <= spread["median"] <= spread["upper"]
 
 
