@@ -5,7 +5,7 @@ JOBS ?= 2
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-web test-clients test-clients-more test-load test-dspy check bench mutants docs plugin format clean
+.PHONY: setup demo test test-long test-slow test-web test-clients test-clients-more test-load test-dspy check bench mutants docs plugin format clean
 
 setup: .venv/.ready
 
@@ -25,7 +25,15 @@ demo: .venv/.core
 	$(BIN)/takeback demo
 
 test: setup
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not model and not clients and not web"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not long and not slow and not model and not clients and not web"
+
+# What each takes many seconds: replays of whole recordings, kills at every boundary. CI runs them too.
+test-long: setup
+	$(BIN)/python -m pytest -n $(JOBS) -m long
+
+# What each takes minutes: the same laws on more cases, Ray, thousands of kills.
+test-slow: setup
+	$(BIN)/python -m pytest -m slow
 
 test-web: setup
 	command -v npm > /dev/null && npm install --silent --no-fund --no-audit --prefix build/axe axe-core@4.14.0 || true

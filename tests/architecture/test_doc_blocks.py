@@ -15,7 +15,13 @@ def test_the_readme_has_blocks_that_are_run():
 
 
 @pytest.mark.parametrize(
-    ("name", "command", "shown"), BLOCKS, ids=[f"{name}: {command}" for name, command, _ in BLOCKS]
+    ("name", "command", "shown"),
+    [
+        pytest.param(
+            *block, id=f"{block[0]}: {block[1]}", marks=pytest.mark.long if "--synthesizer" in block[1] else ()
+        )
+        for block in BLOCKS
+    ],
 )
 def test_an_output_block_is_what_its_command_prints(name, command, shown):
     assert shown, f"{name} shows nothing under {command}"

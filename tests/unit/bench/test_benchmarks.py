@@ -80,6 +80,7 @@ def test_the_snapshot_puts_back_what_undo_puts_back_where_nothing_came_later(at)
     assert scoped.plan_undo(first).state == harness.plan_undo(first).state
 
 
+@pytest.mark.long
 def test_the_proof_benchmark_reports_growth_for_every_length():
     result = measure_proof()
     assert set(result) >= {"proof_us", "sampled_us", "ratio", "growth"}

@@ -93,6 +93,7 @@ def good_at_the_fourth_turn(request: dict[str, Any]) -> str:
     return json.dumps({name: made[name] for name in ("witness", "recovery", "contract")})
 
 
+@pytest.mark.long
 def test_a_factorial_goes_through_all_four_rounds_and_ends_as_an_ordinary_run(bank: Path, tmp_path: Path) -> None:
     folder = tmp_path / "factorial"
     rounds = to_the_end(folder, good_at_the_fourth_turn, "factorial", "--bank", bank)

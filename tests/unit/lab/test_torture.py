@@ -15,6 +15,7 @@ from takeback.lab import torture_faults
 from takeback.lab.torture import torture
 
 
+@pytest.mark.long
 def test_every_boundary_is_hit_and_nothing_is_violated(tmp_path):
     found = torture(tmp_path, kills=60, seed=3)
     assert found.violations == []

@@ -76,6 +76,7 @@ def test_the_oracle_of_one_operation_is_proved_and_doing_nothing_is_refuted(form
     assert prove(without_recovery(candidate, 0)).grade is Grade.REFUTED
 
 
+@pytest.mark.long
 def test_the_oracle_of_every_pair_of_operations_is_proved():
     refuted = [
         (one, two) for one, two in product(FORMS, FORMS) if prove(inverted(one, two)).grade is not Grade.PROVED
