@@ -12,6 +12,8 @@ from tests.support.changes import candidate, config, prompt
 from takeback.adapters import init_workspace, open_workspace
 from takeback.errors import HarnessError
 from takeback.harness import Applied, Refused
+from takeback.journal.failpoint import armed
+from takeback.state import State
 
 LINES = 40
 MOST_ROUNDS = 400
@@ -47,6 +49,23 @@ def test_no_line_appended_by_hand_is_lost(tmp_path, target, keys):
     harness.adopt()
     assert isinstance(harness.apply(candidate(config("k0", "at last"))), Applied)
     assert harness.status().clean
+
+
+def test_an_edit_of_a_file_that_was_replaced_already_is_in_the_file_when_the_change_is_made(tmp_path):
+    """Whoever opened it before the swap writes to the file taken aside: the change is put back, and tried anew."""
+    root = init_workspace(tmp_path / "agent", start=State.read({"config": {"a": 1}, "prompts": {"p": "x"}}))
+    with (root / "config.toml").open("ab", buffering=0) as editor, open_workspace(root, hold=False) as harness:
+        reached = iter(range(MOST_ROUNDS))
+
+        def write_late(name):
+            if name == "file.renamed" and next(reached) == 1:
+                editor.write(b"# late\n")
+                editor.close()
+
+        with armed(write_late):
+            assert isinstance(harness.apply(candidate(config("a", 2), prompt("p", "y"))), Applied)
+    assert (root / "config.toml").read_text().endswith("a = 2\n# late\n")
+    assert not [*root.rglob("*edited-meanwhile*")]
 
 
 def _append(path):
