@@ -12,7 +12,7 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -84,6 +84,22 @@ def unsealed(key: bytes, pieces: Iterable[bytes], *, tree: bool) -> Iterator[byt
             raise JournalCorruptError("a sealed content was altered, or its key is another's") from fault
 
 
+def _connected(name: str, timeout: float) -> sqlite3.Connection:
+    return sqlite3.connect(name, timeout=timeout, isolation_level=None, check_same_thread=False, uri=True)
+
+
+def _reading(path: Path, timeout: float) -> sqlite3.Connection:
+    """A connection to a key file that cannot be written; where that takes a copy, no key of it stays on the disk."""
+    with closing(ReadingCopy(path)) as copy:
+        there = _connected(copy.uri, timeout)
+        if not copy.made:
+            return there
+        with closing(there):
+            held = _connected("file::memory:", timeout)
+            there.backup(held)
+            return held
+
+
 class KeyFile:
     """Keys of one journal's contents, by id."""
 
@@ -103,11 +119,7 @@ class KeyFile:
             self._make()
         readonly = readonly or not can_write(path)
         with self._faults():
-            self._copy = ReadingCopy(path) if readonly else None
-            name = uri(path, "mode=rw") if self._copy is None else self._copy.uri
-            self._connection = sqlite3.connect(
-                name, timeout=timeout, isolation_level=None, check_same_thread=False, uri=True
-            )
+            self._connection = _reading(path, timeout) if readonly else _connected(uri(path, "mode=rw"), timeout)
         try:
             self._prepare(journal, readonly=readonly)
         except BaseException:
@@ -192,8 +204,6 @@ class KeyFile:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
-        if self._copy is not None:
-            self._copy.close()
 
 
 class Sealed(Protocol):

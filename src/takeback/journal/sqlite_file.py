@@ -112,6 +112,11 @@ class ReadingCopy:
                 copy_file(beside(path, ending), beside(copy, ending))
             self.uri = uri(copy, "mode=rw")
 
+    @property
+    def made(self) -> bool:
+        """Whether it took a copy."""
+        return self._directory is not None
+
     def close(self) -> None:
         """Remove the copy."""
         if self._directory is not None:

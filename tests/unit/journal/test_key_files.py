@@ -1,0 +1,29 @@
+"""A key file that can only be read is read, and leaves no copy of a key behind."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+
+from takeback.journal import sqlite_file
+from takeback.journal.sealing import ContentKey, KeyFile
+
+
+def test_keys_that_can_only_be_read_by_a_copy_are_held_in_memory_and_nowhere_else(tmp_path, monkeypatch):
+    def refused(_name):
+        raise sqlite3.OperationalError("unable to open database file")
+
+    copies, found = tmp_path / "copies", tmp_path / "found"
+    for folder in (copies, found):
+        folder.mkdir()
+    with closing(KeyFile(tmp_path / "keys", "j", create=True)) as keys:
+        keys.add([ContentKey("one", b"k" * 32, b"l" * 32)])
+        for ending in ("", "-wal"):
+            shutil.copy(tmp_path / f"keys{ending}", found / f"keys{ending}")
+    monkeypatch.setattr(sqlite_file, "_tables", refused)
+    monkeypatch.setattr(tempfile, "tempdir", str(copies))
+    with closing(KeyFile(found / "keys", "j", create=False, readonly=True)) as read:
+        assert read.get(["one"]) == {"one": b"k" * 32}
+        assert not list(copies.rglob("*"))
