@@ -15,6 +15,7 @@ from takeback.errors import JournalCorruptError
 from takeback.journal.counted import counted_all
 from takeback.journal.packing import is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State
+from takeback.state.inside import parts_of
 from takeback.state.parts import is_part
 from takeback.state.pmap import EMPTY
 from takeback.state.quick import named
@@ -275,7 +276,9 @@ def _what_is_left(history: History, state: State, off: Entries, on: Entries) -> 
             nested[slot] = None
         elif not same_content(slot, before, after) and not (deep and _leaf_above(state, slot)):
             left.append(SlotChange(slot, before, after))
-    _nested_changes(history, view, nested, state, left)
+    missing = {slot for slot in gone if parts_of(get_slot(state, slot)) is None}
+    homeless = {slot for slot in nested if is_part(slot[-1]) and slot[:-1] in missing}
+    _nested_changes(history, view, nested.keys() - homeless, state, left)
     return Gone(tuple(gone), tuple(left))
 
 

@@ -390,3 +390,17 @@ def test_a_file_written_over_one_that_took_a_directorys_place_is_tied_to_it():
     place = world._add(writes_between(world.state, after), after)
     recorded = run_recorded(mutation(file("d", "three")), world.state)
     assert relied_on(world.history, recorded.writes) == {place: "'d' is a directory"}
+
+
+def test_a_part_is_not_put_back_into_a_text_that_was_forgotten_and_is_not_there():
+    world = World()
+    world.do(prompt("p", "one\ntwo\n"))
+    edited = world.do({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}})
+    removed = world.do({"op_type": "remove_prompt", "target": "p"})
+    history = History(State)
+    history.add(1, (Write(("prompts", "p"), ABSENT, GONE),))
+    for entry in (edited, removed):
+        history.add(entry, world.history.index.writes(entry))
+    outcome = plan_toggle(history, world.state, {removed, edited}, ())
+    assert isinstance(outcome, Gone)
+    assert (outcome.slots, outcome.left) == ((("prompts", "p"),), ())
