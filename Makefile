@@ -1,7 +1,8 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
-JOBS ?= 2
+# One more than the cores we count on: tests that start processes wait for them much of the time.
+JOBS ?= 3
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 

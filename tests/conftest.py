@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 
 import pytest
@@ -20,6 +21,9 @@ settings.register_profile(
     "search", max_examples=2000, deadline=None, database=None, suppress_health_check=_SLOW_MACHINES
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""Started in the background, a shell's child ignores Ctrl-C, and so would every process that tests start."""
 
 
 @pytest.fixture(scope="session")

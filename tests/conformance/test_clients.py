@@ -77,7 +77,9 @@ def subject(name: str, root: Path) -> Subject:
     return Subject(lambda: open_workspace(root), CHANGES[client], root, by_hand, spoil)
 
 
-@pytest.mark.parametrize("name", HARNESSES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if "/" in name else ()) for name in HARNESSES]
+)
 def test_the_adapter_conforms(name: str, tmp_path: Path) -> None:
     numbers = itertools.count()
 

@@ -31,6 +31,7 @@ def test_an_experiment_answers_in_json_and_writes_a_run_that_verifies(name, tmp_
     assert {read_results(tmp_path / folder).experiment for folder in FOLDERS[name]} == {name}
 
 
+@pytest.mark.long
 def test_all_runs_every_experiment_and_the_report_takes_them(tmp_path):
     done = _run("all", "--tasks", 6, "--workers", 1, "--out", tmp_path, "--json")
     found = json.loads(done.stdout)

@@ -147,6 +147,7 @@ async def test_a_person_is_asked_over_stdio_and_over_http(root, approve, outcome
     assert len(settings(root)["permissions"]["allow"]) == (3 if approve else 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("boundary", ["change.announced", "file.renamed", "change.written"])
 async def test_a_server_killed_in_the_middle_leaves_nothing_half_done(root, boundary):
     from mcp import Client, StdioServerParameters

@@ -212,6 +212,7 @@ def test_a_bank_made_with_other_sampling_replays_without_being_told(tmp_path: Pa
     assert json.loads(again.stdout)["lock"] == json.loads(made.stdout)["lock"]
 
 
+@pytest.mark.long
 def test_a_replication_is_locked_as_it_is_run(tmp_path: Path) -> None:
     locking = ("lab", "lock", "replication", "--model", "oracle", "--per-stratum", 1, "--out", tmp_path, "--json")
     locked = run(*locking, home=tmp_path)

@@ -229,6 +229,7 @@ class _Ending:
     settled: int | None = None
     emitted = False
     as_json = False
+    counting = False
     safe = RESUME
 
 
@@ -296,8 +297,18 @@ def count_seconds(command: str) -> None:
     if shows_progress():
         from takeback.journal.counted import listener  # noqa: PLC0415 - start-up
 
+        _Ending.counting = True
         listener.set(pulse.counting)
         pulse.begin(f"takeback {visible(command)}", _at_once)
+
+
+def _stop_counting() -> None:
+    pulse.end()
+    if _Ending.counting:
+        from takeback.journal.counted import listener  # noqa: PLC0415 - start-up
+
+        _Ending.counting = False
+        listener.set(None)
 
 
 def _at_once(text: str) -> None:
@@ -314,7 +325,7 @@ def when_interrupted(text: str) -> None:
 def end(code: object, fault: Exception | None, *, as_json: bool) -> int:
     """The exit code of a run, with what went wrong told on stderr and, if JSON was asked for, on stdout."""
     ended = code if isinstance(code, int) else 0
-    pulse.end()
+    _stop_counting()
     try:
         if fault is not None:
             ended = _explained(fault, as_json=as_json)

@@ -36,6 +36,7 @@ def test_the_reference_accepts_a_good_recovery_and_rejects_a_missing_one(family)
     assert repr(state) == before
 
 
+@pytest.mark.long
 def test_the_round_trip_benchmark_reports_what_it_promises():
     result = measure(sizes=(10, 100), chains=(10, 1000))
     assert set(result) >= {"per_second", "reference_per_second", "ratio", "growth", "chain_growth"}

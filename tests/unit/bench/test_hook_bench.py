@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+import pytest
+
 from takeback.bench.hook import measure
 
 
+@pytest.mark.long
 def test_every_kind_of_call_is_measured_beside_pythons_own_start():
     result = measure({**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, rounds=1)
     assert set(result["calls"]) == {"before settings", "before instructions", "before other files", "after an edit"}

@@ -13,6 +13,7 @@ from takeback.bench.watch import measure
 pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_the_last_content_of_every_file_is_recorded_whatever_happens_to_the_watcher():
     result = measure({**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, edits=60, seconds=2.0)

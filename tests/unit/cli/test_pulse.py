@@ -109,3 +109,12 @@ def test_the_bar_of_a_long_run_is_on_a_terminal_only_and_never_with_json(tmp_pat
     assert "killing" in converse(words, [], wanted).out
     assert "killing" not in converse((*words, "--json"), [], wanted).out
     assert "killing" not in converse(words, [], {"TAKEBACK_PROGRESS": "0"}).out
+
+
+def test_when_a_command_has_ended_nobody_counts_any_more(monkeypatch):
+    monkeypatch.setattr(output, "shows_progress", lambda: True)
+    output.begin()
+    output.count_seconds("doctor")
+    assert listener.get() is not None
+    assert output.end(0, None, as_json=False) == 0
+    assert listener.get() is None

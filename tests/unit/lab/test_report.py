@@ -190,6 +190,7 @@ def test_every_registered_experiment_has_tables_and_its_plots_say_on_what(tmp_pa
                 assert any(character.isdigit() for character in title), (name, title)
 
 
+@pytest.mark.long
 def test_a_report_has_every_table_in_three_formats_and_every_plot_in_two(folder, tables):
     report = build_report(folder)
     names = set(report.files)

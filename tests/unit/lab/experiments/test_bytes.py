@@ -54,6 +54,7 @@ def test_a_few_files_come_through(name):
     assert found.of >= 8
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", HARNESSES)
 def test_every_client_comes_through(kind):
     found = experiment.ByteFindings()

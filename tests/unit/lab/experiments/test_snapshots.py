@@ -39,6 +39,7 @@ def test_our_undo_is_right_every_time_and_keeps_less_than_the_scoped_snapshot(me
     assert EXPERIMENT.holds(measured)
 
 
+@pytest.mark.long
 def test_every_fresh_task_is_undone_right_by_our_undo():
     found = measure(snapshots.OWN, [task.id for task in load("fresh")])
     assert [found[name] for name in PROTOCOLS] == [[300, 300]] * 3
