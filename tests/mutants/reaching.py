@@ -7,6 +7,7 @@ code only in processes of its own is not seen here: what only such a test would 
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -87,10 +88,20 @@ class Learning:
 
 
 class Chosen:
-    """Keeps the tests that are named, in their order; others are not run."""
+    """Keeps the tests that are named, in their order, and ends the process where one hangs; others are not run."""
 
-    def __init__(self, tests: tuple[str, ...]) -> None:
+    def __init__(self, tests: tuple[str, ...], reach: Reach) -> None:
         self._place = {test: place for place, test in enumerate(tests)}
+        self._reach = reach
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Give a test its own limit: a quick one that hangs does not use up what the slow ones may take."""
+        signal.setitimer(signal.ITIMER_PROF, self._reach.limit((item.nodeid,)))
+        try:
+            return (yield)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Put the chosen ones in order, and leave the others out."""

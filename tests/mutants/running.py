@@ -104,7 +104,7 @@ class Bench:
         files = tuple(sorted({test.partition("::")[0] for test in chosen}))
         with self.with_mutant(mutant):
             if chosen:
-                return self._run(files, reach.limit(chosen), Chosen(chosen))[0]
+                return self._run(files, reach.limit(chosen), Chosen(chosen, reach))[0]
             return self._run(tests, seconds)[0]
 
     def _run(self, tests: tuple[str, ...], seconds: float, *plugins: object) -> tuple[Fate, float]:
@@ -114,7 +114,7 @@ class Bench:
             self._test(tests, seconds, plugins)
         _, status, used = os.wait4(child, 0)
         code = os.waitstatus_to_exitcode(status)
-        late = code in {-signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL}
+        late = code in {-signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL, -signal.SIGPROF}
         good = code in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
         fate = Fate.LATE if late else Fate.SURVIVED if good else Fate.KILLED
         return fate, used.ru_utime + used.ru_stime

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 from tests.mutants.planting import Mutant
 from tests.mutants.reaching import START, Chosen, Learning, Reach
 
@@ -41,7 +44,8 @@ def test_a_line_inside_a_long_statement_belongs_to_the_statement(tmp_path):
 
 def test_the_chosen_tests_run_in_their_order_and_others_do_not(pytester):
     pytester.makepyfile(test_some="def test_a(): pass\ndef test_b(): pass\ndef test_c(): pass\n")
-    run = pytester.inline_run(plugins=[Chosen(("test_some.py::test_c", "test_some.py::test_a", "gone.py::test_x"))])
+    names = ("test_some.py::test_c", "test_some.py::test_a", "gone.py::test_x")
+    run = pytester.inline_run(plugins=[Chosen(names, Reach({}, dict.fromkeys(names, 0.0)))])
     assert [
         report.nodeid.rpartition("::")[2]
         for report in run.getreports("pytest_runtest_logreport")
@@ -51,3 +55,14 @@ def test_the_chosen_tests_run_in_their_order_and_others_do_not(pytester):
         "test_a",
     ]
     assert run.ret == 0
+
+
+def test_a_chosen_test_that_hangs_ends_its_process_by_its_own_limit(pytester, monkeypatch):
+    monkeypatch.setattr("tests.mutants.reaching.START", 0.2)
+    pytester.makepyfile(test_some="def test_quick():\n    while True: pass\ndef test_slow(): pass\n")
+    seconds = {"test_some.py::test_quick": 0.0, "test_some.py::test_slow": 1e6}
+    child = os.fork()
+    if not child:
+        pytester.inline_run(plugins=[Chosen(tuple(seconds), Reach({}, seconds))])
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGPROF

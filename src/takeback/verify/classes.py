@@ -158,7 +158,7 @@ class Classes:
                 groups.remove(group)
                 tied |= group
             groups.append(tied)
-        return [sorted(group) for group in groups if len(group) > 1]
+        return [sorted(group) for group in groups if group]
 
     def _spanning(self) -> Iterator[set[int]]:
         """Yield the components that one operation writes together, such as where a file was and where it goes."""
