@@ -55,10 +55,6 @@ class Component:
     concerns: Callable[[Operation], bool] | None = None
     """Which operations can see or change it, where that is fewer than all of its surface and it lies in no tree."""
 
-    def hides(self, other: Component) -> bool:
-        """Tell whether this component lies above the other in a tree."""
-        return 0 < len(self.path) < len(other.path) and other.path[: len(self.path)] == self.path
-
 
 class Surface(ABC):
     """One surface. `empty` is its value in an empty state, `kinds` its operations."""

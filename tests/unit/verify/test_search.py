@@ -8,14 +8,15 @@ import pytest
 from tests.support.running import op
 
 from takeback.language import Candidate, read_candidate, read_program
-from takeback.state import Stage
+from takeback.state import Component, Stage
 from takeback.synthesize import invert
 from takeback.verify import Code, Grade, prove
-from takeback.verify.classes import Classes
+from takeback.verify.classes import Classes, SurfaceComponent
 from takeback.verify.edits import blur_reason
 from takeback.verify.slices import Slices
 
 proof_module = import_module("takeback.verify.proof")
+classes_module = import_module("takeback.verify.classes")
 
 
 def _inverted(*mutation: dict) -> Candidate:
@@ -157,15 +158,10 @@ def test_a_slice_holds_what_can_see_its_component_and_nothing_of_other_surfaces(
 
 
 def test_a_slice_that_fails_for_nothing_does_not_end_the_search(monkeypatch):
-    """Were slices cut too small, a tool that was there before would still be seen to be lost."""
+    """Were slices cut too small, the whole candidate would still be seen to fail where `z` is a directory."""
     monkeypatch.setattr(Slices, "_touches", lambda self, at, op: op.kind.stage is Stage.FORWARD)
-    mutation = [op("register_tool", name, value={"id": name}) for name in "ab"]
-    assert prove(_inverted(*mutation)).grade is Grade.PROVED
-    for kept, lost in ("ab", "ba"):
-        witness = [op("capture_tool", kept, witness_key="w")]
-        recovery = [op("unregister_tool", lost), op("restore_tool", kept, witness_key="w")]
-        bad = read_candidate({"mutation": mutation, "witness": witness, "recovery": recovery})
-        assert prove(bad).grade is Grade.REFUTED
+    assert prove(_inverted(op("write_file", "z", value="x"))).grade is Grade.PROVED
+    assert prove(_lent()).grade is Grade.REFUTED
 
 
 def test_joint_classes_are_counted_before_they_are_looked_at(monkeypatch):
@@ -177,3 +173,27 @@ def test_joint_classes_are_counted_before_they_are_looked_at(monkeypatch):
     search._spend(list(search._variations()), times=2)
     monkeypatch.setattr(proof_module, "MAX_WORK", search.work)
     assert [reason.code for reason in prove(candidate).reasons] == [Code.LIMIT]
+
+
+def test_generic_contents_are_none_that_a_candidate_names():
+    for named, told in (("x", "prior: p"), ("prior", "prior1: p"), ("prior prior1", "prior2: p")):
+        classes = Classes(_inverted(op("set_prompt", "p", value=named)), float("inf"))
+        assert told in str(classes.state({}).write()["prompts"])
+
+
+def test_what_lies_above_a_component_is_found_across_a_gap():
+    paths = [("a",), ("a", "b", "c"), ("a", "b", "c", "d"), ("b", "c")]
+    parts = [SurfaceComponent("files", Component("gap", (), path)) for path in paths]
+    assert classes_module._lines(parts) == [set(), {0}, {0, 1}, set()]
+
+
+def test_a_loan_is_followed_to_what_is_restored_below_its_place_and_nowhere_else():
+    captures = {"d": op("capture_config", "d"), "k": op("capture_config", "x.k"), "m": op("capture_config", "y.m")}
+    restores = [
+        (op("restore_config", "x"), "d"),
+        (op("restore_config", "x.k"), "k"),
+        (op("restore_config", "y.m"), "m"),
+    ]
+    classes = Classes(_candidate([op("set_config", "x", value=1)], captures, restores), float("inf"))
+    paths = {".".join(part.component.path) for part in classes.parts}
+    assert paths == {"d", "d.k", "x", "x.k", "y", "y.m"}
