@@ -11,7 +11,7 @@ from takeback.language import Candidate, read_candidate, read_program
 from takeback.state import Component, Stage
 from takeback.synthesize import invert
 from takeback.verify import Code, Grade, prove
-from takeback.verify.classes import Classes, SurfaceComponent
+from takeback.verify.classes import Classes, SurfaceComponent, in_line
 from takeback.verify.edits import blur_reason
 from takeback.verify.slices import Slices
 
@@ -97,6 +97,18 @@ def test_a_mutation_that_can_never_go_through_needs_nothing_put_back():
     """After `a` was moved away, there is nothing to edit there."""
     mutation = [op("move_file", "a", value="b"), op("edit_file", "a", value={"old": "x", "new": "y"})]
     assert prove(_candidate(mutation, {}, [])).grade is Grade.PROVED
+
+
+def test_the_classes_of_a_mutation_that_never_goes_through_are_counted_before_they_are_looked_at(monkeypatch):
+    monkeypatch.setattr(proof_module, "MAX_WORK", 1)
+    mutation = [op("write_file", "a", value="x"), op("write_file", "a/b", value="x")]
+    assert [reason.code for reason in prove(_candidate(mutation, {}, [])).reasons] == [Code.LIMIT]
+
+
+def test_paths_are_in_line_where_one_is_at_or_above_the_other():
+    assert in_line(("a",), ("a", "b"))
+    assert in_line(("a", "b"), ("a",))
+    assert not in_line(("a", "b"), ("a", "c"))
 
 
 def test_an_edit_that_is_put_back_from_the_capture_of_something_else_is_named():
