@@ -134,7 +134,8 @@ class Bench:
             os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
             sys.path[:0] = [str(self.code), str(ROOT)]
             base = f"--basetemp={self.folder / 'tests'}"
-            code = int(pytest.main(["-x", "-q", "-m", "not long and not slow and not model", base, *tests], plugins=plugins))
+            kinds = "not long and not slow and not model"
+            code = int(pytest.main(["-x", "-q", "-m", kinds, base, *tests], plugins=plugins))
         finally:
             os._exit(code)
 
