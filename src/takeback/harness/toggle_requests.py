@@ -58,9 +58,9 @@ def named_entry(ledger: Ledger, name: str) -> Record:
 def meant_entry(ledger: Ledger, entry: EntryLike) -> Record:
     """The entry a caller means, who may have its record at hand, or what holds that."""
     if not isinstance(entry, _BY_NAME):
-        record = entry if isinstance(entry, Record) else entry.entry
-        held = ledger.store.record(record.seq)
-        if held is record or held == record:
+        record = entry if isinstance(entry, Record) else getattr(entry, "entry", None)
+        held = None if record is None else ledger.store.record(record.seq)
+        if record is not None and (held is record or held == record):
             return record
     return named_entry(ledger, name_of(entry))
 

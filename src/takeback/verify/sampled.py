@@ -153,15 +153,10 @@ def refusals(candidate: Candidate, level: Level, locked: str | None) -> list[Rea
 
 def rejected(reasons: Iterable[Reason], rule: str, level: Level, candidate: Candidate | None = None) -> Verdict:
     """Return the verdict of a candidate that was turned away before it ran."""
-    return Verdict(
-        False,
-        Grade.DECLARED,
-        rule,
-        level.value,
-        tuple(reasons),
-        mutation_digest=None if candidate is None else candidate.mutation_digest(),
-        candidate_digest=None if candidate is None else candidate.digest(),
-    )
+    if candidate is None:
+        return Verdict(False, Grade.DECLARED, rule, level.value, tuple(reasons))
+    digests = {"mutation_digest": candidate.mutation_digest(), "candidate_digest": candidate.digest()}
+    return issue(Verdict(False, Grade.DECLARED, rule, level.value, tuple(reasons), **digests), candidate)
 
 
 def counterexample(candidate: Candidate, state: State, split: str, deadline: float) -> Counterexample:
