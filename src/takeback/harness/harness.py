@@ -371,7 +371,7 @@ class Harness:
                 return plan
             if token is not None and token != plan.token:
                 return Stale(token, plan)
-            if self._engine.files is not None:
+            if self._engine.durable:
                 compare_roads(self.ledger, self.state, plan)
             changes = ready(self._engine, plan.state, plan.off, plan.on)
             if isinstance(changes, Refused):
