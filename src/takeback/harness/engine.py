@@ -36,8 +36,8 @@ from takeback.harness.results import Recovered
 from takeback.harness.undisturbed import undisturbed
 from takeback.harness.writing import Writing, begun, demand_unchanged, fence, finish
 from takeback.journal import Draft, Record, Store
-from takeback.journal.memory import MemoryStore
 from takeback.journal.failpoint import failpoint
+from takeback.journal.memory import MemoryStore
 from takeback.journal.store import MISSING_HINT, had_record, missing
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot
