@@ -16,6 +16,7 @@ from typing import Any, Final
 from takeback.canonical import check_text, digest, parse
 from takeback.errors import InputError, LimitError, UnknownOperationError
 from takeback.state import ABSENT, KINDS, SURFACES, Contract, Kind, Operation, Spot, Stage, Takes
+from takeback.state.installed import kind_named
 from takeback.state.operation import SPOTS, Anchor, own
 from takeback.state.record import name_of, whole_number
 
@@ -125,7 +126,7 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
     if unknown:
         raise InputError(where, found=f"the field {unknown[0]!r}", expected=f"only {', '.join(sorted(_FIELDS))}")
     name = raw.get("op_type")
-    kind = KINDS.get(name) if isinstance(name, str) else None
+    kind = kind_named(name)
     wanted = [one.name for one in KINDS.values() if stage is None or one.stage is stage or _recovers(one, stage)]
     if kind is None or kind.name not in wanted:
         place, expected = f"{where}.op_type", f"one of {', '.join(wanted)}"

@@ -291,11 +291,3 @@ def unregister(name: str) -> None:
     surface = SURFACES.pop(name)
     for kind in surface.kinds:
         del KINDS[kind.name]
-
-
-def surface_named(name: str, where: str) -> Surface:
-    """Return the surface called `name`, or raise."""
-    found = SURFACES.get(name)
-    if found is None:
-        raise UnknownSurfaceError(where, found=name, expected=f"one of {', '.join(SURFACES)}")
-    return found
