@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.support.changes import config, file, listener, middleware, mutation, prompt, socket, tool
+from tests.support.undo_world import World
 
 from takeback.journal.packing import GONE
 from takeback.state import ABSENT, PMap, State
@@ -15,7 +16,6 @@ from takeback.undo import (
     Plan,
     SlotChange,
     Write,
-    plan_redo,
     plan_toggle,
     plan_undo,
     relied_on,
@@ -23,45 +23,6 @@ from takeback.undo import (
 from takeback.undo.history import ContentGone
 from takeback.undo.plan import _outcome
 from takeback.undo.recording import run_recorded, writes_between
-
-
-class World:
-    """A history on a state, entries numbered from 1."""
-
-    def __init__(self, **base):
-        self.base = self.state = State.read(base)
-        self.history = History(lambda: self.base)
-        self.count = 0
-
-    def do(self, *ops):
-        recorded = run_recorded(mutation(*ops), self.state)
-        assert recorded.receipt.succeeded, recorded.receipt.reason
-        return self._add(recorded.writes, recorded.state)
-
-    def remove_by_hand(self, *slots):
-        after = put_slots(self.state, [(slot, ABSENT) for slot in slots])
-        return self._add(writes_between(self.state, after), after)
-
-    def _add(self, writes, state):
-        self.count += 1
-        self.history.add(self.count, writes)
-        self.state = state
-        return self.count
-
-    def undo(self, *entries):
-        return self.settle(plan_undo(self.history, self.state, entries))
-
-    def redo(self, *entries):
-        return self.settle(plan_redo(self.history, self.state, entries))
-
-    def settle(self, outcome):
-        if isinstance(outcome, Plan):
-            self.history.toggle(outcome.off, outcome.on)
-            self.state = outcome.state
-        return outcome
-
-    def chain(self):
-        return [link.id for link in self.state.part("middleware")]
 
 
 def test_undoing_the_middle_one_of_three_keeps_the_others():

@@ -1,0 +1,167 @@
+"""What follows from a request: what stands in the way, what helps, what is looked at for it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.changes import config, file, mutation, prompt, socket
+from tests.support.undo_world import World
+
+from takeback.journal.packing import GONE
+from takeback.runtime import forward
+from takeback.state import ABSENT, PMap, State
+from takeback.state.parts import is_part
+from takeback.undo import Blocked, History, Plan, Write, plan_redo, plan_undo
+from takeback.undo.index import Node, way_back
+from takeback.undo.merge import _without_empty
+from takeback.undo.recording import run_recorded
+from takeback.undo.settle import helpers, settle
+
+
+def edit(target, old, new, kind="prompt"):
+    return {"op_type": f"edit_{kind}", "target": target, "value": {"old": old, "new": new}}
+
+
+def test_an_edit_comes_back_with_what_it_was_made_in():
+    world = World()
+    world.do(prompt("p", "one\ntwo\n"))
+    world.do(edit("p", "one", "1"))
+    world.undo(1, 2)
+    blocked = plan_redo(world.history, world.state, {2})
+    assert (blocked.off, blocked.on) == ((), (1,))
+    assert blocked.together.on == (1, 2)
+    assert blocked.reasons == ((2, 'it edits the prompts["p"] that #1 put there'),)
+
+
+def test_an_edit_of_what_was_there_comes_back_where_what_replaced_that_goes():
+    world = World(prompts={"p": "one\ntwo\n"})
+    world.do(prompt("p", "else"))
+    world.undo(1)
+    world.do(edit("p", "one", "1"))
+    world.undo(2)
+    world.redo(1)
+    blocked = plan_redo(world.history, world.state, {2})
+    assert (blocked.off, blocked.on) == ((1,), ())
+    assert dict(blocked.reasons)[2] == 'it edits the prompts["p"] that was there at the beginning'
+
+
+def test_a_field_of_a_tool_comes_back_with_the_tool():
+    world = World()
+    tool = Write(("tools", "t"), ABSENT, PMap({"id": "t"}))
+    field = Write(("tools", "t", "description"), ABSENT, "new")
+    for write in (tool, field):
+        world.count += 1
+        world.history.add(world.count, (write,))
+    blocked = plan_undo(world.history, world.state, {1})
+    assert isinstance(blocked, Blocked)
+    assert blocked.reasons == ((2, 'it changes tools["t"], which is not there'),)
+    assert settle(world.history, frozenset({2}), frozenset()).removed == {}
+
+
+def test_every_write_is_looked_at_once(monkeypatch):
+    """The second entry writes below both places that the first wrote."""
+    world = World()
+    world.do(config("a", {}), config("a.b", {}))
+    world.do(config("a.b.c", 1))
+    seen = []
+    objection = History.objection
+    monkeypatch.setattr(
+        History, "objection", lambda self, version, view: seen.append(version[:2]) or objection(self, version, view)
+    )
+    settle(world.history, frozenset({1}), frozenset())
+    assert sorted(seen) == sorted(set(seen))
+
+
+def test_an_address_that_an_entry_frees_is_asked_for_by_later_entries_only():
+    world = World()
+    world.do(socket("a", 9100), socket("b", 9101))
+    world.do({"op_type": "free_socket", "target": "a"}, socket("c", 9100))
+    assert isinstance(plan_undo(world.history, world.state, {1}), Plan)
+    blocked = plan_undo(world.history, world.state, {2})
+    assert isinstance(blocked, Plan)
+
+
+def in_the_way(*tops):
+    """Files that were written below some places, then taken back; the places are files now."""
+    world = World()
+    world.do(*(file(top, "1") for top in tops))
+    world.undo(1)
+    world.do(*(file(f"{top}/x", "2") for top in tops))
+    world.undo(2)
+    world.redo(1)
+    return world
+
+
+def helped(world, *entries):
+    on = frozenset(entries)
+    settled = settle(world.history, frozenset(), on)
+    assert set(settled.unmet) == on
+    return helpers(world.history, frozenset(), on, settled)
+
+
+def test_what_is_in_the_way_is_found_and_nothing_that_is_not():
+    world = in_the_way("d")
+    world.do(file("e", "3"))
+    assert helped(world, 2) == (frozenset({1}), frozenset())
+
+
+def test_two_entries_in_the_way_are_found_together():
+    world = World()
+    for top in "de":
+        world.do(file(top, "1"))
+    world.undo(1, 2)
+    world.do(file("d/x", "2"), file("e/x", "2"))
+    world.undo(3)
+    world.redo(1, 2)
+    assert helped(world, 3) == (frozenset({1, 2}), frozenset())
+
+
+def test_more_entries_than_are_tried_in_sets_are_found_one_after_the_other(monkeypatch):
+    monkeypatch.setattr("takeback.undo.settle.MAX_HELP", 1)
+    world = World()
+    for top in "def":
+        world.do(file(top, "1"))
+    world.undo(1, 2, 3)
+    world.do(*(file(f"{top}/x", "2") for top in "def"))
+    world.undo(4)
+    world.redo(1, 2, 3)
+    assert helped(world, 4) == (frozenset({1, 2, 3}), frozenset())
+
+
+def test_a_recorded_run_says_what_running_it_says():
+    program = mutation(config("a.b", 1), edit("p", "one", "1"), file("d/x", "2"))
+    state = State.read({"prompts": {"p": "one\n"}, "files": {"f": {"content": "one\n"}}})
+    after, receipt = forward(program, state)
+    recorded = run_recorded(program, state)
+    assert (recorded.receipt, recorded.state.write()) == (receipt, after.write())
+
+
+def test_only_whole_files_cannot_stand_where_a_directory_is():
+    state = State.read({"files": {"f": {"content": "one\ntwo\n"}}})
+    writes = run_recorded(mutation(file("g", "x"), edit("f", "one", "1", "file")), state).writes
+    assert [(is_part(write.slot[-1]), write.strict) for write in writes] == [(False, True), (True, False)]
+
+
+@pytest.mark.parametrize(
+    ("slot", "before", "after", "plain"),
+    [
+        (("prompts", "p"), ABSENT, ABSENT, True),
+        (("prompts", "p"), "x", "x", True),
+        (("config", "a"), ABSENT, ABSENT, True),
+        (("config", "a", "b"), "x", "x", True),
+        (("config", "a", "b"), ABSENT, ABSENT, False),
+        (("config", "a"), GONE, "x", False),
+        (("config", "a"), "x", GONE, False),
+        (("config", "a"), "x", ABSENT, True),
+    ],
+)
+def test_the_way_back_is_plain_where_nothing_else_has_to_be_looked_at(slot, before, after, plain):
+    """What was written and removed again may have left the containers above it."""
+    change = way_back(Node(slot), before, after)
+    assert (change is not None) is plain
+
+
+def test_containers_are_taken_away_where_they_were_emptied_and_the_new_state_has_none():
+    state = State.read({"config": {"empty": {}, "kept": {}, "full": {"x": 1}, "leaf": 2}})
+    new = State.read({"config": {"kept": {}}})
+    slots = [("config", name, "below") for name in ("empty", "kept", "full", "leaf")]
+    assert _without_empty(state, new, slots).write() == {"config": {"kept": {}, "full": {"x": 1}, "leaf": 2}}
