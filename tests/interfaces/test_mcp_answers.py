@@ -273,3 +273,12 @@ async def test_what_was_changed_behind_its_back_is_told_and_stops_a_change(root)
         proposed = await call(client, "propose_change", lines=["set config cleanupPeriodDays 9"])
         assert proposed["outcome"] == "refused"
         assert proposed["command"].startswith("takeback adopt ")
+
+
+async def test_a_plan_names_entries_that_have_no_admitted_recovery(root):
+    path = root / "CLAUDE.md"
+    path.write_text(path.read_text() + "One more line.\n")
+    with open_workspace(root) as harness:
+        adopted = harness.adopt(by="someone").entry
+    async with in_process(root) as client:
+        assert (await call(client, "plan_undo", entries=[adopted.id]))["unadmitted"] == [adopted.number]

@@ -14,6 +14,7 @@ from takeback import (
     InputError,
     Refused,
     State,
+    TakebackError,
     Undone,
     init_workspace,
     open_memory,
@@ -53,6 +54,22 @@ def test_what_applying_and_undoing_gave_names_the_entry():
         assert isinstance(harness.restore(undone), Undone)
         (latest, *_) = harness.log()
         assert (latest.kind, harness.plan_undo(latest).on) == ("restore", (first.entry.number,))
+
+
+@pytest.mark.parametrize("ask", ["undo", "plan_undo", "redo", "restore", "forget", "salvage"])
+def test_an_answer_without_an_entry_names_none(ask):
+    with open_memory() as harness:
+        refused = harness.apply({**PLAIN, "recovery": []})
+        for given in (refused, None, 3):
+            with pytest.raises(InputError, match="what applying or undoing it gave"):
+                getattr(harness, ask)(given)
+
+
+def test_an_entry_of_another_harness_is_unknown():
+    with open_memory() as harness, open_memory() as other:
+        harness.apply(PLAIN)
+        with pytest.raises(TakebackError, match="no entry's id begins with"):
+            harness.undo(other.apply(PLAIN, note="elsewhere"))
 
 
 def test_the_log_tells_newest_first_what_became_of_each_entry():

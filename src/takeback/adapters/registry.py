@@ -39,7 +39,12 @@ def adapter_names() -> tuple[str, ...]:
 def adapter_named(name: str, where: str) -> OpenAdapter:
     """How to open the adapter with a name, or `InputError` naming those there are."""
     for point in entry_points(group=GROUP, name=name):
-        return cast("OpenAdapter", point.load())
+        try:
+            return cast("OpenAdapter", point.load())
+        except (ImportError, AttributeError) as fault:
+            raise InputError(
+                f"the entry point {name} of {GROUP}", found=str(fault), expected="an adapter that can be loaded"
+            ) from fault
     if name not in BUILT_IN:
         raise InputError(
             where,

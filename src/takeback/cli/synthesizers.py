@@ -24,7 +24,6 @@ from takeback.verify import RULE_NAMES
 SYNTHESIZERS = "oracle, portfolio[:MODEL], replay[:DIR], openai:MODEL or local[:FILE.gguf]"
 _WHO = f"Who looks for a recovery: {SYNTHESIZERS}."
 SynthesizerOption = typer.Option("portfolio", "--synthesizer", metavar="NAME", help=_WHO)
-OracleOption = typer.Option("oracle", "--synthesizer", metavar="NAME", help=_WHO)
 FeedbackOption = typer.Option(
     "D1",
     "--feedback",

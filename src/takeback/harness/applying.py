@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from takeback.errors import InputError
 from takeback.harness.adapter import Adapter, Unsayable
 from takeback.harness.engine import Engine, Look
 from takeback.harness.results import Preview, Refused, Why
@@ -17,6 +18,7 @@ from takeback.state import State
 from takeback.undo import Write, relied_on
 from takeback.undo.recording import run_recorded
 from takeback.verify import Admitted, Verdict, objection
+from takeback.verify.evidence import unbound, verified
 
 Given = Candidate | Admitted | NoInverse | Mapping[str, Any]
 """How a caller gives a candidate: as it is, as JSON, as an `Admitted`, or as what the oracle answered."""
@@ -50,22 +52,31 @@ def judged(
     if isinstance(given, NoInverse):
         return Refused(Why.VERDICT, str(given))
     if isinstance(given, Admitted):
-        evidence = given.verdict
+        evidence = given.verdict if evidence is None else evidence
         given = given.candidate
-    candidate = read_candidate(dict(given)) if isinstance(given, Mapping) else given
-    if evidence is not None and evidence.candidate_digest != candidate.digest():
-        return Refused(Why.EVIDENCE, objection(evidence, candidate) or "", evidence)
+    candidate = _read(given)
+    why = None if evidence is None else unbound(evidence, candidate)
+    if why is not None:
+        return Refused(Why.EVIDENCE, why, evidence if isinstance(evidence, Verdict) else None)
     unstored = {op.kind.surface for op in candidate.mutation} - adapter.surfaces
     if unstored:
         names = ", ".join(sorted(unstored))
         return Refused(Why.UNSTORED, f"this harness ({adapter.name}) does not store {names}")
     verdict = verifier(candidate) if evidence is None else evidence
-    why = objection(verdict, candidate) if verdict.admitted else None
-    if why is not None:
-        return Refused(Why.EVIDENCE, why, verdict)
     if not verdict.admitted and not force:
         return Refused(Why.VERDICT, "the candidate is not admitted", verdict)
-    return Judged(candidate, verdict)
+    why = objection(verdict, candidate) if verdict.admitted else unbound(verdict, candidate)
+    if why is not None:
+        return Refused(Why.EVIDENCE, why, verdict)
+    return Judged(verified(verdict), verdict)
+
+
+def _read(given: Candidate | Mapping[str, Any]) -> Candidate:
+    if isinstance(given, Candidate):
+        return given
+    if isinstance(given, Mapping):
+        return read_candidate(dict(given))
+    raise InputError("candidate", found=type(given).__name__, expected="a Candidate, an Admitted, or its JSON object")
 
 
 def prepared(engine: Engine, found: Judged, *, allow_ties: bool) -> Prepared | Refused:

@@ -24,6 +24,7 @@ from takeback.undo.index import claim_of
 
 CLAIM = "@"
 FORGOTTEN_WORD = "(forgotten)"
+UNREADABLE_WORD = "(its surface is not installed)"
 MENDS = "mends"
 """In a payload: what was there before is needed for planning, because contents were edited in places."""
 
@@ -122,6 +123,11 @@ def _content(slot: Slot, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> 
         return Unpacker().leaf(slot, ref, stored)
     parts, node = stored.opened()
     return Unpacker().tree(slot, node, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
+
+
+def gone_word(slot: Slot) -> str:
+    """What is shown in place of a content that is not known here."""
+    return FORGOTTEN_WORD if slot[0] in SURFACES else UNREADABLE_WORD
 
 
 def candidate_of(store: Store, record: Record) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from takeback.harness.ledger import Ledger
+from takeback.harness.missing import installed, where_installed
 from takeback.state import SURFACES
 from takeback.undo import Blocked, Plan, plan_toggle
 
@@ -20,7 +21,7 @@ def dependents(ledger: Ledger, number: int) -> tuple[tuple[int, str], ...]:
     """Later entries that an entry could not be taken back without, and why; nothing for one that is not live."""
     if number in ledger.history.undone:
         return ()
-    outcome = plan_toggle(ledger.history, ledger.state, (number,), ())
+    outcome = where_installed(lambda: plan_toggle(ledger.history, ledger.state, (number,), ()))
     return outcome.reasons if isinstance(outcome, Blocked) else ()
 
 
@@ -49,7 +50,7 @@ def kept_by(ledger: Ledger, number: int) -> tuple[int, ...]:
     """Later entries that wrote again what this one wrote, which would stay if it were taken back."""
     if number in ledger.history.undone:
         return ()
-    outcome = plan_toggle(ledger.history, ledger.state, (number,), ())
+    outcome = where_installed(lambda: plan_toggle(ledger.history, ledger.state, (number,), ()))
     plan = outcome.together if isinstance(outcome, Blocked) else outcome
     return tuple(sorted({one.entry for one in plan.kept})) if isinstance(plan, Plan) else ()
 
@@ -58,7 +59,7 @@ def _nearest(ledger: Ledger, number: int) -> list[int]:
     """Live entries before this one that wrote at, above or below its slots, or held what it claims."""
     index, undone = ledger.history.index, ledger.history.undone
     found: set[int] = set()
-    for write in index.writes(number):
+    for write in installed(index.writes(number), ledger.missing):
         slot, surface = write.slot, SURFACES[write.slot[0]]
         depths = range(2, len(slot) + 1) if surface.nested else (len(slot),)
         versions = [version for depth in depths for version in index.at(slot[:depth])]

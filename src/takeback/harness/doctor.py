@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from takeback.errors import HarnessError
+from takeback.errors import HarnessError, UnknownSurfaceError
 from takeback.harness.harness import Harness
 from takeback.harness.ledger import CHANGES
 from takeback.harness.two_roads import Roads, compare_roads
@@ -70,9 +70,11 @@ def _recoveries(harness: Harness) -> Iterator[Finding]:
     for record in counted("entries compared", ledger.entries(), sum(ledger.tally())):
         if record.kind not in CHANGES or record.entry in ledger.history.undone:
             continue
-        plan = plan_toggle(ledger.history, harness.state, frozenset({record.entry}), frozenset())
         try:
+            plan = plan_toggle(ledger.history, harness.state, frozenset({record.entry}), frozenset())
             came_to[compare_roads(ledger, harness.state, plan) if isinstance(plan, Plan) else Roads.OVERLAID] += 1
+        except UnknownSurfaceError:
+            came_to[Roads.MISSING] += 1
         except HarnessError as fault:
             bad = True
             yield Finding("recoveries", good=False, detail=fault.message)
@@ -81,5 +83,6 @@ def _recoveries(harness: Harness) -> Iterator[Finding]:
             "recoveries",
             good=True,
             detail=f"{came_to[Roads.AGREE]} run and compared, {came_to[Roads.OVERLAID]} overlaid by other entries, "
-            f"{came_to[Roads.ALONE]} without an admitted recovery",
+            f"{came_to[Roads.ALONE]} without an admitted recovery"
+            + (f", {came_to[Roads.MISSING]} about a surface that is not installed" if came_to[Roads.MISSING] else ""),
         )

@@ -37,6 +37,7 @@ from takeback.harness.undisturbed import undisturbed
 from takeback.harness.writing import Writing, begun, demand_unchanged, fence, finish
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
+from takeback.journal.memory import MemoryStore
 from takeback.journal.store import MISSING_HINT, had_record, missing
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot
@@ -76,6 +77,8 @@ class Engine:
         """Gives what keeps every other process and thread out while it is entered."""
         self._calm = Look((), (), self.ledger.state)
         self.files = adapter if isinstance(adapter, FileAdapter) else None
+        self.durable = self.files is not None or not isinstance(journal, MemoryStore)
+        """Whether what is done here outlives the process; then an undo has the time to be checked by its recovery."""
         self.live = adapter if isinstance(adapter, LiveAdapter) else None
         self.notes = adapter if isinstance(adapter, Notes) else None
         self.resources = adapter if isinstance(adapter, Resources) else None

@@ -23,6 +23,7 @@ from takeback.harness.forgetting import Forgetting, captured, forget_contents, s
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
 from takeback.harness.log import EntryView, log
+from takeback.harness.missing import missing_told, where_installed
 from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.results import (
     Adopted,
@@ -320,7 +321,7 @@ class Harness:
                 self.ledger.pending,
                 look.drift,
                 left,
-                (*unfinished, *look.strange, *held),
+                (*unfinished, *look.strange, *held, *missing_told(self.ledger.missing)),
                 aborted,
                 look.broken,
                 tuple(image.path for image in layout_changes(self._engine)) if not look.drift else (),
@@ -328,7 +329,7 @@ class Harness:
 
     def _planned(self, request: ToggleRequest, cascade: bool, strict: bool) -> PlanOutcome:
         ledger = self._engine.ledger
-        plan = plan_toggle(ledger.history, ledger.state, request.off, request.on)
+        plan = where_installed(lambda: plan_toggle(ledger.history, ledger.state, request.off, request.on))
         if cascade and isinstance(plan, Blocked) and plan.together is not None:
             plan = plan.together
         if not isinstance(plan, Plan):
@@ -371,7 +372,7 @@ class Harness:
                 return plan
             if token is not None and token != plan.token:
                 return Stale(token, plan)
-            if self._engine.files is not None:
+            if self._engine.durable:
                 compare_roads(self.ledger, self.state, plan)
             changes = ready(self._engine, plan.state, plan.off, plan.on)
             if isinstance(changes, Refused):

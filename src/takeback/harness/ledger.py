@@ -16,6 +16,7 @@ from takeback.errors import HarnessError, JournalCorruptError, JournalError
 from takeback.harness.codec import many_writes, writes_of
 from takeback.harness.holes import all_holes, edited_hole, filling, hole_of, value_in, without_holes
 from takeback.harness.images import KeptImage, with_images
+from takeback.harness.missing import demand_installed, installed
 from takeback.harness.stored_index import StoredIndex
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Stored, leaf
 from takeback.journal.counted import told
@@ -58,8 +59,8 @@ class Ledger:
         """Where a value that is in place was forgotten, and what is still known of it."""
         self.pending: Record | None = None
         """A change that was announced and neither finished nor given up."""
-        self.others: dict[str, tuple[Any, list[str]]] = {}
-        """Surfaces in the journal that are not installed here, as they are stored."""
+        self.missing: set[str] = set()
+        """Surfaces the journal names that are not installed: what it says of them is left out of the state."""
         self.last = 0
         self.head = ROOT
         self.identity = ""
@@ -125,8 +126,8 @@ class Ledger:
             raise JournalCorruptError(f"record {record.seq} holds no state", seq=record.seq)
         parts, nodes = stored.opened()
         held = self.store.contents(part for part in parts if part)
-        state, others = unpacker.state(nodes, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
-        self.others = {name: (node, parts) for name, node in others.items()}
+        state, missing = unpacker.state(nodes, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
+        self.missing |= missing
         self._values = len(parts)
         return state
 
@@ -224,7 +225,7 @@ class Ledger:
 
     def _put(self, writes: Sequence[Write]) -> None:
         """Put what was written into the state; what is gone of it, or lies in what is gone, into the holes."""
-        for write in writes:
+        for write in installed(writes, self.missing):
             slot, whole = write.slot, write.slot[:-1]
             for place in (*self.holes, *self._hidden):
                 if place[: len(slot)] == slot:
@@ -335,12 +336,13 @@ class Ledger:
         Also where something was written inside a value that was forgotten: only the state tells where its parts are.
         """
         due = self._followed > max(self._values // VALUES_PER_WRITE, MIN_CHECKPOINT) or self._inside_hidden
-        return due and not self.others
+        return due and not self.missing
 
     def checkpoint(self) -> Record:
         """Write the state down, so that opening does not follow the journal from further back."""
+        demand_installed(self.missing)
         state = self.state if not self.holes else put_slots(self.state, self.holes.items())
-        tree = self.packer.state(state, self.others)
+        tree = self.packer.state(state)
         standing: dict[str, Any] = {
             "undone": runs(sorted(self.history.undone)),
             "identity": self.identity,

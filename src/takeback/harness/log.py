@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from takeback.errors import InputError
-from takeback.harness.codec import FORGOTTEN_WORD, candidate_of, writes_of
+from takeback.harness.codec import candidate_of, gone_word, writes_of
 from takeback.harness.images import IMAGES
 from takeback.harness.ledger import Fate
+from takeback.harness.missing import installed
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.journal.packing import is_gone
 from takeback.state import ABSENT, SURFACES, State
@@ -162,7 +163,7 @@ class Rewind:
         return self._state
 
     def _take_back(self, record: Record) -> None:
-        writes = changes_of(self._harness, record)
+        writes = tuple(installed(changes_of(self._harness, record), self._harness.ledger.missing))
         if any(is_gone(write.before) for write in writes):
             raise InputError(
                 "entry",
@@ -193,7 +194,7 @@ def content_json(slot: Slot, content: Any) -> Any:
     if content is ABSENT:
         return None
     if is_gone(content):
-        return FORGOTTEN_WORD
+        return gone_word(slot)
     return thaw(content.record) if isinstance(content, Link) else SURFACES[slot[0]].describe(content)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from takeback.errors import InputError
 from takeback.harness.log import EntryView
 from takeback.harness.results import Adopted, Applied, Discarded, Undone
 from takeback.journal import Record
@@ -17,7 +18,12 @@ def name_of(entry: EntryLike) -> str:
     """The name of an entry."""
     if isinstance(entry, str):
         return entry
-    return entry.id if isinstance(entry, _NAMED) else entry.entry.digest
+    if isinstance(entry, _NAMED):
+        return entry.id
+    record = getattr(entry, "entry", None)  # Refused, Blocked, … are answers without an entry
+    if isinstance(record, Record):
+        return record.id
+    raise InputError("entry", found=entry, expected="the name of an entry, or what applying or undoing it gave")
 
 
 def names_of(entries: Sequence[EntryLike]) -> tuple[str, ...]:

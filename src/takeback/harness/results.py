@@ -61,7 +61,7 @@ class Why(StrEnum):
     BROKEN = "broken"
     """A file cannot be read as what it should be; mend it, or put it back with `discard`."""
     UNSTORED = "unstored"
-    """The harness's adapter does not store a surface that the change is about."""
+    """The harness's adapter does not store a surface that the change is about, or it is not installed."""
     UNSAYABLE = "unsayable"
     """It cannot be written in a file without writing the file anew."""
     TIED = "tied"

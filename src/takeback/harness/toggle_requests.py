@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from takeback.errors import InputError
-from takeback.harness.ledger import CHANGES, TOGGLES, Fate, Ledger
+from takeback.harness.ledger import CHANGES, TOGGLES, Ledger
 from takeback.harness.log import EntryView
 from takeback.harness.naming import EntryLike, name_of
 from takeback.harness.times import read_time
@@ -58,9 +58,9 @@ def named_entry(ledger: Ledger, name: str) -> Record:
 def meant_entry(ledger: Ledger, entry: EntryLike) -> Record:
     """The entry a caller means, who may have its record at hand, or what holds that."""
     if not isinstance(entry, _BY_NAME):
-        record = entry if isinstance(entry, Record) else entry.entry
-        held = ledger.store.record(record.seq)
-        if held is record or held == record:
+        record: Record | None = entry if isinstance(entry, Record) else getattr(entry, "entry", None)
+        held = None if record is None else ledger.store.record(record.seq)
+        if record is not None and (held is record or held == record):
             return record
     return named_entry(ledger, name_of(entry))
 
@@ -136,7 +136,7 @@ def _last_undo(ledger: Ledger) -> ToggleRequest:
     """The opposite of the last undo of which anything is in force: what no later undo, redo or restore decided."""
     decided: set[int] = set()
     for record in ledger.entries():
-        if record.kind not in TOGGLES or was_aborted(ledger, record):
+        if record.kind not in TOGGLES or ledger.aborted(record):
             continue
         taken, back = record.off, record.on
         if record.kind == "undo" and not ledger.history.undone.isdisjoint(set(taken) - decided):
@@ -156,7 +156,7 @@ def restore_request(ledger: Ledger, name: str) -> ToggleRequest:
             break
         if record.kind in CHANGES:
             changes_after.add(record.entry)
-        elif not was_aborted(ledger, record):
+        elif not ledger.aborted(record):
             undone.update(record.on)
             undone.difference_update(record.off)
     now = ledger.history.undone
@@ -193,17 +193,12 @@ def opposite(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
 
 def _demand_made(ledger: Ledger, record: Record, name: str) -> None:
     """Refuse an entry that was given up."""
-    if was_aborted(ledger, record):
+    if ledger.aborted(record):
         raise InputError(
             "entry",
             found=f"{name}, which was given up while it was made: nothing of it is left",
             expected="an entry that was made",
         )
-
-
-def was_aborted(ledger: Ledger, record: Record) -> bool:
-    """Whether a change was announced and given up."""
-    return ledger.fate(record) is Fate.ABORTED
 
 
 def _request(off: set[int], on: set[int], asked: Sequence[EntryLike]) -> ToggleRequest:

@@ -30,6 +30,8 @@ class Roads(StrEnum):
     AGREE = "agree"
     ALONE = "alone"
     """There is no admitted recovery to compare with."""
+    MISSING = "missing"
+    """It is about a surface that is not installed."""
     OVERLAID = "overlaid"
     """Other entries touch what the entry touched or captured: the recovery was not made for that."""
 

@@ -105,17 +105,14 @@ class Packer:
         finally:
             self._hidden = hidden
 
-    def state(self, state: State, others: Mapping[str, tuple[Any, list[Ref]]] | None = None) -> Tree:
-        """A whole state. `others` are surfaces that are not installed, as they were read."""
+    def state(self, state: State) -> Tree:
+        """A whole state."""
         parts: list[Content] = []
         nodes: dict[str, Json] = {}
         for name, surface in SURFACES.items():
             part = state.part(name)
             if part is not surface.empty and surface.kept(part):
                 nodes[name] = self._surface(surface, part, parts)
-        for name, (node, refs) in (others or {}).items():
-            nodes[name] = _shifted(node, len(parts))
-            parts.extend(refs)
         return Tree(nodes, parts, "state")
 
     def stored(self) -> None:
@@ -236,21 +233,6 @@ def _conceals(hidden: Any, value: Any) -> bool:
     )
 
 
-def _shifted(node: Any, by: int) -> Json:
-    """A node whose parts stand further back in the list."""
-    if isinstance(node, int):
-        return node + by
-    tag = node[0]
-    if tag == "p":
-        segments = [[first, second, at + by] for first, second, at in node[1]["segments"]]
-        return ["p", {**node[1], "segments": segments}]
-    if tag == "d":
-        return ["d", {name: _shifted(item, by) for name, item in node[1].items()}]
-    if tag == "c":
-        return ["c", node[1], {name: _shifted(item, by) for name, item in node[2].items()}]
-    return [tag, node[1], _shifted(node[2], by)]
-
-
 SCALARS: Final = (str, int, float, bool, type(None))
 """JSON that stands for itself."""
 
@@ -275,14 +257,13 @@ class Unpacker:
         with trusting(f"what is stored for {'/'.join(slot)}"):
             return self._node(SURFACES[slot[0]], slot, node, found)
 
-    def state(self, nodes: Mapping[str, Any], found: FindStored) -> tuple[State, dict[str, Any]]:
-        """A whole state, with `Forgotten` where values are gone; and the nodes of surfaces that are not installed."""
+    def state(self, nodes: Mapping[str, Any], found: FindStored) -> tuple[State, set[str]]:
+        """A whole state, with `Forgotten` where values are gone; and the names of surfaces that are not installed."""
         with trusting("a stored state"):
-            others = {name: node for name, node in nodes.items() if name not in SURFACES}
             parts = {
                 name: self._surface(SURFACES[name], node, found) for name, node in nodes.items() if name in SURFACES
             }
-            return State(parts), others
+            return State(parts), nodes.keys() - SURFACES.keys()
 
     def _surface(self, surface: Surface, node: Any, found: FindStored) -> Any:
         name = surface.name

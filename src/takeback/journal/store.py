@@ -173,7 +173,10 @@ def _store_class(scheme: str) -> Any:
                 "a PostgreSQL journal needs the 'postgres' extra: pip install 'takeback[postgres]'"
             ) from error
     for point in entry_points(group=GROUP, name=scheme):
-        return point.load()
+        try:
+            return point.load()
+        except (ImportError, AttributeError) as fault:
+            raise JournalError(f"the entry point {scheme} of {GROUP} cannot be loaded: {fault}") from fault
     shown = scheme if scheme.isidentifier() else "(not shown)"
     raise JournalError(f"unknown kind of journal {shown!r}; expected a file path or postgresql://…")
 

@@ -103,6 +103,8 @@ class Experiment(Protocol[SomePlan]):
 class RecordedExperiment(Experiment[SomePlan], Protocol[SomePlan]):
     """An experiment that asks a model, and whose recording can be frozen beside what was run."""
 
+    default_synthesizer: str
+
     def freeze_run(self, folder: Path, plan: SomePlan, done: Mapping[str, Any], who: str) -> None:
         """Write beside a recording what was run, so that it replays without being told."""
         ...

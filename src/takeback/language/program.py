@@ -16,7 +16,8 @@ from typing import Any, Final
 from takeback.canonical import check_text, digest, parse
 from takeback.errors import InputError, LimitError, UnknownOperationError
 from takeback.state import ABSENT, KINDS, SURFACES, Contract, Kind, Operation, Spot, Stage, Takes
-from takeback.state.operation import SPOTS, Anchor
+from takeback.state.installed import kind_named
+from takeback.state.operation import SPOTS, Anchor, own
 from takeback.state.record import name_of, whole_number
 
 MAX_OPERATIONS: Final = 64
@@ -125,7 +126,7 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
     if unknown:
         raise InputError(where, found=f"the field {unknown[0]!r}", expected=f"only {', '.join(sorted(_FIELDS))}")
     name = raw.get("op_type")
-    kind = KINDS.get(name) if isinstance(name, str) else None
+    kind = kind_named(name)
     wanted = [one.name for one in KINDS.values() if stage is None or one.stage is stage or _recovers(one, stage)]
     if kind is None or kind.name not in wanted:
         place, expected = f"{where}.op_type", f"one of {', '.join(wanted)}"
@@ -146,7 +147,7 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
         path=path,
         address=surface.address(path),
         value=ABSENT if value is ABSENT else surface.value(kind, target, value, f"{where}.value"),
-        raw=_own(value),
+        raw=own(value),
         witness_key=_witness_key(raw, where),
         spot=_spot(raw, kind, target, where),
     )
@@ -164,13 +165,6 @@ def _with_edit(raw: dict[str, Any]) -> dict[str, Any]:
 
 def _recovers(kind: Kind, stage: Stage) -> bool:
     return kind.recovers and stage is Stage.RECOVERY
-
-
-def _own(plain: Any) -> Any:
-    """Return a copy of a checked JSON value, so that whoever gave it cannot change it later."""
-    if isinstance(plain, dict):
-        return {key: _own(item) for key, item in plain.items()}
-    return [_own(item) for item in plain] if isinstance(plain, list) else plain
 
 
 def _takes(takes: Takes, field: str, raw: dict[str, Any], where: str) -> None:

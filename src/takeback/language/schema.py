@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from takeback.language.program import PROGRAMS
 from takeback.state import KINDS, Kind, Level, Stage, Takes
+from takeback.state.installed import install_surfaces
 
 MAX_ITEMS: Final = 12
 _NAME: Final = {"type": "string", "minLength": 1, "maxLength": 120}
@@ -38,6 +39,7 @@ _SPOTS: Final[dict[str, dict[str, Any]]] = {
 
 def candidate_schema(level: Level, *, mutation: bool = True) -> dict[str, Any]:
     """Return the schema; without `mutation` it is that of a repair, which cannot change the mutation."""
+    install_surfaces()
     programs = {
         name: {
             "type": "array",

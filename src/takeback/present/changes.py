@@ -6,9 +6,10 @@ A whole directory is told file by file; changed lines and items are told within 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Any
 
 from takeback.errors import TakebackError
+from takeback.harness.codec import gone_word
 from takeback.harness.log import content_json, moved
 from takeback.journal.packing import is_gone
 from takeback.present.contents import Sheet, items_sheet, sheet_of, text_sheet
@@ -19,8 +20,6 @@ from takeback.state.items import Items
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot, put_slots, slot_title, whole_of
 from takeback.undo import SlotChange, Write
-
-FORGOTTEN: Final = Sheet(("(forgotten)\n",), inline="(forgotten)")
 
 
 def differences(
@@ -82,7 +81,8 @@ def _shown(slot: Slot, content: Any, *, itemised: bool) -> dict[Slot, Sheet]:
     if content is ABSENT:
         return {}
     if is_gone(content):
-        return {slot: FORGOTTEN}
+        word = gone_word(slot)
+        return {slot: Sheet((f"{word}\n",), inline=word)}
     if itemised:
         plain = content_json(slot, content)
         return {slot: items_sheet(plain) if isinstance(plain, list) else sheet_of(plain)}

@@ -11,7 +11,8 @@ from typing import Any
 
 from takeback.errors import InputError, LimitError
 from takeback.state.address import Address, read_address
-from takeback.state.surface import SURFACES, surface_named
+from takeback.state.installed import surface_named
+from takeback.state.surface import SURFACES
 
 MAX_CONTRACT = 256
 

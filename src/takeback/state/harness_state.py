@@ -12,8 +12,9 @@ from typing import Any
 from takeback.canonical import digest
 from takeback.errors import InputError
 from takeback.state.address import Address
+from takeback.state.installed import surface_named
 from takeback.state.pmap import ABSENT
-from takeback.state.surface import SURFACES, Change, surface_named
+from takeback.state.surface import SURFACES, Change
 
 _new = object.__new__
 

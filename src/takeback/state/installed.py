@@ -1,19 +1,30 @@
 """Surfaces that other packages bring: found through the entry point group `takeback.surfaces`.
 
 An entry point names a `Surface` object, or a class or function without parameters that gives one. They are registered
-once per process, before the first harness is opened or the first candidate is read.
+once per process, before the first harness is opened or when a name is met that no surface has.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import entry_points
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from takeback.errors import InputError
-from takeback.state.surface import SURFACES, Surface, register
+from takeback.errors import InputError, UnknownSurfaceError
+from takeback.state.operation import Kind
+from takeback.state.surface import KINDS, SURFACES, Surface, register
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "takeback.surfaces"
+
+
+def entry_points(group: str) -> Iterable[EntryPoint]:
+    """Return the entry points of a group."""
+    from importlib.metadata import entry_points as found  # noqa: PLC0415 - start-up
+
+    return found(group=group)
 
 
 @cache
@@ -33,3 +44,22 @@ def install_surfaces() -> tuple[str, ...]:
         register(surface)
         new.append(surface.name)
     return tuple(new)
+
+
+def surface_named(name: str, where: str) -> Surface:
+    """Return the surface called `name`, or raise."""
+    if name not in SURFACES:
+        install_surfaces()
+    found = SURFACES.get(name)
+    if found is None:
+        raise UnknownSurfaceError(where, found=name, expected=f"one of {', '.join(SURFACES)}")
+    return found
+
+
+def kind_named(name: object) -> Kind | None:
+    """Return the kind of operation called `name`; None if there is none."""
+    if not isinstance(name, str):
+        return None
+    if name not in KINDS:
+        install_surfaces()
+    return KINDS.get(name)

@@ -126,6 +126,13 @@ class Kind:
         return f"Kind({self.name})"
 
 
+def own(plain: Any) -> Any:
+    """Return a copy of a JSON value, so that whoever gave it, or was given it, cannot change it later."""
+    if isinstance(plain, dict):
+        return {key: own(item) for key, item in plain.items()}
+    return [own(item) for item in plain] if isinstance(plain, list) else plain
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One use of a kind, checked and ready to run.
@@ -151,7 +158,7 @@ class Operation:
         """Return the operation as it stands in a candidate."""
         plain: dict[str, Any] = {"op_type": self.kind.name, "target": self.target}
         if self.raw is not ABSENT:
-            plain["value"] = self.raw
+            plain["value"] = own(self.raw)
         if self.witness_key is not None:
             plain["witness_key"] = self.witness_key
         if self.spot is not None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from takeback.canonical import decode, encode
+from takeback.state.address import Address
 from takeback.state.harness_state import State
 from takeback.state.operation import Operation
 from takeback.state.parts import is_part
@@ -31,7 +32,8 @@ def slot_of_key(key: str) -> Slot:
 
 def slot_title(slot: Slot) -> str:
     """Return a slot as people write it."""
-    return SURFACES[slot[0]].slot_title(slot[1:]) if slot[0] in SURFACES else "/".join(slot)
+    surface = SURFACES.get(slot[0])
+    return str(Address(slot[0], "/".join(slot[1:]))) if surface is None else surface.slot_title(slot[1:])
 
 
 def whole_of(slot: Slot) -> Slot:

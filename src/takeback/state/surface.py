@@ -263,7 +263,15 @@ class Surface(ABC):
         return tuple(kind for kind in self.kinds if kind.stage is stage)
 
 
-SURFACES: dict[str, Surface] = {}
+class _Surfaces(dict[str, Surface]):
+    """Surfaces by name; one that is not installed is named where it is looked for."""
+
+    def __missing__(self, name: str) -> Surface:
+        expected = f"one that is installed: {', '.join(self)}"
+        raise UnknownSurfaceError("surface", found=name, expected=expected)
+
+
+SURFACES: dict[str, Surface] = _Surfaces()
 KINDS: dict[str, Kind] = {}
 
 
@@ -283,11 +291,3 @@ def unregister(name: str) -> None:
     surface = SURFACES.pop(name)
     for kind in surface.kinds:
         del KINDS[kind.name]
-
-
-def surface_named(name: str, where: str) -> Surface:
-    """Return the surface called `name`, or raise."""
-    found = SURFACES.get(name)
-    if found is None:
-        raise UnknownSurfaceError(where, found=name, expected=f"one of {', '.join(SURFACES)}")
-    return found

@@ -104,9 +104,10 @@ class Index:
     def add(self, entry: int, writes: tuple[Write, ...]) -> None:
         """Take in an entry that is newer than all others."""
         self._entries[entry] = writes
-        nodes = [self._node(write.slot) for write in writes]
-        self._written[entry] = _written(nodes, writes)
-        for position, (write, node) in enumerate(zip(writes, nodes, strict=True)):
+        known = [(at, write, self._node(write.slot)) for at, write in enumerate(writes) if write.slot[0] in SURFACES]
+        if len(known) == len(writes):
+            self._written[entry] = _written([node for _, _, node in known], writes)
+        for position, write, node in known:
             version = Version(entry, position, write)
             if self.source is None or node.loaded or node.below:
                 node.versions.append(version)

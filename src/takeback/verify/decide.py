@@ -7,6 +7,7 @@ from typing import Any, Final
 from takeback.errors import InputError, LimitError
 from takeback.language import Candidate, read_candidate
 from takeback.state import Level, State
+from takeback.verify.evidence import issue
 from takeback.verify.options import MAX_SECONDS, check_seconds, the_level
 from takeback.verify.proof import prove
 from takeback.verify.rules import PROOF, RULES, THRESHOLD
@@ -82,7 +83,7 @@ def verify_exact(
     self_check()
     trip = round_trip(candidate, nominal)
     example = None if trip.passed else Counterexample(nominal, trip, "given", minimal=False)
-    return Verdict(
+    verdict = Verdict(
         admitted=False,
         grade=Grade.SAMPLED if trip.passed else Grade.REFUTED,
         rule=EXACT,
@@ -93,6 +94,7 @@ def verify_exact(
         mutation_digest=candidate.mutation_digest(),
         candidate_digest=candidate.digest(),
     )
+    return issue(verdict, candidate)
 
 
 def verify_json(

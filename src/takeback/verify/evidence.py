@@ -9,16 +9,18 @@ objection, and it holds the very object that was verified, not one that only pri
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import NamedTuple
 
 from takeback.errors import EvidenceError
 from takeback.language import Candidate
 from takeback.state import Level
 from takeback.verify.rules import RULE_NAMES
-from takeback.verify.verdict import Grade, Verdict
+from takeback.verify.verdict import Verdict
 
-_Said = tuple[bool, Grade, str, str, float | None, str | None]
+_Said = tuple[object, ...]
+_FIELDS = attrgetter(*(field.name for field in fields(Verdict)))
 
 
 class _Issued(NamedTuple):
@@ -41,23 +43,12 @@ def issue(verdict: Verdict, candidate: Candidate) -> Verdict:
 
 
 def _said(verdict: Verdict) -> _Said:
-    return (
-        verdict.admitted,
-        verdict.grade,
-        verdict.rule,
-        verdict.language,
-        verdict.threshold,
-        verdict.candidate_digest,
-    )
+    """Everything a verdict says; its splits one by one, for the mapping that holds them can be changed."""
+    return (*_FIELDS(verdict), *verdict.splits.items())
 
 
-def objection(
-    verdict: object, candidate: Candidate, *, rule: str | None = None, level: Level | None = None
-) -> str | None:
-    """Return why a verdict is no evidence that `candidate` may be admitted; None: it is.
-
-    With `rule` it must have been decided by that rule, with `level` in that language or a smaller one.
-    """
+def unbound(verdict: object, candidate: Candidate) -> str | None:
+    """Return why a verdict says nothing that can be relied on about `candidate`, for or against it; None: it does."""
     if not isinstance(verdict, Verdict):
         return f"a {type(verdict).__name__} is no verdict: what was read from JSON is a report, not evidence"
     held = _issued.get(id(verdict))
@@ -67,6 +58,19 @@ def objection(
         return "the verdict was altered after it was issued"
     if verdict.candidate_digest != candidate.digest():
         return f"the verdict is about another candidate ({(verdict.candidate_digest or 'an unreadable one')[:12]})"
+    return None
+
+
+def objection(
+    verdict: object, candidate: Candidate, *, rule: str | None = None, level: Level | None = None
+) -> str | None:
+    """Return why a verdict is no evidence that `candidate` may be admitted; None: it is.
+
+    With `rule` it must have been decided by that rule, with `level` in that language or a smaller one.
+    """
+    why = unbound(verdict, candidate)
+    if why is not None or not isinstance(verdict, Verdict):
+        return why
     if not verdict.admitted:
         return "the verdict does not admit the candidate"
     if verdict.rule not in RULE_NAMES:
@@ -76,6 +80,11 @@ def objection(
     if level is not None and not level.includes(Level(verdict.language)):
         return f"the verdict is about the language {verdict.language}, not {level.value}"
     return None
+
+
+def verified(verdict: Verdict) -> Candidate:
+    """Return the candidate that an issued verdict is about: the very object the verifier ran."""
+    return _issued[id(verdict)].candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,4 +101,4 @@ class Admitted:
         why = objection(self.verdict, self.candidate)
         if why is not None:
             raise EvidenceError(f"this is no admitted candidate: {why}", hint="verify the candidate itself")
-        object.__setattr__(self, "candidate", _issued[id(self.verdict)].candidate)
+        object.__setattr__(self, "candidate", verified(self.verdict))

@@ -7,6 +7,7 @@ reason. The smallest breaking state found goes into the verdict.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from time import monotonic
 
 from takeback.counterfactual import Suites, nominal_state, suites
@@ -153,15 +154,11 @@ def refusals(candidate: Candidate, level: Level, locked: str | None) -> list[Rea
 
 def rejected(reasons: Iterable[Reason], rule: str, level: Level, candidate: Candidate | None = None) -> Verdict:
     """Return the verdict of a candidate that was turned away before it ran."""
-    return Verdict(
-        False,
-        Grade.DECLARED,
-        rule,
-        level.value,
-        tuple(reasons),
-        mutation_digest=None if candidate is None else candidate.mutation_digest(),
-        candidate_digest=None if candidate is None else candidate.digest(),
-    )
+    said = Verdict(False, Grade.DECLARED, rule, level.value, tuple(reasons))
+    if candidate is None:
+        return said
+    about = replace(said, mutation_digest=candidate.mutation_digest(), candidate_digest=candidate.digest())
+    return issue(about, candidate)
 
 
 def counterexample(candidate: Candidate, state: State, split: str, deadline: float) -> Counterexample:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
 
-from takeback import Applied, Grade, Refused, Why, open_memory, read_candidate, verify
+from takeback import Applied, Grade, InputError, Level, Refused, State, Why, open_memory, read_candidate, verify
 from takeback.verify import Admitted, Verdict
 
 GOOD = read_candidate(
@@ -56,6 +58,100 @@ def test_a_forced_change_may_bring_the_verdict_that_speaks_against_it():
     done = open_memory().apply(BAD, evidence=verify(BAD), force=True)
     assert isinstance(done, Applied)
     assert done.forced
+
+
+def _against(**changed):
+    """A verdict against BAD, changed in place."""
+    verdict = verify(BAD)
+    for name, value in changed.items():
+        object.__setattr__(verdict, name, value)
+    return verdict
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        Verdict(False, Grade.PROVED, "proof", "L2", candidate_digest=BAD.digest()),
+        deepcopy(verify(BAD)),
+        replace(verify(BAD), grade=Grade.SAMPLED),
+        _against(grade=Grade.PROVED),
+        _against(reasons=()),
+        _against(counterexample=None),
+    ],
+    ids=["made by hand", "copied", "replaced", "graded anew", "without its reasons", "without its counterexample"],
+)
+def test_a_forced_change_is_not_recorded_with_a_verdict_nobody_issued(evidence):
+    harness = open_memory()
+    refused = harness.apply(BAD, evidence=evidence, force=True)
+    assert isinstance(refused, Refused)
+    assert refused.why is Why.EVIDENCE
+    assert [entry.kind for entry in harness.log()] == ["genesis"]
+
+
+@pytest.mark.parametrize(
+    "options", [{"rule": "split-wald"}, {"level": Level.L0}, {"rule": "exact", "nominal": State()}]
+)
+def test_every_verdict_a_verifier_gives_against_a_candidate_can_be_recorded_with_it(options):
+    verdict = verify(BAD, **options)
+    done = open_memory().apply(BAD, evidence=verdict, force=True)
+    assert isinstance(done, Applied)
+    assert done.verdict is verdict
+
+
+def test_what_a_verdict_counted_cannot_be_changed_afterwards():
+    counted, sampled = verify(GOOD), verify(GOOD, rule="split-wald")
+    object.__setattr__(counted, "classes", 10**6)
+    sampled.splits["iid"] = replace(sampled.splits["iid"], bound=0.99)
+    for evidence in (counted, sampled):
+        refused = open_memory().apply(GOOD, evidence=evidence)
+        assert isinstance(refused, Refused)
+        assert "altered" in refused.message
+
+
+@pytest.mark.parametrize("ask", ["apply", "preview"])
+def test_a_report_given_as_evidence_is_refused(ask):
+    report = verify(GOOD).to_json()
+    for given in (report, json.dumps(report), True):
+        refused = getattr(open_memory(), ask)(GOOD, evidence=given)
+        assert isinstance(refused, Refused)
+        assert (refused.why, refused.verdict) == (Why.EVIDENCE, None)
+        assert "a report, not evidence" in refused.message
+
+
+def test_an_admitted_candidate_does_not_let_other_evidence_pass():
+    refused = open_memory().apply(Admitted(GOOD, verify(GOOD)), evidence=verify(BAD))
+    assert isinstance(refused, Refused)
+    assert "another candidate" in refused.message
+
+
+@pytest.mark.parametrize("given", [lambda lie, _: lie, Admitted], ids=["a candidate", "an admitted one"])
+def test_what_is_applied_is_the_object_that_was_verified(given):
+    lie = replace(GOOD, mutation=(replace(GOOD.mutation[0], value="something else"),))
+    verdict, harness = verify(GOOD), open_memory()
+    assert isinstance(harness.apply(given(lie, verdict), evidence=verdict), Applied)
+    assert harness.state["config", "a"] == 1
+
+
+def test_a_candidate_does_not_change_with_the_json_it_was_shown_as():
+    plain = GOOD.to_json()
+    plain["mutation"][0]["value"] = {"deep": [1]}
+    candidate = read_candidate(plain)
+    digest = candidate.digest()
+    candidate.to_json()["mutation"][0]["value"]["deep"].append(2)
+    assert candidate.digest() == digest
+    assert candidate.to_json()["mutation"][0]["value"] == {"deep": [1]}
+
+
+def test_what_is_no_candidate_is_said_to_be_none():
+    for given in ([], "{}", None):
+        with pytest.raises(InputError, match="a Candidate"):
+            open_memory().apply(given)
+
+
+def test_a_verifier_of_ones_own_that_says_no_is_heard_but_its_word_is_not_recorded():
+    harness = open_memory(verifier=lambda _: Verdict(False, Grade.PROVED, "mine", "L1"))
+    assert harness.apply(GOOD).why is Why.VERDICT
+    assert harness.apply(GOOD, force=True).why is Why.EVIDENCE
 
 
 def test_a_verifier_of_ones_own_admits_only_what_a_verifier_of_takeback_issued():

@@ -41,6 +41,17 @@ def test_an_entry_of_another_process_blocks_in_one_that_has_planned_before(place
         assert outcome.entries == (later.number,)
 
 
+def test_an_entry_of_another_process_blocks_in_one_that_opened_the_journal_and_has_planned_before(place):
+    with closing(open_memory(State.read({"config": {"a": 5}}), journal=place)) as begun:
+        made = begun.apply(candidate(config("a", {}))).entry
+    with closing(open_memory(journal=place)) as one, closing(open_memory(journal=place)) as two:
+        assert not isinstance(one.plan_undo(made.id), Blocked)
+        later = two.apply(candidate(config("a.b", 1))).entry
+        outcome = one.undo(made.id)
+        assert isinstance(outcome, Blocked)
+        assert outcome.entries == (later.number,)
+
+
 def test_a_route_that_one_entry_set_and_then_switched_off_is_taken_back_after_opening_again(place):
     with closing(open_memory(State.read({"routing": {"main": "a"}}), journal=place)) as harness:
         made = harness.apply(candidate(routing("main", "b"), routing("main", None))).entry

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.support.changes import candidate, config, file, listener, middleware, mutation, prompt, socket, tool
 
-from takeback.adapters import init_workspace, open_workspace
+from takeback.adapters import init_workspace, open_memory, open_workspace
 from takeback.adapters.doctor import examine_workspace
 from takeback.errors import HarnessError
-from takeback.harness import Undone
+from takeback.harness import Undone, two_roads
 from takeback.harness import harness as module
 from takeback.harness.two_roads import Roads, compare_roads
 from takeback.language import Candidate, read_candidate
@@ -75,6 +75,19 @@ def test_a_difference_is_a_fault_that_changes_nothing_and_names_the_entry(root, 
         harness.undo(entry.id)
     assert (root / "config.toml").read_bytes() == before
     assert harness.ledger.head == head
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_harness_in_memory_goes_both_roads_where_its_journal_is_stored(tmp_path, monkeypatch, stored):
+    monkeypatch.setattr(two_roads, "recover", lambda recovery, state, held: state)
+    with open_memory(State.read(START), journal=tmp_path / "journal.db" if stored else ":memory:") as harness:
+        entry = harness.apply(candidate(config("a.b", 2))).entry
+        if stored:
+            with pytest.raises(HarnessError, match=rf"{entry.id[:12]} \(#2\).*differ at config\[\"a.b\"\]"):
+                harness.undo(entry)
+            assert harness.state["config", "a.b"] == 2
+        else:
+            assert isinstance(harness.undo(entry), Undone)
 
 
 def test_a_recovery_that_no_longer_runs_is_a_fault(harness, monkeypatch):

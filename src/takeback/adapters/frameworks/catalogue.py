@@ -51,7 +51,7 @@ class AgentParts:
 
 
 class Unfit(Exception):  # noqa: N818 - says what something is
-    """What a state says cannot be had here; the message says why."""
+    """What a state says is unavailable here; the message says why."""
 
 
 AssemblyFaults = tuple[str, ...]

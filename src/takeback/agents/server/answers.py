@@ -85,6 +85,10 @@ class Planned(BaseModel):
     on: list[int] = Field(default_factory=list, description="Entries that are brought back.")
     changes: list[AddressChange] = Field(default_factory=list)
     kept: list[str] = Field(default_factory=list, description="What stays, because a later entry wrote it.")
+    unadmitted: list[int] = Field(
+        default_factory=list,
+        description="Entries without an admitted recovery: forced, or made outside Takeback and adopted.",
+    )
     person: list[str] = Field(default_factory=list, description="What a person is asked about before it is done.")
     command: str | None = None
 

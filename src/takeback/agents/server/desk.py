@@ -178,6 +178,7 @@ class Desk:
                     on=list(outcome.on),
                     changes=_changes(outcome.changes),
                     kept=[masked_text(line) for line in kept_lines(outcome, done=False)],
+                    unadmitted=list(outcome.unadmitted),
                     person=reasons,
                     command=undo_command(names, self.directory, cascade=cascade) if reasons else None,
                 )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import typer
 
@@ -27,7 +27,7 @@ from takeback.cli.output import emit, finish, out, when_interrupted
 from takeback.cli.synthesizers import SYNTHESIZERS, opened, plain_replay
 from takeback.errors import InputError, RecordingError
 from takeback.lab.engines import ENGINES, UnitEngine, engine_named
-from takeback.lab.experiment import Asked, Experiment, Option
+from takeback.lab.experiment import Asked, Experiment, Option, RecordedExperiment
 from takeback.lab.experiments.recorded import FIRST, is_shipped, recorded_folder
 from takeback.lab.rounds import Rounds, Unanswered
 from takeback.lab.runner import Ran, run_experiment
@@ -51,7 +51,7 @@ RUNNING: Final = (
     Option("workers", "number", "How many units run at once; 1 if left out.", least=1),
     Option("out", "path", "Results folder: lock, data and manifest go to a folder in it."),
 )
-ASKING: Final = (
+ASKING_OPTIONS: Final = (
     Option("synthesizer", "text", f"Who is asked: {SYNTHESIZERS}."),
     Option("record", "path", "Write every reply down there; resumes from it."),
     Option("freeze", "path", "Write what was run there, beside its recording: it replays untold."),
@@ -106,10 +106,10 @@ def _parameter(option: Option) -> Parameter:
 
 def experiment_command(experiment: Experiment[Any]) -> Callable[..., None]:
     """The command of an experiment."""
-    options = (*experiment.options, *(ASKING if experiment.asks else ()), *RUNNING)
+    options = (*experiment.options, *(ASKING_OPTIONS if experiment.asks else ()), *RUNNING)
 
     def do(words: dict[str, Any], as_json: bool) -> None:
-        names = {option.name for option in (*ASKING, *RUNNING)}
+        names = {option.name for option in (*ASKING_OPTIONS, *RUNNING)}
         running = Running(**{name: words.pop(name) for name in names if name in words}, as_json=as_json)
         with lab_extra():
             found, _ = conduct(experiment, words, running)
@@ -126,7 +126,7 @@ def conduct(
     """Run an experiment with the options given, and show it unless JSON is wanted; its summary and its data."""
     when_interrupted(_kept_of(running))
     if experiment.asks:
-        ran, summary = _ask(experiment, given, running)
+        ran, summary = _ask(cast("RecordedExperiment[Any]", experiment), given, running)
     else:
         plan = experiment.plan(given, None)
         with bar(experiment.name) as tick:
@@ -149,7 +149,9 @@ def _kept_of(running: Running) -> str:
     return f"every reply so far is in {running.record}; the same command goes on from there"
 
 
-def _ask(experiment: Any, given: Mapping[str, Any], running: Running) -> tuple[Ran, dict[str, Any]]:
+def _ask(
+    experiment: RecordedExperiment[Any], given: Mapping[str, Any], running: Running
+) -> tuple[Ran, dict[str, Any]]:
     text = running.synthesizer or experiment.default_synthesizer
     shipped = recording_meant(experiment, text)
     text = f"replay:{shipped}" if text == REPLAY_FIRST else text
@@ -221,10 +223,10 @@ def _temporary() -> Iterator[Path]:
         yield Path(name)
 
 
-def recording_meant(experiment: Any, text: str) -> Path:
+def recording_meant(experiment: RecordedExperiment[Any], text: str) -> Path:
     """The shipped recording that `replay` or `replay:first` stands for; neither names one that is not there."""
     first = text == REPLAY_FIRST
-    folder: Path = recorded_folder() / FIRST / experiment.name if first else experiment.shipped()
+    folder = recorded_folder() / FIRST / experiment.name if first else experiment.shipped()
     spec = parse_spec(text)
     plain = any(one is not None and plain_replay(one) for one in (spec, spec.behind))
     if (first or plain) and not has_recording(folder):

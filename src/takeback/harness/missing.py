@@ -1,0 +1,50 @@
+"""What a journal says of surfaces that are not installed: it can be read and is named, and nothing of it is lost.
+
+It is left out of the state, so a state is not written down while something is missing in it, and entries about such a
+surface are neither taken back nor brought back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from takeback.errors import HarnessError, UnknownSurfaceError
+from takeback.harness.results import PlanOutcome, Refused, Why
+from takeback.state import SURFACES
+from takeback.undo import Write
+
+HINT = "install the package that brings it; nothing of it is lost meanwhile"
+
+
+def installed(writes: Iterable[Write], missing: set[str]) -> Iterator[Write]:
+    """The writes to surfaces that are installed; the names of the others are added to those that are missing."""
+    for write in writes:
+        if write.slot[0] in SURFACES:
+            yield write
+        else:
+            missing.add(write.slot[0])
+
+
+def demand_installed(missing: set[str]) -> None:
+    """Refuse what would lose what is not in the state."""
+    if missing:
+        raise HarnessError(f"{_named(missing)}; nothing was changed", hint=HINT)
+
+
+def where_installed(plan: Callable[[], PlanOutcome]) -> PlanOutcome:
+    """A plan; refused where it would need a surface that is not installed."""
+    try:
+        return plan()
+    except UnknownSurfaceError as fault:
+        return Refused(Why.UNSTORED, f"{_named((fault.found,))}; {HINT}")
+
+
+def missing_told(missing: set[str]) -> tuple[str, ...]:
+    """What a person is told who looks at a harness."""
+    if not missing:
+        return ()
+    return (f"{_named(missing)}: what the journal says of it can be read, and cannot be taken back here",)
+
+
+def _named(surfaces: Iterable[str]) -> str:
+    return f"the surface {', '.join(repr(name) for name in sorted(surfaces))} is not installed"

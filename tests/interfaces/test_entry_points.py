@@ -1,0 +1,80 @@
+"""What another package brings through its entry points is there for every command and call, as if it were ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.running import op
+
+from takeback.adapters.registry import adapter_named
+from takeback.errors import InputError, JournalError
+from takeback.journal import open_journal
+
+CANDIDATE = {
+    "mutation": [op("set_alarm", "night", value=7)],
+    "witness": [op("capture_alarm", "night", witness_key="w")],
+    "recovery": [op("restore_alarm", "night", witness_key="w")],
+}
+POINTS = """
+[takeback.surfaces]
+alarms = tests.support.ninth:Alarms
+[takeback.adapters]
+broken = tests.support.ninth:Nothing
+[takeback.stores]
+broken = tests.support.nowhere:Store
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A directory with the metadata of an installed package."""
+    metadata = tmp_path / "site" / "alarms-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: alarms\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(POINTS)
+    (tmp_path / "candidate.json").write_text(json.dumps(CANDIDATE))
+    return metadata.parent
+
+
+def python(package: Path, *arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(package), *sys.path))}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(
+        command, cwd=package.parent, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_surface_is_in_the_schema(package):
+    assert '"set_alarm"' in python(package, "-m", "takeback", "schema")
+
+
+@pytest.mark.parametrize("command", ["verify", "oracle"])
+def test_a_candidate_about_a_surface_is_read_without_any_harness(package, command):
+    assert python(package, "-m", "takeback", command, "candidate.json")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'takeback.verify(takeback.read_candidate(json.load(open("candidate.json")))).admitted',
+        'takeback.State.read({"alarms": {"night": 7}})["alarms", "night"] == 7',
+        '"set_alarm" in str(takeback.candidate_schema(takeback.Level.L0))',
+    ],
+)
+def test_a_surface_is_there_for_whatever_python_asks_first(package, call):
+    assert python(package, "-c", f"import json, takeback; print({call})").strip() == "True"
+
+
+def test_what_cannot_be_loaded_is_named(package, monkeypatch):
+    monkeypatch.syspath_prepend(str(package))
+    with pytest.raises(InputError, match=r"the entry point broken of takeback\.adapters: .*Nothing"):
+        adapter_named("broken", "a manifest")
+    with pytest.raises(JournalError, match=r"the entry point broken of takeback\.stores cannot be loaded: .*nowhere"):
+        open_journal("broken://here")
