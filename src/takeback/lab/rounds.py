@@ -177,7 +177,9 @@ def import_replies(replies: Path, folder: Path) -> dict[str, int]:
             again += 1
         else:
             found = f"another reply to {digest}, which has one"
-            raise InputError(f"{where}: text", found=found, expected="one reply to each request: there are no rerolls")
+            raise InputError(
+                f"{where}: text", found=found, expected="one reply to each request: there are no rerolls"
+            )
     if new:
         model = next(iter(pending.values())).model
         with RecordingModel(Unanswered(model), folder) as recorded:
@@ -197,7 +199,12 @@ def read_reply(raw: Any, where: str) -> tuple[str, Reply]:
                 raise InputError(where, found=answer["status_code"], expected="status 200; ask this one again")
             body = answer["body"]
             choice = body["choices"][0]
-            text, finish, digest, latency = choice["message"]["content"] or "", choice["finish_reason"], "custom_id", 0
+            text, finish, digest, latency = (
+                choice["message"]["content"] or "",
+                choice["finish_reason"],
+                "custom_id",
+                0,
+            )
             usage = body.get("usage") or {}
         else:
             text, finish, digest = raw["text"], raw.get("finish_reason", "stop"), "digest"
