@@ -78,7 +78,7 @@ def check_frozen(results: Path, lock: Lock) -> None:
 
 
 def verify_locks(folder: Path) -> list[Problem]:
-    """Every frozen lock below a folder that was altered, and every run there under a lock that was not frozen for it."""
+    """Every frozen lock below a folder that was altered, and every run under a lock not frozen for it."""
     problems = []
     frozen: dict[tuple[Path, str], set[str]] = {}
     for path in sorted(folder.rglob(f"{LOCKS}/*.json")):

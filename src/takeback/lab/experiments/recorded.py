@@ -67,7 +67,7 @@ def read_run(folder: Path, name: str) -> dict[str, Any] | None:
 
 
 def check_ran(path: Path, raw: Mapping[str, Any], lock: Lock) -> None:
-    """Refuse what a run was frozen with if it was altered since, or is beside another lock; the first had no digest."""
+    """Refuse what was frozen if it was altered since, or is beside another lock; the first had no digest."""
     if "digest" not in raw:
         return
     body = {name: value for name, value in raw.items() if name != "digest"}

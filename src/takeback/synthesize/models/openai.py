@@ -29,7 +29,7 @@ LONGEST_WAIT_S = 60.0
 LONGEST_ASKED_S = 900.0
 """A service that asks for more patience than this for one request ends the run, which can be resumed."""
 LEAST_ASKED_S = 1.0
-"""What a wait counts at least, so that a service which asks for very short ones is asked a bounded number of times."""
+"""What a wait counts at least, so that a service which asks for very short ones is asked boundedly often."""
 SHORTEST_KEY = 12
 RESUME = "start the run again to resume it"
 NOT_STREAMS = ("text/html", "application/json")
@@ -129,8 +129,8 @@ class OpenAIModel:
     def complete(self, request: Request) -> Reply:
         """Answer one request; transport faults are tried again, then the run stops.
 
-        A wait that the service asks for holds for every thread that shares this model. It uses up patience, not tries:
-        where many share a rate limit, one of them can be turned away many times.
+        A wait that the service asks for holds for every thread that shares this model. It uses up patience, not
+        tries: where many share a rate limit, one of them can be turned away many times.
         """
         wait, left, patience = self._endpoint.first_wait_s, self._endpoint.max_retries, LONGEST_ASKED_S
         with self._slots:
