@@ -50,7 +50,7 @@ def _run(there: Bench, target: Target, size: int | None) -> tuple[dict[Fate, int
     fates, survivors = dict.fromkeys(Fate, 0), []
     mutants, end = target.sample(size, SEED), time.monotonic() + 60 * MINUTES
     print(f"{target.name}: {len(mutants)} of {len(target.mutants())} mutants, seed {SEED}", flush=True)
-    reach, used = there.learn(target.tests, SECONDS)
+    reach, used = there.learn(target, SECONDS)
     if reach is None:
         raise SystemExit(f"{target.name}: its tests fail, or take too long, without any mutant")
     for mutant in mutants:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,12 +51,13 @@ class Reach:
 
 
 class Learning:
-    """Watches a run of tests, and writes down what each has run."""
+    """Watches a run of tests, and writes down what each has run of some modules."""
 
-    def __init__(self, code: Path, file: Path) -> None:
+    def __init__(self, code: Path, modules: Iterable[str], file: Path) -> None:
         self._code = code
         self._file = file
-        self._coverage = coverage.Coverage(data_file=None, config_file=False, source=[str(code)])
+        watched = [str(code / module) for module in modules]
+        self._coverage = coverage.Coverage(data_file=None, config_file=False, include=watched)
         self._seconds: dict[str, float] = {}
 
     def pytest_sessionstart(self) -> None:

@@ -92,10 +92,11 @@ class Bench:
         finally:
             file.write_text(good)
 
-    def learn(self, tests: tuple[str, ...], seconds: float) -> tuple[Reach | None, float]:
+    def learn(self, target: Target, seconds: float) -> tuple[Reach | None, float]:
         """Run tests on the copy as it is: what each reaches, None if one fails, and the processor time all used."""
         file = self.folder / "reach.json"
-        fate, used = self._run(tests, seconds, Learning(self.code / "takeback", file))
+        modules = {mutant.module for mutant in target.mutants()}
+        fate, used = self._run(target.tests, seconds, Learning(self.code / "takeback", modules, file))
         return (Reach.read(file) if fate is Fate.SURVIVED else None), used
 
     def meet(self, mutant: Mutant, tests: tuple[str, ...], reach: Reach, seconds: float) -> Fate:
@@ -134,7 +135,8 @@ class Bench:
             os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
             sys.path[:0] = [str(self.code), str(ROOT)]
             base = f"--basetemp={self.folder / 'tests'}"
-            code = int(pytest.main(["-x", "-q", "-m", "not slow and not model", base, *tests], plugins=plugins))
+            kinds = "not long and not slow and not model"
+            code = int(pytest.main(["-x", "-q", "-m", kinds, base, *tests], plugins=plugins))
         finally:
             os._exit(code)
 

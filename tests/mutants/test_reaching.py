@@ -17,17 +17,19 @@ def mutant_at(line: int, module: str = "m.py") -> Mutant:
 
 def test_a_line_is_put_down_to_the_tests_that_run_it_and_to_no_other(pytester, monkeypatch):
     code = pytester.mkdir("code")
+    (code / "other.py").write_text("TWO = 2\n")
     (code / "counted.py").write_text("def low():\n    return 1\n\n\ndef high():\n    return 2\n")
     monkeypatch.syspath_prepend(code)
     pytester.makepyfile(
-        "import counted\n"
+        "import counted, other\n"
         "def test_slow():\n    assert sum(counted.low() for _ in range(100_000)) == 100_000\n"
         "def test_quick():\n    assert counted.low() == 1\n"
-        "def test_other():\n    assert counted.high() == 2\n"
+        "def test_other():\n    assert counted.high() == other.TWO\n"
     )
     file = pytester.path / "reach.json"
-    assert pytester.inline_run(plugins=[Learning(code, file)]).ret == 0
+    assert pytester.inline_run(plugins=[Learning(code, ["counted.py"], file)]).ret == 0
     reach = Reach.read(file)
+    assert reach.tests(mutant_at(1, "other.py")) == ()
     low, high = reach.tests(mutant_at(2, "counted.py")), reach.tests(mutant_at(6, "counted.py"))
     assert [test.rpartition("::")[2] for test in low] == ["test_quick", "test_slow"]
     assert [test.rpartition("::")[2] for test in high] == ["test_other"]

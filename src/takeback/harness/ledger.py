@@ -17,7 +17,7 @@ from takeback.harness.codec import many_writes, writes_of
 from takeback.harness.holes import all_holes, edited_hole, filling, hole_of, value_in, without_holes
 from takeback.harness.images import KeptImage, with_images
 from takeback.harness.stored_index import StoredIndex
-from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, leaf
+from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Stored, leaf
 from takeback.journal.counted import told
 from takeback.journal.encoding import trusting
 from takeback.journal.packing import KnownRefs, Packer, Unpacker, inside_refs
@@ -120,8 +120,7 @@ class Ledger:
 
     def _stored_state(self, record: Record, unpacker: Unpacker) -> State:
         """The state a record holds, with what was forgotten of it standing as forgotten."""
-        refs = record.refs("state")
-        stored = self.store.content(refs[0]) if refs and refs[0] else None
+        stored = self._held(record, "state")
         if stored is None:
             raise JournalCorruptError(f"record {record.seq} holds no state", seq=record.seq)
         parts, nodes = stored.opened()
@@ -130,6 +129,11 @@ class Ledger:
         self.others = {name: (node, parts) for name, node in others.items()}
         self._values = len(parts)
         return state
+
+    def _held(self, record: Record, name: str) -> Stored | None:
+        """The one content that a record has of a name; None if it has none, or that was forgotten."""
+        ref = next(iter(record.refs(name)), None)
+        return None if ref is None else self.store.content(ref)
 
     def _take_state(self, record: Record) -> None:
         """Begin with the state a record holds."""
@@ -142,7 +146,7 @@ class Ledger:
         if start is None:
             return
         self._take_state(start)
-        standing = self.store.content(start.refs("standing")[0] or "")
+        standing = self._held(start, "standing")
         if standing is None:
             raise JournalCorruptError(f"checkpoint {start.seq} does not say which entries are live", seq=start.seq)
         with trusting(f"checkpoint {start.seq}", seq=start.seq):
@@ -212,7 +216,7 @@ class Ledger:
             if was_admitted(entry):
                 self.admitted.add(entry.entry)
         else:
-            self.history.toggle(_numbers(entry, "off"), _numbers(entry, "on"))
+            self.history.toggle(entry.off, entry.on)
 
     def _index(self, entry: Record, writes: Sequence[Write]) -> None:
         if self._until is None:
@@ -255,7 +259,7 @@ class Ledger:
     def _inside(self) -> dict[Slot, set[Ref]]:
         """Ids of what stands inside texts and lists of the last checkpoint, by where those stand."""
         last = self.store.latest("checkpoint")
-        stored = None if last is None else self.store.content(last.refs("state")[0] or "")
+        stored = None if last is None else self._held(last, "state")
         if stored is None:
             return {}
         parts, nodes = stored.opened()
@@ -391,8 +395,3 @@ class Ledger:
 def was_admitted(record: Record) -> bool:
     """Whether an entry was made with a recovery that was admitted."""
     return record.kind == "apply" and not record.payload.get("forced") and "candidate" in record.contents
-
-
-def _numbers(record: Record, name: str) -> list[int]:
-    found: Any = record.payload.get(name)
-    return list(found) if isinstance(found, list) else []

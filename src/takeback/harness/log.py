@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from takeback.errors import InputError
 from takeback.harness.codec import FORGOTTEN_WORD, candidate_of, writes_of
 from takeback.harness.images import IMAGES
-from takeback.harness.ledger import CHANGES, Fate
+from takeback.harness.ledger import Fate
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.journal.packing import is_gone
 from takeback.state import ABSENT, SURFACES, State
@@ -117,8 +117,8 @@ def view_of(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...]
         addresses=tuple(dict.fromkeys(slot_title(whole_of(slot_of_key(key))) for key in keys)),
         note=payload.get("note", ""),
         by=payload.get("by", ""),
-        off=tuple(payload.get("off", ())),
-        on=() if record.kind in CHANGES else tuple(payload.get("on", ())),
+        off=record.off,
+        on=record.on,
         ambiguous=tuple(payload.get("ambiguous", ())),
         files=tuple(dict.fromkeys(path for path, *_ in payload.get(IMAGES, ()))),
         mutation=mutation,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from takeback.harness.images import (
     UNKNOWN,
@@ -63,7 +63,7 @@ class Timeline:
             if isinstance(image, Unknown) or record.kind not in CHANGES | TOGGLES:
                 return
             if record.kind in TOGGLES:
-                earlier = (live | _numbers(record, "off")) - _numbers(record, "on")
+                earlier = live.union(record.off).difference(record.on)
             else:
                 earlier = live - {record.entry}
             earlier &= self._made
@@ -121,8 +121,3 @@ class Timeline:
             if moment.record.entry in live and before != image.after.mode:
                 found = image.after.mode
         return found
-
-
-def _numbers(record: Record, name: str) -> frozenset[int]:
-    found: Any = record.payload.get(name)
-    return frozenset(found) if isinstance(found, list) else frozenset()

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from takeback.errors import InputError
 from takeback.harness.ledger import CHANGES, TOGGLES, Fate, Ledger
@@ -138,7 +138,7 @@ def _last_undo(ledger: Ledger) -> ToggleRequest:
     for record in ledger.entries():
         if record.kind not in TOGGLES or was_aborted(ledger, record):
             continue
-        taken, back = _numbers(record, "off"), _numbers(record, "on")
+        taken, back = record.off, record.on
         if record.kind == "undo" and not ledger.history.undone.isdisjoint(set(taken) - decided):
             off, on = opposite(ledger, record)
             return _request(off - decided, on - decided, (record.id,))
@@ -157,8 +157,8 @@ def restore_request(ledger: Ledger, name: str) -> ToggleRequest:
         if record.kind in CHANGES:
             changes_after.add(record.entry)
         elif not was_aborted(ledger, record):
-            undone.update(_numbers(record, "on"))
-            undone.difference_update(_numbers(record, "off"))
+            undone.update(record.on)
+            undone.difference_update(record.off)
     now = ledger.history.undone
     at = target.entry
     off = (changes_after - now) | {entry for entry in undone - now if entry <= at}
@@ -180,8 +180,8 @@ def entry_at(ledger: Ledger, text: str) -> Record:
 def opposite(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
     """What a record took back and is still back, to be brought back; and the other way round."""
     undone = ledger.history.undone
-    off = {entry for entry in _numbers(record, "on") if entry not in undone}
-    on = {entry for entry in _numbers(record, "off") if entry in undone}
+    off = {entry for entry in record.on if entry not in undone}
+    on = {entry for entry in record.off if entry in undone}
     if not off and not on:
         raise InputError(
             "entry",
@@ -211,8 +211,3 @@ def _request(off: set[int], on: set[int], asked: Sequence[EntryLike]) -> ToggleR
         both = off & on
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
     return ToggleRequest(off, on, asked)
-
-
-def _numbers(record: Record, name: str) -> list[int]:
-    found: Any = record.payload.get(name)
-    return list(found) if isinstance(found, list) else []

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Any
 
 from takeback.errors import HarnessError, OperationFailed
 from takeback.harness.codec import stored_candidate, writes_of
@@ -116,9 +115,7 @@ def _toggled(ledger: Ledger, start: int) -> dict[int, int]:
     found: dict[int, int] = {}
     for record in ledger.store.records(start):
         if record.kind in TOGGLES:
-            off: Any = record.payload.get("off", ())
-            on: Any = record.payload.get("on", ())
-            found.update(dict.fromkeys((*off, *on), record.seq))
+            found.update(dict.fromkeys((*record.off, *record.on), record.seq))
     return found
 
 

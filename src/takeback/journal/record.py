@@ -116,6 +116,20 @@ class Record:
         """The index keys this record is found under."""
         return touches_of(self.payload)
 
+    @property
+    def off(self) -> tuple[int, ...]:
+        """Entries that it took back, if it is an undo, redo or restore."""
+        return self._numbers("off")
+
+    @property
+    def on(self) -> tuple[int, ...]:
+        """Entries that it brought back, if it is an undo, redo or restore."""
+        return self._numbers("on")
+
+    def _numbers(self, name: str) -> tuple[int, ...]:
+        found: Any = self.payload.get(name)
+        return tuple(found) if isinstance(found, list) else ()
+
     def __repr__(self) -> str:
         name = f"#{self.number}" if self.number is not None else f"at {self.seq}"
         return f"Record({name} {self.kind} {self.digest[:10]})"

@@ -142,7 +142,7 @@ class Classes:
 
     def _hiding(self, at: int) -> Iterator[int]:
         """Yield what stands above a component in the base in a way that leaves no room for it."""
-        return (over for over in self._above[at] if self.base[over] >= self.parts[over].component.shows)
+        return (over for over in self._above[at] if self.hides(over, self.base[over], at))
 
     def hides(self, over: int, how: int, at: int) -> bool:
         """Tell whether an alternative of one component leaves no room for another, which lies below it."""

@@ -55,11 +55,7 @@ class _PartsDisagreeError(Exception):
 
 
 class _GoesThroughError(Exception):
-    """A mutation that failed on the base goes through on this choice, which is therefore a better base."""
-
-    def __init__(self, choice: ShapeChoice) -> None:
-        super().__init__()
-        self.choice = choice
+    """A mutation that failed on the base goes through on the choice given, which is therefore a better base."""
 
 
 class _Search:
@@ -280,7 +276,7 @@ def _search(candidate: Candidate, deadline: float, trial: type[Trial] = Trial) -
     try:
         broken = search.run()
     except _GoesThroughError as found:
-        classes.settle_on(found.choice)
+        classes.settle_on(*found.args)
         search = _Search(classes, Slices(candidate, classes, whole=whole, trial=trial))
         broken = search.run()
     except _PartsDisagreeError:

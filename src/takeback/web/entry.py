@@ -99,10 +99,9 @@ def _takers(shown: Shown, seen: EntryView) -> list[int]:
     if seen.status != "undone":
         return []
     for record in shown.harness.ledger.entries():
-        off: Any = record.payload.get("off", ())
         if record.entry <= seen.seq:
             break
-        if record.kind in TOGGLES and seen.seq in off:
+        if record.kind in TOGGLES and seen.seq in record.off:
             return [record.entry]
     return []
 

@@ -6,7 +6,6 @@ The chain is checked as it is followed. Taken in are who is live, what has no ad
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from takeback.errors import JournalCorruptError
 from takeback.harness.ledger import CHANGES, TOGGLES, was_admitted
@@ -56,10 +55,8 @@ class JournalTally:
         elif entry.kind in CHANGES and not was_admitted(entry):
             self._doubtful.add(entry.entry)
         elif entry.kind in TOGGLES:
-            off: Any = entry.payload.get("off", ())
-            on: Any = entry.payload.get("on", ())
-            self._undone |= set(off)
-            self._undone -= set(on)
+            self._undone.update(entry.off)
+            self._undone.difference_update(entry.on)
 
     def view(self, record: Record) -> EntryView:
         """An entry of the journal as people look at it, without the operations that its contents hold."""

@@ -117,6 +117,12 @@ def test_an_edit_that_is_put_back_from_the_capture_of_something_else_is_named():
     assert blur_reason(candidate).startswith('prompts["p"] is edited and not restored from its own capture')
 
 
+def test_an_edit_of_which_only_the_namesake_on_another_surface_is_put_back_is_named():
+    restores = [(op("restore_config", "p"), "p")]
+    candidate = _candidate([_edit("p", "a")], {"p": op("capture_config", "p")}, restores)
+    assert blur_reason(candidate).startswith('prompts["p"] is edited and not restored from its own capture')
+
+
 def test_a_base_is_looked_for_step_by_step_before_all_joint_choices_are():
     """Seventeen prompts that are there or not have more joint choices than a proof looks at."""
     assert prove(_inverted(*(_edit(f"p{at}", "a") for at in range(17)))).grade is Grade.PROVED

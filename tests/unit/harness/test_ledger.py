@@ -1,0 +1,297 @@
+"""The journal as the life of one harness: the same whether it is followed, read anew or read from a checkpoint."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from tests.support.changes import candidate, config, middleware, prompt
+
+from takeback import State
+from takeback.adapters import init_workspace, open_workspace
+from takeback.errors import HarnessError, JournalCorruptError, JournalError
+from takeback.harness import ledger as module
+from takeback.harness.codec import change_draft, stored_candidate, toggle_draft, writes_of
+from takeback.harness.ledger import Fate, Ledger
+from takeback.journal import Draft, leaf, open_journal
+from takeback.journal.counted import listener
+from takeback.journal.memory import MemoryStore
+from takeback.undo import Write
+
+START = {
+    "config": {"old": "was here", "list": ["a", "b"]},
+    "prompts": {"p": "one\ntwo\n"},
+    "middleware": [{"id": "auth", "handler": "h"}],
+}
+
+
+def written(name, before, after):
+    return (Write(("prompts", name), before, after),)
+
+
+def begun(store=None, start=None):
+    ledger = Ledger(store or MemoryStore())
+    ledger.begin(State.read(start or {"prompts": {"p": "0"}}), {"identity": "mine"})
+    return ledger
+
+
+def made(ledger, before, after, name="p", **about):
+    """Record that a prompt was written."""
+    writes = written(name, before, after)
+    return ledger.record(change_draft("apply", writes, about, packer=ledger.packer), writes)
+
+
+def announced(ledger, before, after):
+    writes = written("p", before, after)
+    return ledger.announce(change_draft("apply", writes, {}, packer=ledger.packer)), writes
+
+
+def taken_back(ledger, *entries, before, after):
+    writes = written("p", before, after)
+    return ledger.record(toggle_draft("undo", [one.entry for one in entries], (), writes, {}), writes)
+
+
+def told(ledger):
+    """All that a ledger says."""
+    return {
+        "state": ledger.state.write(),
+        "holes": set(ledger.holes),
+        "hidden": set(ledger.hidden),
+        "undone": set(ledger.history.undone),
+        "tally": ledger.tally(),
+        "identity": ledger.identity,
+        "at": (ledger.last, ledger.head),
+        "pending": ledger.pending,
+        "fates": [ledger.fate(record) for record in ledger.entries()],
+    }
+
+
+def test_what_was_followed_is_what_is_read_anew_and_from_a_checkpoint():
+    ledger = begun()
+    one = made(ledger, "0", "1")
+    two = made(ledger, "1", "2")
+    taken_back(ledger, two, before="2", after="1")
+    announced(ledger, "1", "3")
+    ledger.abort("no room")
+    assert told(ledger) == told(Ledger(ledger.store))
+    assert told(ledger)["tally"] == (1, 1, 1)
+    assert told(ledger)["state"] == {"prompts": {"p": "1"}}
+    assert told(ledger)["fates"] == [Fate.ABORTED, Fate.DONE, Fate.UNDONE, Fate.LIVE, Fate.DONE]
+    ledger.checkpoint()
+    assert told(ledger) == told(Ledger(ledger.store))
+    taken_back(ledger, one, before="1", after="0")
+    announced(ledger, "0", "4")
+    again = Ledger(ledger.store)
+    assert told(ledger) == told(again)
+    assert again.fate(again.pending) is Fate.PENDING
+    assert again.after(again.pending).write() == {"prompts": {"p": "4"}}
+
+
+def test_another_who_follows_the_journal_takes_in_what_was_appended(monkeypatch):
+    """Also more than is read at once, with a change whose announcement and whose end are read apart."""
+    monkeypatch.setattr(module, "BATCH", 2)
+    ledger = begun()
+    other = Ledger(ledger.store)
+    made(ledger, "0", "1")
+    announced(ledger, "1", "2")
+    other.refresh()
+    assert told(other) == told(ledger)
+    ledger.commit(written("p", "1", "2"))
+    two, _ = announced(ledger, "2", "3")
+    other.refresh()
+    ledger.abort("no room")
+    made(ledger, "2", "4")
+    other.refresh()
+    assert told(other) == told(ledger)
+    assert [write.after for write in other.history.index.writes(two.entry)] == ["3"]
+
+
+def test_a_change_that_was_announced_is_what_is_ended():
+    ledger = begun()
+    for end in (lambda: ledger.commit(()), lambda: ledger.abort("no room")):
+        with pytest.raises(JournalError, match="nothing is under way"):
+            end()
+    record, writes = announced(ledger, "0", "1")
+    assert (ledger.pending, ledger.fate(record)) == (record, Fate.PENDING)
+    assert ledger.commit(writes) == record
+    assert (ledger.pending, ledger.fate(record), ledger.aborted(record)) == (None, Fate.LIVE, False)
+
+
+def test_a_fate_is_told_from_the_record_that_follows_where_that_is_at_hand():
+    ledger = begun()
+    record = made(ledger, "0", "1")
+    following = ledger.store.record(record.seq + 1)
+    assert ledger.fate(record, following) is Fate.LIVE
+    assert ledger.fate(record, replace(following, kind="abort")) is Fate.ABORTED
+    assert ledger.fate(record, replace(following, kind="apply")) is Fate.PENDING
+
+
+def test_only_what_was_applied_with_a_recovery_and_not_forced_has_an_admitted_one():
+    plain = candidate(prompt("p", "x")).to_json()
+    ledger = begun()
+    good = made(ledger, "0", "1", candidate=plain)
+    made(ledger, "1", "2", candidate=plain, forced=True)
+    made(ledger, "2", "3")
+    assert ledger.admitted == {good.entry} == Ledger(ledger.store).admitted
+
+
+def test_the_journal_of_another_workspace_is_refused():
+    ledger = begun()
+    ledger.demand_identity("mine")
+    with pytest.raises(HarnessError, match="belongs to another workspace"):
+        ledger.demand_identity("yours")
+    Ledger(MemoryStore()).demand_identity("whose it will be")
+
+
+def test_a_record_that_does_not_follow_the_last_one_is_refused(monkeypatch):
+    ledger = begun()
+    record = made(ledger, "0", "1")
+    records = ledger.store.records
+    for wrong in (replace(record, prev="0" * 64), replace(record, seq=record.seq + 1)):
+        monkeypatch.setattr(
+            ledger.store,
+            "records",
+            lambda start=1, w=wrong, **_: (w if r.seq == record.seq else r for r in records(start)),
+        )
+        with pytest.raises(JournalCorruptError, match=r"does not follow record 2") as fault:
+            Ledger(ledger.store)
+        assert fault.value.seq == wrong.seq
+
+
+def test_a_checkpoint_is_due_once_following_is_dearer_than_writing_the_state_down(monkeypatch):
+    monkeypatch.setattr(module, "MIN_CHECKPOINT", 2)
+    ledger = begun()
+    assert not ledger.checkpoint_due()
+    made(ledger, "0", "1")
+    taken_back(ledger, before="1", after="1")
+    assert not ledger.checkpoint_due()
+    ledger.record(change_draft("apply", (), {}), ())
+    assert ledger.checkpoint_due()
+    ledger.checkpoint()
+    assert not ledger.checkpoint_due()
+    large = begun(start={"prompts": {f"p{at}": "x" for at in range(4 * module.VALUES_PER_WRITE)}})
+    for _ in range(4):
+        made(large, "x", "x", "p0")
+    assert not large.checkpoint_due()
+    made(large, "x", "x", "p0")
+    assert large.checkpoint_due()
+
+
+def test_a_checkpoint_that_lost_what_it_says_is_refused():
+    for missing, match in (("state", "holds no state"), ("standing", "does not say which entries are live")):
+        ledger = begun()
+        contents = {"state": ledger.packer.state(ledger.state), "standing": leaf({}, "standing")}
+        ledger.store.append([Draft("checkpoint", {}, {**contents, missing: None})], expect=ledger.head)
+        with pytest.raises(JournalCorruptError, match=match):
+            Ledger(ledger.store)
+
+
+def test_replaying_counts_and_ends_where_it_is_told_to():
+    ledger = begun()
+    for at in range(5):
+        made(ledger, str(at), str(at + 1))
+    seen = []
+    token = listener.set(lambda *step: seen.append(step))
+    try:
+        assert ledger.replayed().write() == {"prompts": {"p": "5"}}
+    finally:
+        listener.reset(token)
+    assert seen == [("records replayed", ledger.last, ledger.last)]
+    early = Ledger(ledger.store, until=ledger.last - 2)
+    assert early.state.write() == {"prompts": {"p": "4"}}
+    assert early.last == ledger.last - 2
+
+
+def test_entries_are_listed_from_the_last_or_from_the_first():
+    ledger = begun()
+    one, two = made(ledger, "0", "1"), made(ledger, "1", "2")
+    assert [record.number for record in ledger.entries()] == [two.number, one.number, 1]
+    assert [record.number for record in ledger.entries(reverse=False)] == [1, one.number, two.number]
+
+
+@pytest.fixture
+def harness(tmp_path):
+    """One with files, which still hold what the journal forgets."""
+    with open_workspace(init_workspace(tmp_path / "agent", start=State.read(START))) as opened:
+        yield opened
+
+
+def forgotten(harness, *ops):
+    """Make a change, forget what it captured, and give another who reads the journal."""
+    entry = harness.apply(candidate(*ops))
+    harness.forget(entry)
+    return Ledger(harness.journal)
+
+
+def test_a_value_that_was_forgotten_in_place_is_a_hole_until_it_is_filled(harness):
+    reader = forgotten(harness, config("secret.key", "hunter2"), middleware("new", after="auth"))
+    key, chain = ("config", "secret", "key"), ("middleware", "new")
+    assert set(reader.holes) == set(reader.hidden) == {key, chain}
+    assert "hunter2" not in str(reader.state.write())
+    reader.fill(harness.state)
+    assert reader.state.write() == harness.state.write()
+    assert (reader.holes, set(reader.hidden)) == ({}, {key, chain})
+    assert set(harness.ledger.hidden) == {key, chain}
+
+
+def test_a_hole_is_not_filled_with_what_is_not_there(harness):
+    reader = forgotten(harness, config("secret.key", "hunter2"))
+    reader.fill(State.read(START))
+    assert set(reader.holes) == {("config", "secret", "key")}
+
+
+def test_what_is_written_over_a_hole_or_around_it_ends_it(harness):
+    for over in (config("secret.key", "new"), config("secret", "new")):
+        forgotten(harness, config("secret", {}), config("secret.key", "hunter2"))
+        harness.apply(candidate(over))
+        reader = Ledger(harness.journal)
+        assert (reader.holes, reader.hidden, harness.ledger.hidden) == ({}, (), ())
+        assert reader.state.write() == harness.state.write()
+
+
+def test_a_state_with_holes_is_written_down_with_them(harness):
+    forgotten(harness, config("secret.key", "hunter2"))
+    reader = Ledger(harness.journal)
+    reader.checkpoint()
+    again = Ledger(harness.journal)
+    assert (set(again.holes), again.state.write()) == (set(reader.holes), reader.state.write())
+    assert ("config", "secret", "key") in again.holes
+
+
+def test_after_something_was_written_inside_what_was_forgotten_the_state_is_written_down(harness):
+    forgotten(harness, prompt("p", "hunter2\nline\n"))
+    assert not harness.ledger.checkpoint_due()
+    edit = {"op_type": "edit_prompt", "target": "p", "value": {"old": "line", "new": "LINE"}}
+    writes = harness.apply(candidate(edit)).entry
+    assert [write.slot[:2] for write in writes_of(harness.journal, writes)] == [("prompts", "p")]
+    assert harness.ledger.store.latest("checkpoint").seq > writes.seq
+
+
+def test_what_was_forgotten_is_not_in_place_any_more_for_whoever_asks_where_values_stand(harness):
+    harness.apply(candidate(config("secret.key", "hunter2")))
+    harness.ledger.checkpoint()
+    before = {slot for slots in harness.ledger.live_values().values() for slot in slots}
+    assert {("config", "secret", "key"), ("config", "old"), ("prompts", "p"), ("config", "list")} <= before
+    harness.forget_value("hunter2")
+    after = {slot for slots in harness.ledger.live_values().values() for slot in slots}
+    assert before - after == {("config", "secret", "key")}
+    harness.apply(candidate(config("old", "new")))
+    assert ("config", "old") not in {
+        slot for slots in Ledger(harness.journal).live_values().values() for slot in slots
+    }
+
+
+def test_a_candidate_of_which_a_part_was_forgotten_is_none(harness):
+    entry = harness.apply(candidate(config("secret.key", "hunter2"), config("n", 1))).entry
+    assert stored_candidate(harness.journal, entry) == candidate(config("secret.key", "hunter2"), config("n", 1))
+    harness.forget_value("hunter2")
+    assert stored_candidate(harness.journal, entry) is None
+
+
+def test_what_was_stored_by_a_ledger_is_not_stored_again(tmp_path):
+    with closing(open_journal(str(tmp_path / "journal.db"))) as store:
+        ledger = begun(store, {"prompts": {"p": "0" * 100}})
+        first = store.record(1)
+        ledger.checkpoint()
+        assert store.latest("checkpoint").refs("state") == first.refs("state")

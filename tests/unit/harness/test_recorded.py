@@ -1,0 +1,270 @@
+"""What a file becomes when entries are taken back or brought back, from the images that the journal holds of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from takeback.harness.codec import change_draft, toggle_draft
+from takeback.harness.images import UNKNOWN, DirectoryImage, FileChange, FileImage, KeptImage, with_images
+from takeback.harness.ledger import Ledger
+from takeback.harness.recorded import exact, followed, formatted, last_known, recorded_paths, was_made
+from takeback.harness.timeline import FARTHEST
+from takeback.journal.memory import MemoryStore
+from takeback.state import State
+
+FILE = "notes.md"
+ONE, TWO, THREE = (FileImage(f"top\n{word}\nend\n".encode()) for word in ("one", "two", "three"))
+MADE = FileImage(b"as the adapter would write it\n")
+DIRECTORY = DirectoryImage()
+
+
+class Reader:
+    """An adapter to which some images of the file say what is wanted."""
+
+    def __init__(self, *wanted):
+        self.wanted = wanted
+
+    def means(self, path, image, state):
+        assert image is not UNKNOWN
+        return path == FILE and image in self.wanted
+
+
+@pytest.fixture
+def ledger():
+    begun = Ledger(MemoryStore())
+    begun.begin(State(), {})
+    return begun
+
+
+def changed(ledger, before, after, path=FILE, kind="apply"):
+    """Record an entry that changed a file, and give its number."""
+    draft = with_images(change_draft(kind, (), {}), [KeptImage(path, before, after)])
+    return ledger.record(draft, ()).entry
+
+
+def toggled(ledger, before, after, *, off=(), on=()):
+    draft = with_images(toggle_draft("undo", off, on, (), {}), [KeptImage(FILE, before, after)])
+    return ledger.record(draft, ()).entry
+
+
+def given_up(ledger, before, after):
+    ledger.announce(with_images(change_draft("apply", (), {}), [KeptImage(FILE, before, after)]))
+    ledger.abort("no room")
+
+
+def becomes(ledger, before, *wanted, off=(), on=(), made=MADE, way=exact):
+    """What the file becomes; `wanted` are the images that say what is wanted, `made` what it would be otherwise."""
+    change = FileChange(FILE, before, made)
+    found = way(Reader(*wanted), ledger, change, State(), off, on)
+    assert (found.path, found.before) == (FILE, before)
+    return found.after
+
+
+BOTH = pytest.mark.parametrize("way", [exact, followed])
+
+
+@BOTH
+def test_a_file_that_is_what_an_entry_left_becomes_what_it_was_and_back(ledger, way):
+    entry = changed(ledger, ONE, TWO)
+    assert becomes(ledger, TWO, ONE, off=[entry], way=way) == ONE
+    toggled(ledger, TWO, ONE, off=[entry])
+    assert becomes(ledger, ONE, TWO, on=[entry], way=way) == TWO
+
+
+@BOTH
+def test_where_no_image_says_what_is_wanted_the_file_is_written_anew(ledger, way):
+    entry = changed(ledger, ONE, TWO)
+    assert becomes(ledger, TWO, off=[entry], way=way) == MADE
+
+
+@BOTH
+def test_a_change_is_merged_out_of_what_was_written_since(ledger, way):
+    entry = changed(ledger, ONE, TWO)
+    edited, wanted = (FileImage(one.content + b"more\n", 0o600) for one in (TWO, ONE))
+    assert becomes(ledger, edited, wanted, off=[entry], way=way) == wanted
+
+
+@BOTH
+def test_a_file_that_is_gone_already_is_not_made_again(ledger, way):
+    entry = changed(ledger, None, ONE)
+    assert becomes(ledger, None, None, off=[entry], way=way) is None
+
+
+@BOTH
+def test_what_was_made_goes_whatever_it_has_become(ledger, way):
+    entry = changed(ledger, None, DIRECTORY)
+    assert becomes(ledger, ONE, None, off=[entry], way=way) is None
+
+
+@BOTH
+def test_a_removed_file_comes_back_with_its_permission_bits(ledger, way):
+    secret = FileImage(ONE.content, 0o600)
+    entry = changed(ledger, secret, None)
+    assert becomes(ledger, None, secret, off=[entry], way=way) == secret
+
+
+@BOTH
+def test_an_entry_that_changed_permission_bits_gives_them_back(ledger, way):
+    entry = changed(ledger, ONE, FileImage(TWO.content, 0o755))
+    assert becomes(ledger, FileImage(TWO.content, 0o755), ONE, off=[entry], way=way) == ONE
+
+
+@BOTH
+def test_permission_bits_that_someone_changed_since_stay(ledger, way):
+    entry = changed(ledger, ONE, TWO)
+    mine = FileImage(ONE.content, 0o600)
+    assert becomes(ledger, FileImage(TWO.content, 0o600), mine, ONE, off=[entry], way=way) == mine
+
+
+def more(image):
+    """The same file with a line that someone added."""
+    return FileImage(image.content + b"more\n", image.mode)
+
+
+@BOTH
+def test_several_entries_are_taken_back_from_the_last_to_the_first_and_brought_back_the_other_way(ledger, way):
+    entries = changed(ledger, ONE, TWO), changed(ledger, TWO, THREE)
+    assert becomes(ledger, THREE, ONE, off=entries, way=way) == ONE
+    assert becomes(ledger, more(THREE), more(ONE), off=entries, way=way) == more(ONE)
+    toggled(ledger, THREE, ONE, off=entries)
+    assert becomes(ledger, more(ONE), more(THREE), on=entries, way=way) == more(THREE)
+
+
+@BOTH
+def test_an_adopted_file_that_is_taken_back_goes(ledger, way):
+    entry = changed(ledger, None, ONE, kind="adopt")
+    assert becomes(ledger, ONE, None, off=[entry], way=way) is None
+
+
+@BOTH
+def test_what_was_before_and_is_not_known_is_not_guessed(ledger, way):
+    entry = changed(ledger, UNKNOWN, TWO)
+    assert becomes(ledger, TWO, ONE, TWO, off=[entry], way=way) == MADE
+
+
+@BOTH
+def test_without_entries_of_its_own_a_file_goes_back_along_its_images(ledger, way):
+    """One entry changed another file; what is wanted of this one stands further back."""
+    changed(ledger, ONE, TWO)
+    changed(ledger, TWO, THREE)
+    other = changed(ledger, ONE, TWO, path="other.md")
+    assert becomes(ledger, THREE, ONE, off=[other], way=way) == ONE
+
+
+@BOTH
+def test_going_back_stops_at_what_someone_else_wrote(ledger, way):
+    changed(ledger, ONE, THREE)
+    changed(ledger, TWO, TWO)
+    changed(ledger, THREE, MADE)
+    assert becomes(ledger, MADE, ONE, made=TWO, way=way) == TWO
+
+
+@BOTH
+def test_going_back_stops_at_an_edit_that_was_adopted(ledger, way):
+    changed(ledger, ONE, TWO)
+    changed(ledger, TWO, FileImage(TWO.content, 0o600), kind="adopt")
+    assert becomes(ledger, FileImage(TWO.content, 0o600), ONE, way=way) == MADE
+
+
+@BOTH
+def test_going_back_passes_a_change_that_was_given_up(ledger, way):
+    changed(ledger, ONE, TWO)
+    given_up(ledger, TWO, THREE)
+    assert becomes(ledger, TWO, ONE, way=way) == ONE
+
+
+@BOTH
+def test_a_directory_stays_one_unless_its_image_says_so_too(ledger, way):
+    changed(ledger, ONE, TWO)
+    assert becomes(ledger, TWO, ONE, made=DIRECTORY, way=way) == DIRECTORY
+
+
+@BOTH
+def test_a_file_that_makes_way_for_a_directory_is_not_brought_back_by_that(ledger, way):
+    entry = changed(ledger, DIRECTORY, ONE)
+    assert becomes(ledger, ONE, DIRECTORY, off=[entry], made=None, way=way) is None
+    assert becomes(ledger, ONE, DIRECTORY, off=[entry], way=way) == DIRECTORY
+
+
+def test_where_every_byte_counts_a_file_is_as_it_was_when_the_same_entries_were_live(ledger):
+    """Taking back the second of three as it stands would give other bytes than the file had without it."""
+    first = changed(ledger, None, ONE)
+    second = changed(ledger, ONE, TWO)
+    toggled(ledger, TWO, THREE, off=[second])
+    toggled(ledger, THREE, TWO, on=[second])
+    assert becomes(ledger, TWO, ONE, THREE, off=[second], way=followed) == THREE
+    assert becomes(ledger, TWO, ONE, off=[second], way=followed) == ONE
+    assert becomes(ledger, TWO, ONE, None, off=[first, second], way=followed) is None
+
+
+def test_where_every_byte_counts_the_permission_bits_are_those_of_the_last_entry_that_set_them(ledger):
+    changed(ledger, None, ONE)
+    shut = changed(ledger, ONE, FileImage(ONE.content, 0o600))
+    last = changed(ledger, FileImage(ONE.content, 0o600), FileImage(TWO.content, 0o600))
+    both = FileImage(TWO.content, 0o600), TWO
+    assert becomes(ledger, both[0], *both, off=[shut], way=followed) == TWO
+    assert becomes(ledger, both[0], both[0], off=[shut], way=followed) == MADE
+    assert becomes(ledger, both[0], FileImage(ONE.content, 0o600), off=[last], way=followed).mode == 0o600
+
+
+def test_where_every_byte_counts_an_earlier_entry_that_set_them_does_not_take_them_along(ledger):
+    shut, open_to_all = FileImage(ONE.content, 0o600), FileImage(ONE.content, 0o755)
+    first = changed(ledger, ONE, shut)
+    changed(ledger, shut, open_to_all)
+    assert becomes(ledger, open_to_all, ONE, open_to_all, off=[first], way=followed) == open_to_all
+
+
+def test_what_cannot_be_merged_out_is_made_again_from_the_entries_that_stay(ledger):
+    """Nobody knows what the second met; the file without it follows from the first and the third."""
+    changed(ledger, None, ONE)
+    second = changed(ledger, UNKNOWN, TWO)
+    changed(ledger, TWO, more(TWO))
+    assert becomes(ledger, more(TWO), more(ONE), off=[second], way=followed) == more(ONE)
+
+
+def test_a_file_with_more_records_than_are_looked_through_goes_by_its_steps(ledger):
+    entry = changed(ledger, ONE, TWO)
+    for _ in range(FARTHEST):
+        changed(ledger, TWO, TWO)
+    assert becomes(ledger, TWO, ONE, off=[entry], way=followed) == ONE
+
+
+def test_what_a_file_made_anew_would_be_is_preferred_where_it_is_gone(ledger):
+    """What the other entries made of it comes before what one step makes of nothing."""
+    first = changed(ledger, None, ONE)
+    second = changed(ledger, ONE, more(ONE))
+    toggled(ledger, more(ONE), None, off=[first, second])
+    assert becomes(ledger, None, ONE, more(ONE), on=[first, second], way=followed) == more(ONE)
+
+
+def test_the_last_known_image_is_the_newest_that_says_what_is_wanted(ledger):
+    changed(ledger, ONE, TWO)
+    changed(ledger, UNKNOWN, THREE)
+    given_up(ledger, THREE, MADE)
+    assert last_known(Reader(ONE, TWO, MADE), ledger, FILE, State()) == TWO
+    assert last_known(Reader(ONE), ledger, FILE, State()) == ONE
+    assert last_known(Reader(MADE), ledger, FILE, State()) is UNKNOWN
+    assert last_known(Reader(ONE), ledger, "other.md", State()) is UNKNOWN
+
+
+def test_files_that_differ_from_what_was_last_recorded_are_found(ledger):
+    changed(ledger, ONE, TWO)
+    given_up(ledger, TWO, THREE)
+    changed(ledger, None, DIRECTORY, path="dir")
+    paths = [(FILE, TWO), (FILE, FileImage(TWO.content, 0o600)), ("dir", ONE), ("new.md", ONE)]
+    assert formatted(ledger, paths) == [KeptImage(FILE, TWO, FileImage(TWO.content, 0o600))]
+
+
+def test_files_of_entries_are_listed_from_the_last_to_the_first_and_once(ledger):
+    images = [KeptImage("a", None, ONE), KeptImage("b", None, ONE)]
+    first = ledger.record(with_images(change_draft("apply", (), {}), images), ()).entry
+    second = changed(ledger, ONE, TWO, path="a")
+    assert recorded_paths(ledger, [first, second]) == ["a", "b"]
+    assert recorded_paths(ledger, [first]) == ["b", "a"]
+
+
+def test_a_directory_that_an_entry_made_is_told_from_one_that_was_there(ledger):
+    changed(ledger, None, DIRECTORY, path="made")
+    changed(ledger, ONE, DIRECTORY, path="there")
+    changed(ledger, None, ONE, path="file")
+    assert [was_made(ledger, path) for path in ("made", "there", "file", "never")] == [True, False, False, False]
