@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from takeback.errors import InputError
 from takeback.lab.experiment import Asked, Option
 from takeback.lab.experiments import options
-from takeback.lab.experiments.bank import STRATA, Failure, cohort, drawn, load_bank, stratified
+from takeback.lab.experiments.bank import Failure, cohort, drawn, load_bank, stratified
 from takeback.lab.experiments.draws import at_most, first_seed, suites_of
 from takeback.lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
 from takeback.lab.experiments.repairs import TERMS, Terms, read_cell, repair_unit, run_repair, spent
@@ -112,9 +112,7 @@ class Factorial:
             if "draw" in given:
                 chosen = drawn(failures, read_draw(given["draw"]))
             plan = CellsPlan(at_most(chosen, given.get("tasks")), cells)
-        strata = Counter(failure.stratum for failure in failures)
-        accounting = bank.accounting() | {part: strata[part] for part in STRATA}
-        return replace(plan, terms=altered(plan.terms, given), bank=accounting)
+        return replace(plan, terms=altered(plan.terms, given), bank=bank.accounting())
 
     def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
         """Repair one case in one cell."""
