@@ -15,6 +15,8 @@ from typing import Any
 
 from takeback.errors import InputError, LockChanged
 from takeback.lab.lock import PARTS, Lock, read_lock, write_lock
+from takeback.lab.manifest import LOCK, Problem
+from takeback.lab.results import find_runs
 
 LOCKS = "locks"
 
@@ -73,3 +75,25 @@ def check_frozen(results: Path, lock: Lock) -> None:
         parts = sorted({*held.parts, *lock.parts})
         pairs = [(part, held.parts.get(part, ""), lock.parts.get(part, "")) for part in parts]
         raise LockChanged(lock.name, tuple(pair for pair in pairs if pair[1] != pair[2]))
+
+
+def verify_locks(folder: Path) -> list[Problem]:
+    """Every frozen lock below a folder that was altered, and every run under a lock not frozen for it."""
+    problems = []
+    frozen: dict[tuple[Path, str], set[str]] = {}
+    for path in sorted(folder.rglob(f"{LOCKS}/*.json")):
+        try:
+            lock = read_lock(path)
+        except InputError as fault:
+            problems.append(Problem("lock", str(path), str(fault)))
+        else:
+            frozen.setdefault((path.parent.parent, lock.name), set()).add(lock.digest)
+    for run in find_runs(folder):
+        try:
+            held = read_lock(run / LOCK)
+        except InputError:
+            continue
+        if held.digest not in frozen.get((run.parent, held.name), {held.digest}):
+            detail = f"is {held.digest}, which is none of those frozen in {run.parent / LOCKS}"
+            problems.append(Problem("lock", str(run / LOCK), detail))
+    return problems

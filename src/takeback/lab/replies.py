@@ -1,4 +1,4 @@
-"""Whether replies are those that a result or a frozen recording rests on.
+"""Whether replies are those that a result or a frozen recording rests on, and the recording is as it was frozen.
 
 A result carries the digest of the replies it rests on, a frozen recording that of its own. A reply that was altered
 gives another digest, whatever else was made to fit it.
@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from takeback.errors import TakebackError
-from takeback.lab.experiments.recorded import FIRST, recorded_folder
-from takeback.lab.lock import read_json
-from takeback.lab.manifest import RESULT, SUPERSEDED, Problem
+from takeback.lab.experiments.bank import check_bank
+from takeback.lab.experiments.recorded import FIRST, check_ran, recorded_folder
+from takeback.lab.lock import read_json, read_lock
+from takeback.lab.manifest import LOCK, RESULT, SUPERSEDED, Problem
 from takeback.lab.results import BANK, RAN, find_runs
 from takeback.synthesize.models.recording import has_recording, replies_digest
 
@@ -46,9 +47,20 @@ def verify_replies(folder: Path) -> list[Problem]:
 def _recording_problems(folder: Path) -> list[Problem]:
     frozen = next(folder / name for name in FROZEN if (folder / name).exists())
     try:
-        wanted = dict(read_json(frozen)).get("replies")
-    except (TakebackError, TypeError, ValueError) as fault:
+        lock = read_lock(folder / LOCK)
+    except TakebackError as fault:
+        return [Problem("lock", str(folder / LOCK), str(fault))]
+    try:
+        raw = dict(read_json(frozen))
+        wanted = raw["replies"]
+        if frozen.name == BANK:
+            check_bank(frozen, raw, lock)
+        else:
+            check_ran(frozen, raw, lock)
+    except (TakebackError, KeyError, TypeError, ValueError) as fault:
         return [Problem("altered", str(frozen), str(fault))]
+    if wanted is None:
+        return [Problem("altered", str(frozen), "no digest of the replies beside it; freeze it anew")]
     return _compared(folder, wanted, str(frozen))
 
 
@@ -57,7 +69,7 @@ def _compared(folder: Path, wanted: Any, says: str) -> list[Problem]:
         found = replies_digest(folder)
     except TakebackError as fault:
         return [Problem("altered", str(folder), str(fault))]
-    if wanted is None or found == wanted:
+    if found == wanted:
         return []
     return [Problem("altered", str(folder), f"its replies give {found}, {says} says {wanted}")]
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from takeback.canonical import encode, parse
+from takeback.canonical import compact, parse
 from takeback.errors import InputError, RecordingError
 from takeback.lab.engines import FinishedUnits, UnitEngine, Work
 from takeback.lab.experiment import Asked, Experiment
 from takeback.synthesize.method import method_of
 from takeback.synthesize.models import RecordingModel, Reply, Request, Usage
+from takeback.synthesize.models.recording import has_recording, read_lines
 from takeback.synthesize.spec import Spec
 
 PENDING: Final = "pending.jsonl"
@@ -104,7 +105,7 @@ def write_pending(folder: Path, requests: list[Request]) -> Path:
     """Write the requests of a round as JSON lines: each by its digest, and as a batch service takes it."""
     path = folder / PENDING
     lines = [
-        encode(
+        compact(
             {
                 "digest": request.digest(),
                 "request": request.to_json(),
@@ -121,7 +122,7 @@ def write_pending(folder: Path, requests: list[Request]) -> Path:
 
 
 def chat_body(request: Request) -> dict[str, Any]:
-    """The request as the chat-completions protocol has it; the schema as text where its order counts."""
+    """The request as the chat-completions protocol has it, the schema's properties in their order."""
     body: dict[str, Any] = {
         "model": request.model,
         "messages": [{"role": message.role, "content": message.content} for message in request.messages],
@@ -156,22 +157,35 @@ def read_pending(folder: Path) -> dict[str, Request]:
 
 
 def import_replies(replies: Path, folder: Path) -> dict[str, int]:
-    """Learn replies by digest: how many were new, known already, and how many of the round are still open."""
+    """Learn replies by digest: how many were new, known already, and how many of the round are still open.
+
+    All of the file is taken in, or nothing: a line that cannot be read, that answers nothing which was asked, or that
+    gives another answer than the one there is refuses it.
+    """
     pending = read_pending(folder)
-    if not pending:
-        return {"imported": 0, "known": 0, "left": 0}
-    model = next(iter(pending.values())).model
-    counts = {"imported": 0, "known": 0}
-    with RecordingModel(Unanswered(model), folder) as recorded:
-        for number, line in _lines(replies):
-            where = f"{replies}:{number}"
-            digest, reply = read_reply(parse(line, where), where)
-            if digest not in pending:
-                expected = "the digest of a pending request"
-                raise InputError(f"{where}: digest", found=digest, expected=expected)
-            counts["imported" if recorded.learn(pending[digest], reply) else "known"] += 1
-        left = sum(digest not in recorded for digest in pending)
-    return {**counts, "left": left}
+    known = {line.digest: line.reply.text for line in read_lines(folder)} if has_recording(folder) else {}
+    new: dict[str, Reply] = {}
+    again = 0
+    for number, line in _lines(replies):
+        where = f"{replies}:{number}"
+        digest, reply = read_reply(parse(line, where), where)
+        if digest not in pending and digest not in known:
+            raise InputError(f"{where}: digest", found=digest, expected="the digest of a pending request")
+        if digest not in known:
+            new[digest], known[digest] = reply, reply.text
+        elif known[digest] == reply.text:
+            again += 1
+        else:
+            found = f"another reply to {digest}, which has one"
+            raise InputError(
+                f"{where}: text", found=found, expected="one reply to each request: there are no rerolls"
+            )
+    if new:
+        model = next(iter(pending.values())).model
+        with RecordingModel(Unanswered(model), folder) as recorded:
+            for digest, reply in new.items():
+                recorded.learn(pending[digest], reply)
+    return {"imported": len(new), "known": again, "left": sum(digest not in known for digest in pending)}
 
 
 def read_reply(raw: Any, where: str) -> tuple[str, Reply]:
@@ -184,15 +198,20 @@ def read_reply(raw: Any, where: str) -> tuple[str, Reply]:
             if answer.get("status_code", OK) != OK:
                 raise InputError(where, found=answer["status_code"], expected="status 200; ask this one again")
             body = answer["body"]
-            choice, usage = body["choices"][0], body.get("usage") or {}
-            spent = Usage(int(usage.get("prompt_tokens", 0)), int(usage.get("completion_tokens", 0)))
-            return str(raw["custom_id"]), Reply(_text(choice["message"]["content"]), choice["finish_reason"], spent)
-        usage = raw.get("usage") or {}
-        reply = Reply(
-            _text(raw["text"]), raw.get("finish_reason", "stop"), Usage(**usage), float(raw.get("latency_s", 0))
-        )
-        return str(raw["digest"]), reply
-    except (KeyError, TypeError, ValueError, IndexError) as fault:
+            choice = body["choices"][0]
+            text, finish, digest, latency = (
+                choice["message"]["content"] or "",
+                choice["finish_reason"],
+                "custom_id",
+                0,
+            )
+            usage = body.get("usage") or {}
+        else:
+            text, finish, digest = raw["text"], raw.get("finish_reason", "stop"), "digest"
+            usage, latency = raw.get("usage") or {}, raw.get("latency_s", 0)
+        spent = Usage(int(usage.get("prompt_tokens", 0)), int(usage.get("completion_tokens", 0)))
+        return str(raw[digest]), Reply(_text(text), _text(finish), spent, float(latency))
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError) as fault:
         expected = "digest and text, or a line of a batch service's output"
         raise InputError(where, found=f"another form ({type(fault).__name__}: {fault})", expected=expected) from None
 
@@ -208,6 +227,6 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as fault:
         raise InputError(str(path), found=str(fault), expected="a file of JSON lines") from None
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, line

@@ -4,6 +4,7 @@ import itertools
 
 import lab_samples
 import pytest
+from matplotlib.container import ErrorbarContainer
 from matplotlib.text import Text
 
 from takeback.lab.registry import experiment_named
@@ -11,6 +12,7 @@ from takeback.lab.report import measure_plots, plots, published
 from takeback.lab.report.counting import CELLS, rescue
 from takeback.lab.report.inputs import read_input
 from takeback.lab.report.table import Share
+from takeback.lab.statistics import wilson
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +114,25 @@ def test_the_matrix_plot_shows_each_round_trip_once(data):
     for mark, code in (("1", 0), ("0", 1), ("-", 2)):
         assert int((values == code).sum()) == sum(row.passes.count(mark) for row in matrix.rows)
     assert [label.get_text() for label in axes.get_xticklabels()] == ["dev", "iid", "ood"]
+
+
+def test_the_strata_plot_shows_an_interval_below_each_border_between_parts():
+    counts = {"tools": {"S0": 45, "S1": 40, "residual": 15}, "listeners": {"S1": 9}}
+    figure = plots.stacked_families(counts, "t")
+    axes = figure.axes[0]
+    found = []
+    for container in axes.containers:
+        if isinstance(container, ErrorbarContainer):
+            [points, _, [bars]] = container.lines
+            [segment] = bars.get_segments()
+            found.append((points.get_xdata()[0], points.get_ydata()[0], *segment[:, 0]))
+    bounds = [wilson(45, 100), wilson(85, 100)]
+    assert [(x, low, high) for x, _, low, high in found] == [
+        (at, pytest.approx(100 * bound.lower), pytest.approx(100 * bound.upper))
+        for at, bound in zip((45, 85), bounds, strict=True)
+    ]
+    assert len({y for _, y, _, _ in found}) == 2
+    assert "95% interval" in words_of(figure)
 
 
 def test_the_strata_plot_shows_each_count_as_the_length_of_its_part():

@@ -4,8 +4,8 @@ import pytest
 
 from takeback.errors import InputError, LockChanged
 from takeback.lab.engines import Here
-from takeback.lab.lock import make_lock, read_lock
-from takeback.lab.protocol import freeze_lock, frozen_path, parts_of, sources
+from takeback.lab.lock import make_lock, read_lock, write_lock
+from takeback.lab.protocol import freeze_lock, frozen_path, parts_of, sources, verify_locks
 from takeback.lab.registry import experiment_named
 from takeback.lab.results import read_results, verify_results
 from takeback.lab.runner import run_experiment
@@ -49,6 +49,21 @@ def test_another_lock_is_not_written_over_but_may_be_replaced_and_is_kept(tmp_pa
     second = freeze_lock(tmp_path, OTHER, replace=True)
     assert read_lock(frozen_path(tmp_path, "contract-audit")) == second
     assert read_lock(tmp_path / "locks" / f"contract-audit-{first.digest[:16]}.json") == first
+
+
+def test_a_frozen_lock_that_was_altered_or_is_not_that_of_its_run_is_found(tmp_path):
+    lock = freeze_lock(tmp_path, LOCK)
+    run_experiment(AUDIT, PLAN, results=tmp_path)
+    assert verify_locks(tmp_path) == []
+    path = frozen_path(tmp_path, "contract-audit")
+    path.write_text(path.read_text().replace(lock.parts["tasks"], "0" * 64))
+    assert [one.kind for one in verify_locks(tmp_path)] == ["lock"]
+    write_lock(OTHER, path)
+    [problem] = verify_locks(tmp_path)
+    assert lock.digest in problem.detail
+    write_lock(lock, path)
+    freeze_lock(tmp_path, OTHER, replace=True)
+    assert verify_locks(tmp_path) == []
 
 
 def test_what_was_finished_stays_when_a_run_breaks_off_and_goes_when_it_ends(tmp_path):

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from takeback.cli import app
-from takeback.errors import RecordingError
-from takeback.lab.experiments.recorded import FIRST, recorded_folder
+from takeback.errors import InputError, RecordingError
+from takeback.lab.experiments.recorded import FIRST, read_run, recorded_folder, write_run
 from takeback.lab.lock import read_lock
 from takeback.lab.manifest import manifest_of
 from takeback.lab.replies import verify_replies
@@ -53,6 +53,51 @@ def test_an_altered_recording_is_refused_by_verify_and_by_a_replay(recording: Pa
     result = CliRunner().invoke(app, ["lab", "replication", "--synthesizer", f"replay:{recording}"])
     assert isinstance(result.exception, RecordingError)
     assert "when it was frozen" in str(result.exception)
+
+
+def rewrite(path: Path, **changes: object) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def problems(folder: Path) -> list[str]:
+    done = CliRunner().invoke(app, ["lab", "verify", str(folder), "--json"])
+    return [f"{one['kind']}: {Path(one['path']).name}" for one in json.loads(done.stdout)["problems"]]
+
+
+def test_an_altered_or_missing_lock_of_a_recording_is_refused(recording: Path) -> None:
+    lock = recording / "lock.json"
+    rewrite(lock, parts={**json.loads(lock.read_text())["parts"], "tasks": "0" * 64})
+    assert problems(recording) == ["lock: lock.json"]
+    lock.unlink()
+    assert problems(recording) == ["lock: lock.json"]
+
+
+def test_an_altered_bank_is_refused(recording: Path) -> None:
+    bank = recording.parent / "natural" / "bank.json"
+    raw = json.loads(bank.read_text())
+    for changes in (
+        {"entries": [{**raw["entries"][0], "gain": "2"}, *raw["entries"][1:]]},
+        {"lock": "0" * 64},
+        {"replies": None},
+    ):
+        bank.write_text(json.dumps({**raw, **changes}))
+        assert problems(bank.parent) == ["altered: bank.json"]
+
+
+def test_what_a_recording_says_was_run_is_hashed_with_its_lock(recording: Path) -> None:
+    ran, lock = json.loads((recording / "ran.json").read_text()), read_lock(recording / "lock.json")
+    write_run(recording, ran, lock)
+    assert problems(recording) == []
+    assert read_run(recording, "replication") == {
+        **json.loads((recording / "ran.json").read_text()),
+        "folder": str(recording),
+    }
+    for changes in ({"budget": 3}, {"lock": "0" * 64}):
+        write_run(recording, ran, lock)
+        rewrite(recording / "ran.json", **changes)
+        assert problems(recording) == ["altered: ran.json"]
+        with pytest.raises(InputError, match="altered since"):
+            read_run(recording, "replication")
 
 
 def test_a_result_with_its_recording_beside_it_refuses_another_recording(recording: Path, tmp_path: Path) -> None:

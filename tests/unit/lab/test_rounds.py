@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from takeback.canonical import compact
 from takeback.cli import app
 from takeback.errors import InputError, RecordingError
 from takeback.lab.engines import Here
@@ -152,12 +153,47 @@ def test_a_line_of_a_batch_services_output_is_a_reply(pending: Path) -> None:
     assert json.loads(done.stdout) == {"imported": 1, "known": 0, "left": 1}
 
 
-def test_a_reply_that_is_known_already_stays_as_it_was(pending: Path) -> None:
+def test_a_batch_service_that_gives_no_text_gave_an_empty_reply(pending: Path) -> None:
     digest = next(iter(read_pending(pending)))
-    imported(pending, {"digest": digest, "text": "first"})
-    done = imported(pending, {"digest": digest, "text": "second"})
-    assert json.loads(done.stdout) == {"imported": 0, "known": 1, "left": 1}
-    assert "second" not in (pending / "recording.jsonl").read_text()
+    body = {"choices": [{"message": {"content": None, "refusal": "no"}, "finish_reason": "stop"}]}
+    done = imported(pending, {"custom_id": digest, "response": {"status_code": 200, "body": body}})
+    assert json.loads(done.stdout)["imported"] == 1
+
+
+def test_replies_of_earlier_rounds_may_stand_in_the_file(pending: Path) -> None:
+    first, other = ({"digest": digest, "text": "x"} for digest in read_pending(pending))
+    imported(pending, first)
+    said("export-prompts", "natural", "--tasks", 2, "--model", "m", "--record", pending)
+    assert json.loads(imported(pending, first, other).stdout) == {"imported": 1, "known": 1, "left": 0}
+
+
+def test_a_reply_that_comes_twice_is_taken_in_once(pending: Path) -> None:
+    line = {"digest": next(iter(read_pending(pending))), "text": "first"}
+    assert json.loads(imported(pending, line, line).stdout) == {"imported": 1, "known": 1, "left": 1}
+    assert json.loads(imported(pending, line).stdout) == {"imported": 0, "known": 1, "left": 1}
+
+
+def test_another_reply_to_an_answered_request_is_refused_and_changes_nothing(pending: Path) -> None:
+    first, other = read_pending(pending)
+    imported(pending, {"digest": first, "text": "first"})
+    before = (pending / "recording.jsonl").read_bytes()
+    fault = imported(pending, {"digest": other, "text": "new"}, {"digest": first, "text": "second"}).exception
+    assert "in.jsonl:2" in str(fault)
+    assert "another reply" in str(fault)
+    assert (pending / "recording.jsonl").read_bytes() == before
+
+
+def test_a_file_that_was_cut_off_is_refused_and_nothing_of_it_is_taken_in(pending: Path) -> None:
+    first, other = read_pending(pending)
+    fault = imported(pending, {"digest": first, "text": "whole"}, f'{{"digest": "{other}", "te').exception
+    assert "in.jsonl:2" in str(fault)
+    assert not (pending / "recording.jsonl").exists()
+
+
+def test_a_reply_may_hold_characters_that_end_a_line_elsewhere(pending: Path) -> None:
+    digest = next(iter(read_pending(pending)))
+    line = json.dumps({"digest": digest, "text": "a\u2028b\x85c"}, ensure_ascii=False)
+    assert json.loads(imported(pending, line).stdout)["imported"] == 1
 
 
 @pytest.mark.parametrize(
@@ -169,6 +205,9 @@ def test_a_reply_that_is_known_already_stays_as_it_was(pending: Path) -> None:
         ("[1]", "a JSON object"),
         ("{", "malformed JSON"),
         ({"custom_id": "x", "response": {"status_code": 500, "body": {}}}, "ask this one again"),
+        ({"custom_id": "x", "response": None, "error": {"code": "batch_expired"}}, "another form"),
+        ({"digest": "0" * 64, "text": "x", "finish_reason": None}, "another form"),
+        ({"digest": "0" * 64, "text": "x", "usage": {"prompt_tokens": "many"}}, "another form"),
     ],
 )
 def test_a_reply_that_cannot_be_taken_in_names_its_line(pending: Path, line: Any, what: str) -> None:
@@ -188,6 +227,7 @@ def test_a_pending_request_stands_as_a_batch_service_takes_it(pending: Path) -> 
     assert (line["custom_id"], line["url"]) == (line["digest"], "/v1/chat/completions")
     assert line["body"]["response_format"]["json_schema"]["schema"]["properties"]["mutation"]
     assert line["body"]["messages"][0]["role"] == "system"
+    assert compact(line["body"]["response_format"]["json_schema"]["schema"]) == line["request"]["schema"]
 
 
 def test_what_a_stopped_run_reached_is_collected_under_the_lock_of_all(pending: Path, tmp_path: Path) -> None:

@@ -141,6 +141,40 @@ def test_a_service_that_asks_for_hours_ends_the_run_and_says_so() -> None:
     assert clock.waits == []
 
 
+def test_a_rate_limit_that_others_use_up_is_waited_out_and_no_reason_to_stop() -> None:
+    clock = Clock()
+    busy = Act(status=429, headers=(("Retry-After", "1"),))
+    with FaultServer([*[busy] * 12, Act(text="{}")]) as server:
+        assert patient(server, clock).complete(REQUEST).text == "{}"
+    assert clock.waits == [1.0] * 12
+
+
+@pytest.mark.parametrize(("value", "most"), [("300", 4), ("0", 3)])
+def test_a_service_that_never_stops_asking_for_patience_ends_the_run(value: str, most: int) -> None:
+    clock = Clock()
+    with (
+        FaultServer([Act(status=429, headers=(("Retry-After", value),))]) as server,
+        pytest.raises(ServiceFault, match="HTTP 429"),
+    ):
+        patient(server, clock).complete(REQUEST)
+    assert len(server.seen) == most
+
+
+def test_a_wait_that_is_prolonged_while_it_lasts_is_kept_to_its_end() -> None:
+    clock = Clock()
+
+    def sleep(seconds: float) -> None:
+        clock.sleep(seconds)
+        if len(clock.waits) == 1:
+            model._hold_until(clock.now + 5)
+
+    with FaultServer([Act(text="{}")]) as server:
+        model = OpenAIModel(Endpoint(base_url=server.base_url, model="m"), sleep=sleep, clock=clock)
+        model._hold_until(clock.now + 2)
+        model.complete(REQUEST)
+    assert clock.waits == [2.0, 5.0]
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
 def test_a_refusal_of_the_service_is_a_fault_at_once(status: int) -> None:
     fault = pytest.raises(ServiceFault, match=f"HTTP {status}.*no such model")

@@ -8,6 +8,7 @@ import typer
 
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.lab.manifest import Problem
+from takeback.lab.protocol import verify_locks
 from takeback.lab.replies import find_recordings, verify_replies
 from takeback.lab.results import find_runs, verify_results
 
@@ -24,7 +25,7 @@ def verify(folder: Path = ResultsFolder, as_json: bool = JsonFlag) -> None:
 
     Example: `takeback lab verify results/ --json`
     """
-    problems = verify_results(folder) + verify_replies(folder)
+    problems = verify_results(folder) + verify_locks(folder) + verify_replies(folder)
     runs = [str(run) for run in find_runs(folder)]
     recordings = [str(one) for one in find_recordings(folder)]
     if not runs and not recordings:

@@ -101,18 +101,22 @@ def load_bank(folder: Path | None = None) -> Bank:
         sampling, under = Sampling(**raw["sampling"]), raw.get("condition")
         condition = FIRST if under is None else Condition.from_json(under)
         bank = Bank(raw["model"], sampling, tuple(raw["locked"]), lock, tuple(raw["entries"]), condition)
-        held = {"lock": raw["lock"], "digest": raw["digest"]}
+        check_bank(path, raw, lock)
     except (KeyError, TypeError, ValueError):
         expected = "a bank: model, condition, sampling, locked, lock, digest, entries"
         raise InputError(str(path), found="another form", expected=expected) from None
-    for name, wanted in (("lock", lock.digest), ("digest", digest_of(raw["entries"], "entries"))):
-        if held[name] != wanted:
-            raise InputError(f"{path}: {name}", found=str(held[name]), expected=f"{wanted}: it was altered since")
     for at, entry in enumerate(bank.entries):
         _check_entry(entry, f"{path}: entries[{at}]")
     if has_recording(where):
         check_replies(where, bank.model, raw.get("replies"))
     return bank
+
+
+def check_bank(path: Path, raw: Mapping[str, Any], lock: Lock) -> None:
+    """Refuse a bank whose entries were altered since it was frozen, or that is beside another lock."""
+    for name, wanted in (("lock", lock.digest), ("digest", digest_of(raw["entries"], "entries"))):
+        if raw[name] != wanted:
+            raise InputError(f"{path}: {name}", found=str(raw[name]), expected=f"{wanted}: it was altered since")
 
 
 def _check_entry(entry: Any, where: str) -> None:

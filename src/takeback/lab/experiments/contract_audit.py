@@ -2,12 +2,14 @@
 
 Three times the same mutations: with a contract that leaves out something truly affected, with a complete
 contract, and as a control under nondeterminism. What is affected is worked out apart from the runtime
-(`truth`). Every third mutation runs on a state it has already changed, so that only its trace shows its effects.
+(`truth`). Every third mutation of each family runs on a state it has already changed, so that only its trace shows
+its effects.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -32,7 +34,7 @@ TASKS: Final = 300
 SET: Final = "natural"
 CHUNK: Final = 50
 TRACE_ONLY: Final = 3
-"""Every so many mutations write what is there already."""
+"""Every so many mutations of a family write what is there already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +76,31 @@ class ContractPlan:
         )
 
     def units(self) -> dict[str, Any]:
-        """Parts of the cohort of a size worth sending to a worker, each with the place of its first case."""
+        """Parts of the cohort of a size worth sending to a worker."""
+        alone = self.trace_only()
         return {
             self.cases[at].id: {
-                "first": at,
                 "cases": [case.to_json() for case in self.cases[at : at + CHUNK]],
+                "trace_only": alone[at : at + CHUNK],
                 "seed": self.seed,
             }
             for at in range(0, len(self.cases), CHUNK)
         }
 
+    def trace_only(self) -> list[bool]:
+        """Which cases run on a state they have already changed: every third of a family, families out of step."""
+        seen = Counter({family: at for at, family in enumerate(dict.fromkeys(case.family for case in self.cases))})
+        chosen = []
+        for case in self.cases:
+            chosen.append(seen[case.family] % TRACE_ONLY == TRACE_ONLY - 1)
+            seen[case.family] += 1
+        return chosen
 
-def audit(case: Case, at: int, seed: int = 0) -> Audit:
-    """Audit one mutation; `at` is its place in the cohort."""
+
+def audit(case: Case, seed: int = 0, *, trace_only: bool = False) -> Audit:
+    """Audit one mutation, with `trace_only` on a state that it has already changed."""
     rng = random.Random(f"{seed}/{case.id}")
     mutation, nominal = case.program(), case.nominal()
-    trace_only = at % TRACE_ONLY == TRACE_ONLY - 1
     if trace_only:
         nominal = forward(mutation, nominal)[0]
     after = forward(mutation, nominal)[0]
@@ -162,10 +173,8 @@ class ContractAudit:
     def run(self, unit: Mapping[str, Any], asked: Asked | None) -> list[dict[str, Any]]:
         """Audit the mutations of one part."""
         del asked
-        found = (
-            audit(Case.from_json(case), unit["first"] + at, unit["seed"]) for at, case in enumerate(unit["cases"])
-        )
-        return [asdict(one) for one in found]
+        pairs = zip(unit["cases"], unit["trace_only"], strict=True)
+        return [asdict(audit(Case.from_json(case), unit["seed"], trace_only=alone)) for case, alone in pairs]
 
     def data(self, plan: ContractPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
         """The three counts, and every case that came out wrong."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from takeback.canonical import pretty
 from takeback.errors import InputError, RecordingError
-from takeback.lab.lock import Lock, check, read_json, read_lock, write_lock, write_whole
+from takeback.lab.lock import Lock, check, digest_of, read_json, read_lock, write_lock, write_whole
 from takeback.lab.results import RAN
 from takeback.synthesize.models.recording import has_recording, read_lines, replies_digest
 
@@ -45,7 +45,8 @@ def first_runs() -> tuple[Path, ...]:
 
 def write_run(folder: Path, ran: Mapping[str, Any], lock: Lock) -> None:
     """Write down what was run, `model` among it, with the digest of its replies and the lock it was run under."""
-    body = {**ran, "replies": replies_digest(folder) if has_recording(folder) else None}
+    body = {**ran, "replies": replies_digest(folder) if has_recording(folder) else None, "lock": lock.digest}
+    body["digest"] = digest_of(body, RAN)
     write_whole(folder / RAN, (pretty(body, indent=1) + "\n").encode())
     write_lock(lock, folder / LOCK)
 
@@ -60,8 +61,19 @@ def read_run(folder: Path, name: str) -> dict[str, Any] | None:
         raise InputError(str(folder), found=f"a recording of {lock.name}", expected=f"one of {name}")
     if not isinstance(raw, dict) or not isinstance(raw.get("model"), str):
         raise InputError(str(path), found="another form", expected="what a run was frozen with")
+    check_ran(path, raw, lock)
     check_replies(folder, raw["model"], raw.get("replies"))
     return {**raw, "folder": str(folder)}
+
+
+def check_ran(path: Path, raw: Mapping[str, Any], lock: Lock) -> None:
+    """Refuse what was frozen if it was altered since, or is beside another lock; the first had no digest."""
+    if "digest" not in raw:
+        return
+    body = {name: value for name, value in raw.items() if name != "digest"}
+    for name, wanted in (("digest", digest_of(body, RAN)), ("lock", lock.digest)):
+        if raw.get(name) != wanted:
+            raise InputError(f"{path}: {name}", found=str(raw.get(name)), expected=f"{wanted}: it was altered since")
 
 
 def check_replies(folder: Path, model: str, digest: str | None) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from takeback.errors import InputError
 from takeback.lab.experiment import Asked, Option
 from takeback.lab.experiments.cohort import balanced
+from takeback.lab.experiments.recorded import read_run, shipped_recording
 from takeback.lab.protocol import parts_of, sources
 from takeback.lab.report.table import Table
 from takeback.lab.snapshots.method import OWN, UndoMethod, right
@@ -97,7 +98,7 @@ class SnapshotsPlan:
         return parts_of(
             tasks=[task.to_json() for task in self.tasks],
             suites={"protocols": list(PROTOCOLS)},
-            analysis={"methods": there, "code": code},
+            analysis={"methods": there, "code": code, "recoveries": _recorded()["replies"]},
         )
 
     def units(self) -> dict[str, Any]:
@@ -149,7 +150,8 @@ class Snapshots:
         methods = [{"name": name, **done[name]} for name in plan.methods if name in done]
         absent = {name: f"{METHODS[name].needs} is not installed" for name in plan.methods if name not in done}
         population = f"{len(plan.tasks)} reference mutations: {SET}, each with a later change"
-        return {NAME: {"population": population, "methods": methods, "not_run": absent, "entry": done[ENTRY]}}
+        data = {"population": population, "methods": methods, "not_run": absent, "entry": done[ENTRY]}
+        return {NAME: {**data, "model": _recorded()["model"]} if MODEL in done else data}
 
     def summary(self, plan: SnapshotsPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """The same by name, and what the bytes are."""
@@ -159,6 +161,7 @@ class Snapshots:
             "tasks": len(plan.tasks),
             "methods": {row["name"]: {key: row[key] for key in row if key != "name"} for row in found["methods"]},
             "not_run": found["not_run"],
+            "model": found.get("model"),
             "bytes_counted": "what undo needs to keep of the change, as JSON; not what a journal holds besides",
             "entry_bytes": found["entry"]["slots"],
             "entry_disk_bytes": found["entry"]["disk"],
@@ -182,6 +185,8 @@ class Snapshots:
         columns = ("method", *PROTOCOLS, "bytes kept", "undo µs, median", "quartiles")
         yield Table(NAME, "", columns, tuple(rows))
         yield from (f"not run: {name}: {why}" for name, why in summary["not_run"].items())
+        if summary["model"]:
+            yield f"model: {summary['model']}, recorded on the fresh tasks"
         slots, disk = summary["entry_bytes"], summary["entry_disk_bytes"]
         yield f"bytes kept: {summary['bytes_counted']}"
         yield (
@@ -200,6 +205,14 @@ class Snapshots:
         from takeback.lab.report.figures import snapshot_plots  # noqa: PLC0415 - loads matplotlib
 
         return snapshot_plots(data)
+
+
+def _recorded() -> Mapping[str, Any]:
+    """What was run in the recorded fresh holdout, whose recoveries the model's row takes."""
+    found = read_run(shipped_recording("fresh"), "fresh")
+    if found is None:
+        raise InputError("fresh", found="no frozen recording", expected="the one that comes with Takeback")
+    return found
 
 
 @cache

@@ -36,7 +36,7 @@ def oracle_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     count = published.paper().count
     rows.append(
         (
-            f"({wording.COHORT})",
+            f"(published: {wording.COHORT})",
             published.share("cohort.oracle_L0"),
             published.share("cohort.oracle_L1"),
             *(str(count(f"cohort.{stratum}")) for stratum in STRATA),
@@ -45,7 +45,8 @@ def oracle_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     columns = ("Family", "Recovered under L0", "Recovered under L1", "S0", "S1", "Residual")
     rules = frozenset({len(rows) - 2, len(rows) - 1})
     title = f"Oracle solvability, rule {data.rule}: {data.population}"
-    note = "The last row is another population: natural failures, not reference mutations."
+    another = "The last row is another population: natural failures, not reference mutations."
+    note = wording.note(another, wording.few(len(data.tasks)))
     yield Table("oracle-strata", title, columns, tuple(rows), note, rules)
 
 
@@ -58,7 +59,9 @@ def _inside_table(data: OracleData) -> Table:
         rows.append((name, *(Share(count, len(tasks)) for count in counts)))
     columns = ("Family", *(f"Recovered under {level}" for level in ("L0", "L1", "L2")))
     title = f"Oracle solvability, rule {data.rule}: {data.population}"
-    return Table("oracle-strata", title, columns, tuple(rows), "", frozenset({len(rows) - 1}))
+    return Table(
+        "oracle-strata", title, columns, tuple(rows), wording.few(len(data.tasks)), frozenset({len(rows) - 1})
+    )
 
 
 def stability_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
@@ -78,9 +81,10 @@ def stability_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
     evaluations = len(data.seeds) * len(data.tasks)
     columns = ("Seed", "S0", "S1", "Residual", "Migrations", "Jaccard S0", "Jaccard S1")
     printed = published.paper().count("stability.evaluations")
-    note = (
+    note = wording.note(
         f"Migrations: {total} in {evaluations:,} evaluations; published, on 197 natural failures: 0 in {printed:,}, "
-        "Jaccard 1.0000."
+        "Jaccard 1.0000.",
+        wording.few(len(data.tasks)),
     )
     title = f"Strata under resampled states: {data.population}"
     yield Table("stability", title, columns, tuple(rows), note)
@@ -106,5 +110,5 @@ def audit_tables(raw: Mapping[str, Any]) -> Iterator[Table]:
         ),
     )
     title = f"Effect-contract coverage audit: {data.population}"
-    note = "Published: 300 mutations of the paper's own tasks."
+    note = wording.note("Published: 300 mutations of the paper's own tasks.", wording.few(data.incomplete[1]))
     yield Table("contract-audit", title, ("Audit", "ours", "published"), rows, note)

@@ -65,10 +65,10 @@ def _modes(data: ControlledData) -> Table:
     )
     n = len(data.candidates)
     note = wording.note(
-        f"Prompts {data.prompts}.",
+        wording.prompted(data),
         wording.unfinished(n, data),
         f"Published: 120 candidates, {wording.PAPER}.",
-        wording.few(n),
+        wording.few(n) or wording.few_parts({"the part that passes on the nominal state": len(hidden)}),
     )
     return Table("controlled", _title("Controlled defects repaired", data), columns, tuple(rows), note)
 

@@ -29,6 +29,7 @@ from takeback.lab.statistics import (
 from takeback.verify import THRESHOLD
 
 CELLS = ("D0L0", "D1L0", "D0L1", "D1L1")
+CONVENTIONAL = ("genericL0", "rawL0", "typedL0", "prescriptiveL0", "noneL0")
 CONTRASTS = {"C1": ("D1L0", "D0L0", "S0"), "C2": ("D0L1", "D0L0", "S1"), "C3": ("D1L1", "D0L1", "S1")}
 PARTS = ("all", "S0", "S1")
 
@@ -64,7 +65,8 @@ def rescue(data: FactorialData, cell: str, part: str, budget: int) -> Share:
 def cells_of(data: FactorialData) -> tuple[str, ...]:
     """The cells that were run, the paper's first and in its order."""
     ran = list(data.tasks[0].turns) if data.tasks else []
-    return tuple(cell for cell in CELLS if cell in ran) + tuple(cell for cell in ran if cell not in CELLS)
+    known = (*CELLS, *CONVENTIONAL)
+    return tuple(cell for cell in known if cell in ran) + tuple(cell for cell in ran if cell not in known)
 
 
 def contrasts(data: FactorialData) -> tuple[Contrast, ...]:

@@ -103,7 +103,9 @@ def discordant_table(data: FactorialData, experiment: str) -> Iterator[Table]:
         "Discordant cases", len(found), f"cases that only one of {COARSE} and {GROUNDED} recovers", data
     )
     meanings = [f"{name.capitalize()}: {meaning}." for name, meaning in CATEGORIES.items()]
-    note = wording.note(*meanings, wording.unfinished(len(data.tasks), data), wording.few(len(data.tasks)))
+    theirs = f"Published: {wording.COHORT}." if experiment == "factorial" else ""
+    unfinished = wording.unfinished(len(data.tasks), data)
+    note = wording.note(*meanings, theirs, unfinished, wording.few(len(found), "discordant cases"))
     yield Table(f"{experiment}-discordant", title, columns, tuple(rows), note, frozenset({rule}))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import quantiles
 from typing import Any
 
-from takeback.lab.experiment import FEW
 from takeback.lab.report import published, wording
 from takeback.lab.report.counting import (
     CONTRASTS,
@@ -22,11 +21,17 @@ from takeback.lab.report.discordant import discordant_table
 from takeback.lab.report.inputs import FactorialData, read_factorial
 from takeback.lab.report.table import Cell, Figure, Interval, Share, Table
 
+STRATA = ("S0", "S1")
 CELL_NAMES = {
     "D0L0": "D0L0 (coarse diagnosis, base language)",
     "D1L0": "D1L0 (grounded bundle, base language)",
     "D0L1": "D0L1 (coarse diagnosis, rich language)",
     "D1L1": "D1L1 (grounded bundle, rich language)",
+    "genericL0": "generic feedback, base language",
+    "rawL0": "raw trace, base language",
+    "typedL0": "typed diagnosis, base language",
+    "prescriptiveL0": "prescriptive diagnosis, base language",
+    "noneL0": "regeneration, base language",
 }
 
 
@@ -55,8 +60,19 @@ def _title(what: str, data: FactorialData) -> str:
 
 
 def _note(data: FactorialData, *more: str) -> str:
-    n = len(data.tasks)
-    return wording.note(f"Prompts {data.prompts}.", *more, wording.unfinished(n, data), wording.few(n))
+    return wording.note(wording.prompted(data), *more, wording.unfinished(len(data.tasks), data), _few(data))
+
+
+def _few(data: FactorialData) -> str:
+    """Says so where all cases, or those of a stratum, are too few."""
+    return wording.few(len(data.tasks)) or wording.few_parts({part: len(in_part(data, part)) for part in STRATA})
+
+
+def _mixed(data: FactorialData) -> str:
+    """Says so where cases were drawn by stratum."""
+    if len(data.tasks) >= data.bank.get("defective", 0):
+        return ""
+    return "A draw mixes strata otherwise than the cohort does: compare stratum by stratum."
 
 
 def _printed(experiment: str, cell: str, part: str) -> Share | None:
@@ -80,9 +96,16 @@ def _rescue(data: FactorialData, experiment: str) -> Table:
             ours = rescue(data, cell, part, data.budget)
             row += [ours if ours.n else None, _printed(experiment, cell, part)]
         rows.append(tuple(row))
-    title = _title(f"Rescue by condition at B = {data.budget}", data)
-    other = f"Published: {wording.REPLICATED}." if experiment == "replication" else f"{wording.COHORT}."
-    return Table(f"{experiment}-rescue", title, tuple(columns), tuple(rows), _note(data, other))
+    what = "Conventional repair" if experiment == "conventional" else "Rescue"
+    title = _title(f"{what} by condition at B = {data.budget}", data)
+    return Table(
+        f"{experiment}-rescue", title, tuple(columns), tuple(rows), _note(data, _mixed(data), _theirs(experiment))
+    )
+
+
+def _theirs(experiment: str) -> str:
+    """What the paper's figures for the experiment were measured on."""
+    return f"Published: {wording.REPLICATED if experiment == 'replication' else wording.COHORT}."
 
 
 def _budget(data: FactorialData, experiment: str) -> Table:
@@ -95,7 +118,8 @@ def _budget(data: FactorialData, experiment: str) -> Table:
         shown = [Share(k, total) for k in reached][: data.budget]
         rows.append(("D1L0, published", *shown, *[None] * (data.budget - len(shown))))
     columns = ("Factorial condition", *(f"B = {b}" for b in budgets))
-    return Table(f"{experiment}-budget", _title("Rescue by budget", data), columns, tuple(rows), _note(data))
+    note = _note(data, _mixed(data), _theirs(experiment) if experiment == "factorial" else "")
+    return Table(f"{experiment}-budget", _title("Rescue by budget", data), columns, tuple(rows), note)
 
 
 def _contrasts(data: FactorialData, experiment: str, prefix: str) -> Table:
@@ -134,10 +158,9 @@ def _contrasts(data: FactorialData, experiment: str, prefix: str) -> Table:
         "published Holm p",
     )
     how = "Exact two-sided McNemar, Holm over the contrasts that were run, 100,000 paired bootstrap resamples."
-    small = [f"{name} has n = {c.counts.pairs}" for name, c in ours.items() if c.counts.pairs < FEW]
-    unable = f"{', '.join(small)}: no contrast can come out of so few." if small else ""
+    unable = wording.few_parts({name: found.counts.pairs for name, found in ours.items()})
     title = _title("Confirmatory paired contrasts", data)
-    note = wording.note(how, unable, wording.unfinished(len(data.tasks), data))
+    note = wording.note(how, _theirs(experiment), unable, wording.unfinished(len(data.tasks), data))
     return Table(f"{experiment}-contrasts", title, columns, tuple(rows), note)
 
 
@@ -166,28 +189,47 @@ def _efficiency(data: FactorialData) -> Table:
         rows.append(("Interaction (pp, 95% CI)", text, f"{value} {interval}"))
     columns = ("Factorial condition", "Rescued / oracle-recoverable", "published (%)")
     title = _title("Synthesis efficiency and interaction", data)
-    return Table("factorial-efficiency", title, columns, tuple(rows), _note(data), frozenset({rule}))
+    note = _note(data, _mixed(data), _theirs("factorial"))
+    return Table("factorial-efficiency", title, columns, tuple(rows), note, frozenset({rule}))
 
 
 def _yield(data: FactorialData, experiment: str) -> Table:
     """Admissible at turn 0 plus rescued, of all tasks: as counted, and projected to all failures."""
-    all_tasks, ready, failed = (data.bank[name] for name in ("tasks", "admissible", "defective"))
+    all_tasks, ready = (data.bank[name] for name in ("tasks", "admissible"))
     rows: list[tuple[Cell, ...]] = [
         ("Turn 0", Share(ready, all_tasks), None, published.share("accounting.admissible"))
     ]
     for cell in cells_of(data):
         k = rescue(data, cell, "all", data.budget).k
-        rate = k / len(data.tasks) if data.tasks else 0.0
-        projected = f"{100 * (ready + rate * failed) / all_tasks:.1f}%"
+        gained = _projected(data, cell)
+        projected = None if gained is None else f"{100 * (ready + gained) / all_tasks:.1f}%"
         best = published.share("accounting.yield") if (experiment, cell) == ("factorial", "D0L1") else None
         rows.append((f"with {CELL_NAMES.get(cell, cell)}", Share(ready + k, all_tasks), projected, best))
-    columns = ("End-to-end yield", "admissible + rescued", "if all failures were repaired at that rate", "published")
-    said = (
-        f"{len(data.tasks)} of {failed} failures were drawn for repair; the others count as not rescued in the second"
+    columns = (
+        "End-to-end yield",
+        "admissible + rescued",
+        "if all failures were repaired at these rates",
+        "published",
     )
-    note = wording.note(f"{said} column and as rescued at the same rate in the third.", wording.few(len(data.tasks)))
+    said = (
+        f"{len(data.tasks)} of {data.bank['defective']} failures were drawn for repair; the others count as not "
+        "rescued in the second column, and in the third as rescued at the rate of their stratum."
+    )
+    note = wording.note(said, f"Published: {wording.TASKS}.", _few(data))
     title = wording.titled("End-to-end yield", all_tasks, "natural tasks", data)
     return Table(f"{experiment}-yield", title, columns, tuple(rows), note, frozenset({1}))
+
+
+def _projected(data: FactorialData, cell: str) -> float | None:
+    """How many failures of the bank a cell would rescue at the rates of its strata; None where one is not known."""
+    if len(data.tasks) == data.bank["defective"]:
+        return rescue(data, cell, "all", data.budget).k
+    if not {*STRATA, "residual"} <= data.bank.keys():
+        return None
+    shares = {part: rescue(data, cell, part, data.budget) for part in STRATA if data.bank[part]}
+    if not all(share.n for share in shares.values()):
+        return None
+    return sum(data.bank[part] * share.k / share.n for part, share in shares.items())
 
 
 def _cost(data: FactorialData, experiment: str) -> Table:
@@ -215,7 +257,8 @@ def _cost(data: FactorialData, experiment: str) -> Table:
         "Seconds per case, median",
         "Quartiles (s)",
     )
-    note = _note(data, "Seconds are those of the recording's machine, beside other work.")
+    theirs = _theirs(experiment) if experiment == "factorial" else ""
+    note = _note(data, "Seconds are those of the recording's machine, beside other work.", theirs)
     return Table(f"{experiment}-cost", _title("Cost by condition", data), columns, tuple(rows), note)
 
 
@@ -249,7 +292,8 @@ def _left_out(data: FactorialData, experiment: str) -> Table:
 
 
 def _gate(data: FactorialData, experiment: str) -> Table:
-    printed = {("D1L0", "S0"): "gate.rejected_S0", ("D1L0", "S1"): "gate.rejected_S1"}
+    beside = experiment == "factorial"
+    printed = {("D1L0", part): f"gate.rejected_{part}" for part in STRATA if beside}
     rows: list[tuple[Cell, ...]] = [
         (
             g.cell,
@@ -261,4 +305,6 @@ def _gate(data: FactorialData, experiment: str) -> Table:
     ]
     columns = ("Condition", "Stratum", "Responses out of the language", "published")
     title = _title("Rejections by the language gate", data)
-    return Table(f"{experiment}-gate", title, columns, tuple(rows), _note(data, f"{wording.COHORT}."))
+    return Table(
+        f"{experiment}-gate", title, columns, tuple(rows), _note(data, _theirs(experiment) if beside else "")
+    )

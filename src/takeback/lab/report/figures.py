@@ -41,8 +41,9 @@ def factorial_plots(raw: Mapping[str, Any], experiment: str) -> Plots:
     data = read_factorial(experiment, raw)
     if not data.tasks:
         return
-    title = wording.plot_title("Rescue by budget", wording.ran(len(data.tasks), data), "natural failures", data)
-    population = wording.REPLICATED if experiment == "replication" else f"197 failures of {wording.PAPER}"
+    what = "Conventional repair by budget" if experiment == "conventional" else "Rescue by budget"
+    title = wording.plot_title(what, wording.ran(len(data.tasks), data), "natural failures", data)
+    population = wording.REPLICATED if experiment == "replication" else wording.COHORT
     beside = published.rescue_by_budget(experiment)
     yield "rescue-by-budget", measure_plots.rescue_by_budget(data, title, beside, population)
 
@@ -95,5 +96,6 @@ def _stratum(task: OracleTask) -> str:
 def snapshot_plots(raw: Mapping[str, Any]) -> Plots:
     """Bytes and latency of each method."""
     data = read_snapshots(raw)
-    title = f"Bytes kept and undo latency by method\n{data.population}"
+    by = f"; model: {data.model}" if data.model else ""
+    title = f"Bytes kept and undo latency by method\n{data.population}{by}"
     yield "storage-latency", measure_plots.storage_and_latency(data, title)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from takeback.lab.report.table import Cell, Figure, Interval, Share, Table
 THRESHOLDS = (0.75, 0.80, 0.85, 0.90, 0.95)
 SIZES = (10, 20, 30, 50, 100)
 COLUMNS = ("dev", "false_positive", "rescue", "hidden", "gap")
+KINDS = (("passes", True), ("rejections", False))
 TITLES = ("Dev pass", "False positive", "Rescue", "Hidden criterion", "Conservatism gap")
 
 
@@ -40,12 +42,11 @@ def titled(what: str, data: FreshData) -> str:
     return wording.titled(what, wording.ran(len(data.suites[0].tasks), data), "fresh tasks", data)
 
 
-def noted(data: FreshData, *more: str) -> str:
-    """A note with what is missing and what the paper's figures stand for."""
+def noted(data: FreshData, *more: str, small: str = "") -> str:
+    """A note with what is missing and what the paper's figures stand for; `small` says which part has too few."""
     n = len(data.suites[0].tasks)
-    return wording.note(
-        *more, wording.unfinished(n, data), f"Published: 300 fresh tasks, {wording.PAPER}.", wording.few(n)
-    )
+    theirs = f"Published: 300 fresh tasks, {wording.PAPER}."
+    return wording.note(*more, wording.unfinished(n, data), theirs, wording.few(n) or small)
 
 
 def strictest(data: FreshData) -> FreshSuite:
@@ -66,7 +67,13 @@ def _sensitivity(data: FreshData) -> Table:
     columns = ("Condition", *(name for title in TITLES for name in (title, "published")))
     states = len(data.suites[0].tasks[0].hidden)
     title = titled(f"Fresh holdout, {states} hidden states each, B = {data.budget}", data)
-    note = noted(data, f"Hidden criterion: Wilson lower bound at least {data.threshold}.")
+    behind = {
+        f"{suite.name} {kind}": sum(task.dev is yes for task in suite.tasks)
+        for suite in data.suites
+        for kind, yes in KINDS
+    }
+    said = f"Hidden criterion: Wilson lower bound at least {data.threshold}."
+    note = noted(data, said, small=wording.few_parts(behind))
     return Table("fresh-sensitivity", title, columns, tuple(rows), note)
 
 
@@ -196,4 +203,6 @@ def _families(data: FreshData, suite: FreshSuite) -> Table:
     columns = ("Family", *(name for part in parts for name in (titles[part], "published")))
     rule = frozenset({len(rows) - 1})
     title = titled(f"Fresh holdout by family under {suite.name}", data)
-    return Table("fresh-families", title, columns, tuple(rows), noted(data), rule)
+    smallest = min(Counter(task.family for task in suite.tasks).values())
+    note = noted(data, small=wording.few(smallest, "tasks in a family"))
+    return Table("fresh-families", title, columns, tuple(rows), note, rule)

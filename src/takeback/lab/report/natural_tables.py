@@ -40,7 +40,7 @@ def read_natural(raw: Mapping[str, Any]) -> NaturalData:
 
 def _note(data: NaturalData) -> str:
     under = f"Witness and recovery in {data.language}, prompts {data.prompts}."
-    n, paper = len(data.tasks), f"Published: 600 tasks, {wording.PAPER}."
+    n, paper = len(data.tasks), f"Published: {wording.TASKS}."
     return wording.note(under, wording.unfinished(n, data), paper, wording.few(n))
 
 
@@ -93,7 +93,7 @@ def _mistakes(data: NaturalData) -> Table:
     title = wording.titled("Mistakes of the defective candidates", len(wrong), "defective candidates", data)
     said = "Outside: none of its mistakes is one of the five classes of the controlled benchmark."
     unfinished = wording.unfinished(len(data.tasks), data)
-    published_on = f"{wording.COHORT}."
+    published_on = f"Published: {wording.COHORT}."
     note = wording.note(
         said,
         "A candidate can make several.",

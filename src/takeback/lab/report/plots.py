@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from takeback.lab.report.families import families_of
 from takeback.lab.report.inputs import Matrix
+from takeback.lab.statistics import wilson
 
 STYLE = {
     "svg.hashsalt": "takeback",
@@ -83,11 +85,25 @@ def stacked_families(counts: Mapping[str, Mapping[str, int]], title: str) -> Fig
             for row, (width, start) in enumerate(zip(widths, left, strict=True)):
                 _part_label(axes, start + width / 2, row, int(width), wide=width >= NARROW * widest)
             left += widths
+        for row, parts in enumerate(counts.values()):
+            _border_intervals(axes, row, [parts.get(category, 0) for category in categories])
         axes.invert_yaxis()
         axes.set(xlabel="tasks", xlim=(0, widest * 1.02))
         axes.tick_params(axis="y", length=0)
-        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+        keys, _ = axes.get_legend_handles_labels()
+        keys.append(Line2D([], [], color=GREY, marker="|", lw=0.8, label="95% interval\nof a border"))
+        axes.legend(handles=keys, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
+
+
+def _border_intervals(axes: Axes, row: int, widths: Sequence[int]) -> None:
+    """Below a bar, the 95% Wilson interval of each border between its parts: of the share that lies left of it."""
+    whole = sum(widths)
+    borders = [border for border in dict.fromkeys(accumulate(widths)) if 0 < border < whole]
+    for at, border in enumerate(borders):
+        bound = wilson(border, whole)
+        reach = ([border - whole * bound.lower], [whole * bound.upper - border])
+        axes.errorbar([border], [row + 0.36 + 0.07 * at], xerr=reach, fmt="|", color=GREY, ms=4, lw=0.8)
 
 
 def _part_label(axes: Axes, x: float, row: int, width: int, *, wide: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from takeback.lab.report import published
+from takeback.lab.report import published, wording
 from takeback.lab.report.inputs import MeasureSpread, SnapshotMethod, SnapshotsData, read_input
 from takeback.lab.report.table import Cell, Figure, Share, Table
 
@@ -69,6 +69,10 @@ def _note(data: SnapshotsData) -> str:
             f"An entry of this project's journal holds more (what was written, for redo: {slots:.0f} B of slots; the "
             f"candidate and its evidence): {disk:.0f} B on disk."
         )
+    if data.model:
+        parts.append(f"Model: {data.model}, recorded on the fresh tasks.")
     parts += [f"Not run: {name} ({why})." for name, why in data.not_run.items()]
     parts.append("Published latencies are means on the authors' machine; compare ratios, not absolute times.")
-    return " ".join(parts)
+    trials = [method.different[1] for method in data.methods if method.different]
+    parts.append(wording.few(min(trials, default=0), "trials of a method"))
+    return wording.note(*parts)

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from takeback.lab.experiment import FEW
 from takeback.lab.report.inputs import RunData
 
 PAPER: Final = "gpt-oss-120b"
-COHORT: Final = f"published: 197 failures of {PAPER}"
+COHORT: Final = f"197 failures of {PAPER}"
 """What stands behind the paper's figures for the natural failures."""
 REPLICATED: Final = "96 failures, Qwen3.8-27B"
 """What stands behind the paper's figures for its replication."""
+TASKS: Final = f"600 tasks, {PAPER}"
+"""What stands behind the paper's figures for turn 0."""
 
 
 def titled(what: str, n: int | str, kind: str, data: RunData) -> str:
     """A title that says what was measured, on how many of what, and who was asked."""
-    asked = f", {data.model}" if data.model else ""
-    return f"{what}: {n} {kind}{asked}"
+    by = f", {data.model}" if data.model else ""
+    return f"{what}: {n} {kind}{by}"
 
 
 def plot_title(what: str, n: int | str, kind: str, data: RunData) -> str:
     """The same for a plot, which has no note below: in two lines, with the prompts."""
-    prompts = f", prompts {data.prompts}" if data.prompts else ""
+    prompts = f", prompts {data.prompts}" if data.prompts and asked(data) else ""
     return f"{what}\n{n} {kind}, {data.model}{prompts}"
+
+
+def asked(data: RunData) -> bool:
+    """Whether anybody was asked anything, as far as is known: an oracle is not."""
+    return data.account is None or data.account.calls > 0
+
+
+def prompted(data: RunData) -> str:
+    """Says with which prompts, where somebody was asked."""
+    return f"Prompts {data.prompts}." if data.prompts and asked(data) else ""
 
 
 def ran(n: int, data: RunData) -> str:
@@ -39,6 +52,12 @@ def unfinished(ran: int, data: RunData) -> str:
 def few(n: int, of: str = "") -> str:
     """Says so where there are too few cases (of what, where that is not all of them) for any contrast."""
     return f"n = {n}{f' {of}' if of else ''}: no contrast can come out of so few." if n < FEW else ""
+
+
+def few_parts(parts: Mapping[str, int]) -> str:
+    """The same for parts by name; one that has no case at all is not there."""
+    small = [f"{name} has n = {n}" for name, n in parts.items() if 0 < n < FEW]
+    return f"{', '.join(small)}: no contrast can come out of so few." if small else ""
 
 
 def note(*parts: str) -> str:

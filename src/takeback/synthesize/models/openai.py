@@ -27,7 +27,9 @@ LimitField = Literal["max_tokens", "max_completion_tokens"]
 RETRIED_STATUS = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 LONGEST_WAIT_S = 60.0
 LONGEST_ASKED_S = 900.0
-"""A service that asks for more patience than this ends the run, which can be resumed."""
+"""A service that asks for more patience than this for one request ends the run, which can be resumed."""
+LEAST_ASKED_S = 1.0
+"""What a wait counts at least, so that a service which asks for very short ones is asked boundedly often."""
 SHORTEST_KEY = 12
 RESUME = "start the run again to resume it"
 NOT_STREAMS = ("text/html", "application/json")
@@ -127,37 +129,40 @@ class OpenAIModel:
     def complete(self, request: Request) -> Reply:
         """Answer one request; transport faults are tried again, then the run stops.
 
-        A wait that the service asks for holds for every thread that shares this model.
+        A wait that the service asks for holds for every thread that shares this model. It uses up patience, not
+        tries: where many share a rate limit, one of them can be turned away many times.
         """
-        wait = self._endpoint.first_wait_s
+        wait, left, patience = self._endpoint.first_wait_s, self._endpoint.max_retries, LONGEST_ASKED_S
         with self._slots:
-            for left in range(self._endpoint.max_retries, -1, -1):
+            while True:
                 self._hold()
                 try:
                     return self._once(request)
                 except _Transport as fault:
+                    if fault.wait_s:
+                        patience -= max(fault.wait_s, LEAST_ASKED_S)
+                        if patience < 0:
+                            raise self._fault(f"{fault.what}; it asks to wait {fault.wait_s:g} s") from None
+                        self._hold_until(self._clock() + fault.wait_s)
+                        continue
                     if not left:
                         tries = self._endpoint.max_retries + 1
                         raise self._fault(f"{fault.what} ({tries} tries)") from None
-                    if fault.wait_s is None:
-                        self._sleep(min(wait, LONGEST_WAIT_S))
-                        wait = min(wait * 2, LONGEST_WAIT_S)
-                    elif fault.wait_s > LONGEST_ASKED_S:
-                        raise self._fault(f"{fault.what}; it asks to wait {fault.wait_s:g} s") from None
-                    else:
-                        self._hold_until(self._clock() + fault.wait_s)
-        raise AssertionError("unreachable: the last try returns or raises")
+                    left -= 1
+                    self._sleep(min(wait, LONGEST_WAIT_S))
+                    wait = min(wait * 2, LONGEST_WAIT_S)
 
     def _hold_until(self, moment: float) -> None:
         with self._pause:
             self._not_before = max(self._not_before, moment)
 
     def _hold(self) -> None:
-        """Wait as long as the service asked anyone to."""
-        with self._pause:
-            left = self._not_before - self._clock()
-        if left > 0:
-            self._sleep(left)
+        """Wait as long as the service asked anyone to, also where it asks for more meanwhile."""
+        kept = 0.0
+        while (until := self._not_before) > kept:
+            if (left := until - self._clock()) > 0:
+                self._sleep(left)
+            kept = until
 
     def _once(self, request: Request) -> Reply:
         sdk, started = self._sdk, self._clock()

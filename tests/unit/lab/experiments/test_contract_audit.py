@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import Counter
 from importlib import import_module
 
 import pytest
@@ -43,6 +44,15 @@ def test_more_tasks_than_there_are_is_an_error():
 def test_every_family_is_audited_in_equal_parts():
     families = [case.family for case in EXPERIMENT.plan({}).cases]
     assert {family: families.count(family) for family in families} == dict.fromkeys(families, 50)
+
+
+@pytest.mark.parametrize(("tasks", "each"), [(18, {1}), (300, {16, 17}), (600, {33, 34})])
+def test_a_third_of_every_family_shows_its_effects_by_the_trace_alone(tasks, each):
+    plan = EXPERIMENT.plan({"tasks": tasks})
+    silent = Counter(case.family for case, alone in zip(plan.cases, plan.trace_only(), strict=True) if alone)
+    assert len(silent) == 6
+    assert set(silent.values()) == each
+    assert silent.total() == tasks // 3
 
 
 def test_a_broken_audit_is_noticed_by_the_verifier_itself(monkeypatch):

@@ -1,0 +1,113 @@
+"""Reports that do not mislead: what was measured on what, and what a draw or so few cases cannot show."""
+
+import lab_samples
+import pytest
+from matplotlib.text import Text
+
+from takeback.lab.registry import experiment_named
+from takeback.lab.report.table import Share
+
+
+def tables_of(name, raw):
+    return {table.slug: table for table in experiment_named(name).tables(raw)}
+
+
+def words_of(name, raw):
+    figures = dict(experiment_named(name).plots(raw))
+    return {slug: "\n".join(text.get_text() for text in figure.findobj(Text)) for slug, figure in figures.items()}
+
+
+def drawn(s0, s1, **strata):
+    """The sample's factorial on a draw of so many cases of each stratum."""
+    raw = lab_samples.factorial()
+    cases = [[task for task in raw["tasks"] if task["stratum"] == name] for name in ("S0", "S1")]
+    return {**raw, "bank": {**raw["bank"], **strata}, "tasks": cases[0][:s0] + cases[1][:s1]}
+
+
+def test_a_stratum_of_fewer_than_twenty_says_so_in_every_table_that_shows_it():
+    for slug, table in tables_of("factorial", drawn(16, 15)).items():
+        assert "no contrast can come out" in table.note, slug
+    assert "S0 has n = 16, S1 has n = 15" in tables_of("factorial", drawn(16, 15))["factorial-rescue"].note
+    assert "no contrast" not in tables_of("factorial", drawn(20, 20))["factorial-efficiency"].note
+
+
+@pytest.mark.parametrize("name", ["oracle", "stability", "contract-audit", "snapshots", "fresh"])
+def test_every_table_of_a_small_run_without_failures_says_so_too(name):
+    raw = lab_samples.ALL[name]()
+    if name == "contract-audit":
+        raw |= {"incomplete": [19, 19], "complete": [0, 19], "nondeterminism": [0, 19]}
+    elif name == "snapshots":
+        raw["methods"] = [{**one, "different": [19, 19], "same": [19, 19]} for one in raw["methods"]]
+    elif name == "fresh":
+        raw["suites"] = [{**suite, "tasks": suite["tasks"][:19]} for suite in raw["suites"]]
+    else:
+        raw["tasks"] = raw["tasks"][:19]
+    for slug, table in tables_of(name, raw).items():
+        assert "no contrast can come out" in table.note, slug
+
+
+def test_a_table_by_family_says_that_its_families_are_small():
+    raw = lab_samples.fresh()
+    kept = [at for at, _ in enumerate(raw["suites"][0]["tasks"]) if at % 5 == 0]
+    raw["suites"] = [{**suite, "tasks": [suite["tasks"][at] for at in kept]} for suite in raw["suites"]]
+    assert "tasks in a family: no contrast" in tables_of("fresh", raw)["fresh-families"].note
+
+
+def test_the_yield_of_a_draw_is_projected_stratum_by_stratum():
+    raw = drawn(24, 36, S0=48, S1=143, residual=6)
+    table = tables_of("factorial", raw)["factorial-yield"]
+    row = next(row for row in table.rows if str(row[0]).startswith("with D0L1"))
+    rescued = [sum(t["turns"]["D0L1"] is not None for t in raw["tasks"] if t["stratum"] == s) for s in ("S0", "S1")]
+    assert row[1] == Share(281 + sum(rescued), 600)
+    assert row[2] == f"{100 * (281 + 48 * rescued[0] / 24 + 143 * rescued[1] / 36) / 600:.1f}%"
+
+
+def test_a_yield_is_not_projected_where_the_strata_of_the_bank_or_a_rate_are_not_known():
+    for raw in (drawn(24, 36), drawn(24, 0, S0=48, S1=143, residual=6)):
+        assert [row[2] for row in tables_of("factorial", raw)["factorial-yield"].rows] == [None] * 5
+    assert tables_of("factorial", lab_samples.factorial())["factorial-yield"].rows[1][2] is not None
+
+
+@pytest.mark.parametrize("slug", ["rescue", "budget", "efficiency"])
+def test_a_draw_says_that_its_strata_are_mixed_otherwise(slug):
+    assert "compare stratum by stratum" in tables_of("factorial", drawn(24, 36))[f"factorial-{slug}"].note
+    assert "compare stratum" not in tables_of("factorial", lab_samples.factorial())[f"factorial-{slug}"].note
+
+
+@pytest.mark.parametrize("slug", ["rescue", "budget", "contrasts", "efficiency", "discordant", "cost", "gate"])
+def test_every_table_with_published_figures_says_what_they_were_measured_on(slug):
+    note = tables_of("factorial", lab_samples.factorial())[f"factorial-{slug}"].note
+    assert "Published: 197 failures of gpt-oss-120b." in note
+
+
+def test_a_yield_says_what_the_papers_was_measured_on():
+    note = tables_of("factorial", lab_samples.factorial())["factorial-yield"].note
+    assert "Published: 600 tasks, gpt-oss-120b." in note
+
+
+def test_the_gate_of_a_replication_is_not_put_beside_that_of_another_model():
+    table = tables_of("replication", lab_samples.factorial())["replication-gate"]
+    assert all(row[-1] is None for row in table.rows)
+    assert "gpt-oss-120b" not in table.note
+
+
+def test_conventional_repair_is_named_and_its_conditions_stand_in_the_papers_order():
+    table = tables_of("conventional", lab_samples.conventional())["conventional-rescue"]
+    names = [str(row[0]).split(",")[0] for row in table.rows]
+    assert names == ["generic feedback", "raw trace", "typed diagnosis", "prescriptive diagnosis", "regeneration"]
+    said = words_of("conventional", lab_samples.conventional())["rescue-by-budget"]
+    assert "Conventional repair" in said
+    assert "regeneration, base language" in said
+
+
+def test_who_was_never_asked_has_no_prompts():
+    none = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "latency_s": 0.0}
+    raw = {**lab_samples.factorial(), "model": "oracle", "prompts": "v3-plain", "account": none}
+    assert "v3-plain" not in words_of("factorial", raw)["rescue-by-budget"]
+    assert "v3-plain" not in tables_of("factorial", raw)["factorial-rescue"].note
+
+
+def test_snapshots_name_the_model_whose_recoveries_they_run():
+    raw = {**lab_samples.snapshots(), "model": "some-model"}
+    assert "some-model" in words_of("snapshots", raw)["storage-latency"]
+    assert "some-model" in tables_of("snapshots", raw)["snapshots"].note
