@@ -185,7 +185,8 @@ class Harness:
             look = engine.look() if engine.writers is None else looked(engine)
             if look.drift or look.broken:
                 return not_now(look)
-            return self._planned(ask(engine.ledger, entries), cascade, strict)
+            off, on, _ = ask(engine.ledger, entries)
+            return self._planned(off, on, cascade, strict)
 
     def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
@@ -327,19 +328,20 @@ class Harness:
                 tuple(image.path for image in layout_changes(self._engine)) if not look.drift else (),
             )
 
-    def _planned(self, request: ToggleRequest, cascade: bool, strict: bool) -> PlanOutcome:
-        ledger = self._engine.ledger
+    def _planned(self, off: Collection[int], on: Collection[int], cascade: bool, strict: bool) -> PlanOutcome:
+        engine = self._engine
+        ledger = engine.ledger
         try:
-            plan: PlanOutcome = plan_toggle(ledger.history, ledger.state, request.off, request.on)
+            plan: PlanOutcome = plan_toggle(ledger.history, ledger.state, off, on)
         except UnknownSurfaceError as fault:
             return not_installed(fault)
         if cascade and isinstance(plan, Blocked) and plan.together is not None:
-            plan = plan.together
+            off, on, plan = (*off, *plan.off), (*on, *plan.on), plan.together
         if not isinstance(plan, Plan):
             return plan
-        if plan.on or not ledger.admitted.issuperset(plan.off):
+        if on or not ledger.admitted.issuperset(off):
             plan = plan._replace(unadmitted=unadmitted(ledger, plan))
-        if self._engine.formatted is not None:
+        if engine.formatted is not None:
             plan = plan._replace(layout=layout_of(ledger, (*plan.off, *plan.on)))
         return nothing_kept(plan) if strict else plan
 
@@ -355,8 +357,8 @@ class Harness:
             look = looked(self._engine)
             if look.drift or look.broken:
                 return not_now(look)
-            request = ask(self.ledger)
-            plan = self._planned(request, cascade, strict)
+            off, on, entries = ask(self.ledger)
+            plan = self._planned(off, on, cascade, strict)
             if not isinstance(plan, Plan):
                 return plan
             if token is not None and token != plan.token:
@@ -367,7 +369,7 @@ class Harness:
             if isinstance(changes, Refused):
                 return changes
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
-            asked = {"asked": list(names_of(request.asked)), **_made_by(by)}
+            asked = {"asked": list(names_of(entries)), **_made_by(by)}
             about = {**asked, **taking_effect(self._engine, writes)}
             draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
             draft = found_by_files(self._engine, draft, (*plan.off, *plan.on))

@@ -11,7 +11,6 @@ import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from typing import NamedTuple
 
 from takeback.errors import InputError
 from takeback.harness.ledger import CHANGES, TOGGLES, Ledger
@@ -19,7 +18,6 @@ from takeback.harness.naming import EntryLike, name_of
 from takeback.harness.results import Adopted, Applied, Discarded, Undone
 from takeback.harness.times import read_time
 from takeback.journal import ENTRY_KINDS, Record, resolve
-from takeback.state.quick import named
 
 TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
@@ -33,12 +31,8 @@ _HOLDING = (Applied, Undone, Adopted, Discarded)
 """What holds the record of an entry."""
 
 
-class ToggleRequest(NamedTuple):
-    """Entries to take back and to bring back; `asked` is how they were named."""
-
-    off: Collection[int]
-    on: Collection[int]
-    asked: Sequence[EntryLike]
+ToggleRequest = tuple[Collection[int], Collection[int], Sequence[EntryLike]]
+"""Entries to take back, those to bring back, and how they were named."""
 
 
 def named_entry(ledger: Ledger, name: str) -> Record:
@@ -92,7 +86,7 @@ def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> ToggleRequest:
         record = meant_entry(ledger, entries[0])
         number = record.number
         if record.kind in CHANGES and number is not None and number not in undone:
-            return named(ToggleRequest, ((number,), (), entries))
+            return (number,), (), entries
     off: set[int] = set()
     on: set[int] = set()
     for entry in entries:
@@ -110,7 +104,7 @@ def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> ToggleRequest:
             on |= more_on
         else:
             raise InputError("entry", found=f"{name}, the beginning of the journal", expected="a change")
-    return _request(off, on, entries) if on else named(ToggleRequest, (off, on, entries))
+    return _request(off, on, entries)
 
 
 def redo_request(ledger: Ledger, names: Sequence[str]) -> ToggleRequest:
@@ -206,4 +200,4 @@ def _request(off: set[int], on: set[int], asked: Sequence[EntryLike]) -> ToggleR
     if on and not off.isdisjoint(on):
         both = off & on
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
-    return ToggleRequest(off, on, asked)
+    return off, on, asked
