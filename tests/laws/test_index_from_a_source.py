@@ -120,3 +120,15 @@ def test_what_is_taken_back_and_brought_back_together_is_read_together():
     assert not settled.removed
     assert not settled.unmet
     assert read == [[1, 2, 3]]
+
+
+@given(st.lists(some_writes(), max_size=8))
+def test_a_slot_is_of_one_entry_alone_where_looking_at_every_version_says_so(stored):
+    index = Index()
+    for number, writes in enumerate(stored, start=1):
+        index.add(number, writes)
+        for slot in SLOTS:
+            node = index.node(slot)
+            writers = {version.entry for version in node.versions}
+            alone = len(writers) == 1 and index.alone(node)
+            assert node.sole == (writers.pop() if alone else None)

@@ -7,6 +7,7 @@ so that it never stands in the way of a change or an undo.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -36,7 +37,7 @@ def looked(engine: Engine) -> Look:
     if len(names) < len(who):
         return look
     adopt(engine, look, {"note": "written by the client itself", "by": ", ".join(names)})
-    return look._replace(drift=())
+    return replace(look, drift=())
 
 
 def adopt(
@@ -89,7 +90,7 @@ def adopt_some(
     if isinstance(rest, Unsayable):
         return Refused(Why.UNSAYABLE, f"{rest.reason}; nothing was changed")
     without = {change.path: change.after for change in rest}
-    return adopt(engine, look._replace(drift=chosen, actual=partly), about, without, paths)
+    return adopt(engine, replace(look, drift=chosen, actual=partly), about, without, paths)
 
 
 def by_file(adapter: FileAdapter, state: State, drift: Iterable[SlotChange]) -> dict[str, tuple[SlotChange, ...]]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from takeback.errors import UnknownSurfaceError
 from takeback.harness.ledger import Ledger
-from takeback.harness.missing import installed, where_installed
+from takeback.harness.missing import installed, not_installed
+from takeback.harness.results import PlanOutcome
 from takeback.state import SURFACES
 from takeback.undo import Blocked, Plan, plan_toggle
 
@@ -21,7 +23,7 @@ def dependents(ledger: Ledger, number: int) -> tuple[tuple[int, str], ...]:
     """Later entries that an entry could not be taken back without, and why; nothing for one that is not live."""
     if number in ledger.history.undone:
         return ()
-    outcome = where_installed(lambda: plan_toggle(ledger.history, ledger.state, (number,), ()))
+    outcome = _without(ledger, number)
     return outcome.reasons if isinstance(outcome, Blocked) else ()
 
 
@@ -50,9 +52,17 @@ def kept_by(ledger: Ledger, number: int) -> tuple[int, ...]:
     """Later entries that wrote again what this one wrote, which would stay if it were taken back."""
     if number in ledger.history.undone:
         return ()
-    outcome = where_installed(lambda: plan_toggle(ledger.history, ledger.state, (number,), ()))
+    outcome = _without(ledger, number)
     plan = outcome.together if isinstance(outcome, Blocked) else outcome
     return tuple(sorted({one.entry for one in plan.kept})) if isinstance(plan, Plan) else ()
+
+
+def _without(ledger: Ledger, number: int) -> PlanOutcome:
+    """What taking an entry back would do."""
+    try:
+        return plan_toggle(ledger.history, ledger.state, (number,), ())
+    except UnknownSurfaceError as fault:
+        return not_installed(fault)
 
 
 def _nearest(ledger: Ledger, number: int) -> list[int]:

@@ -7,11 +7,10 @@ is there is finished, and one of which nothing is there is given up. A write tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
-from functools import partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from takeback.errors import ChangedMeanwhile, HarnessError, JournalCorruptError, JournalError, LostLock, TakebackError
 from takeback.harness.adapter import (
@@ -48,7 +47,8 @@ from takeback.undo.recording import writes_between
 LOCK_SECONDS = 60.0
 
 
-class Look(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Look:
     """What was found when the harness was entered."""
 
     drift: tuple[SlotChange, ...]
@@ -60,12 +60,6 @@ class Look(NamedTuple):
     """Why a change that a killed process left could not be finished; only told to those who just look."""
 
 
-def _locking(journal: Store) -> Callable[[], AbstractContextManager[None]]:
-    """What gives the lock of a journal, the same one again where it may be entered any number of times."""
-    lock = journal.lock(LOCK_SECONDS)
-    return (lambda: lock) if getattr(lock, "reentrant", False) else partial(journal.lock, LOCK_SECONDS)
-
-
 class Engine:
     """Journal and adapter of one harness."""
 
@@ -73,9 +67,12 @@ class Engine:
         self.adapter = adapter
         self.journal = journal
         self.ledger = Ledger(journal)
-        self.locked = _locking(journal)
-        """Gives what keeps every other process and thread out while it is entered."""
+        lock = journal.lock(LOCK_SECONDS)
+        self._lock = lock if getattr(lock, "reentrant", False) else None
+        """The journal's lock, where one may be entered any number of times."""
         self._calm = Look((), (), self.ledger.state)
+        self._calm_reading: Reading | None = None
+        """The last reading that was as the journal says, which `_calm` tells: an adapter may give it again."""
         self.files = adapter if isinstance(adapter, FileAdapter) else None
         self.durable = self.files is not None or not isinstance(journal, MemoryStore)
         """Whether what is done here outlives the process; then an undo has the time to be checked by its recovery."""
@@ -86,6 +83,10 @@ class Engine:
         self.effects = adapter if isinstance(adapter, Effects) else None
         self.writers = adapter if isinstance(adapter, Writers) else None
         self.formatted = adapter if isinstance(adapter, Formatted) else None
+
+    def locked(self) -> AbstractContextManager[None]:
+        """What keeps every other process and thread out while it is entered."""
+        return self.journal.lock(LOCK_SECONDS) if self._lock is None else self._lock
 
     def open(self, start: State | None, about: dict[str, Any], *, begin: bool) -> Recovered:
         """Begin an empty journal, refuse one that is not ours or not whole, and finish what is unfinished."""
@@ -178,10 +179,17 @@ class Engine:
         known = ledger.state
         if self.leftovers is not None and not unfinished and not self.journal.readonly:
             self._swept(self.leftovers)
+        if found is not self._calm_reading or known is not self._calm.actual or unfinished or ledger.holes:
+            return self._compared(found, unfinished)
+        return self._calm
+
+    def _compared(self, found: Reading, unfinished: str) -> Look:
+        """What a reading says beside what the journal says."""
+        ledger = self.ledger
+        known = ledger.state
         state, broken, strange = found
         if state is known and not broken and not strange and not unfinished and not ledger.holes:
-            if self._calm[2] is not known:
-                self._calm = Look((), (), known)
+            self._calm, self._calm_reading = Look((), (), known), found
             return self._calm
         writes = () if found.state is known else writes_between(known, found.state)
         gone = (SlotChange(slot, held, ABSENT) for slot, held in ledger.holes.items())

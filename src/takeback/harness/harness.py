@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
+from takeback.errors import UnknownSurfaceError
 from takeback.harness.adapter import Adapter
 from takeback.harness.adopting import adopt, adopt_some, layout_changes, looked, taking_effect
 from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
@@ -23,7 +24,7 @@ from takeback.harness.forgetting import Forgetting, captured, forget_contents, s
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
 from takeback.harness.log import EntryView, log
-from takeback.harness.missing import missing_told, where_installed
+from takeback.harness.missing import missing_told, not_installed
 from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.results import (
     Adopted,
@@ -51,6 +52,7 @@ from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
+ToggleAsk = Callable[[Ledger], ToggleRequest]
 ToggleReader = Callable[[Ledger, Sequence[EntryLike]], ToggleRequest]
 
 
@@ -173,9 +175,7 @@ class Harness:
                 return not_now(look, found.verdict)
             return previewed(self._engine, found, allow_ties=allow_ties)
 
-    def plan(
-        self, request: Callable[[Ledger], ToggleRequest], *, cascade: bool = False, strict: bool = False
-    ) -> PlanOutcome:
+    def plan(self, request: ToggleAsk, *, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
         return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
 
@@ -185,7 +185,8 @@ class Harness:
             look = engine.look() if engine.writers is None else looked(engine)
             if look.drift or look.broken:
                 return not_now(look)
-            return self._planned(ask(engine.ledger, entries), cascade, strict)
+            off, on, _ = ask(engine.ledger, entries)
+            return self._planned(off, on, cascade, strict)
 
     def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
@@ -327,47 +328,37 @@ class Harness:
                 tuple(image.path for image in layout_changes(self._engine)) if not look.drift else (),
             )
 
-    def _planned(self, request: ToggleRequest, cascade: bool, strict: bool) -> PlanOutcome:
-        ledger = self._engine.ledger
-        plan = where_installed(lambda: plan_toggle(ledger.history, ledger.state, request.off, request.on))
+    def _planned(self, off: Collection[int], on: Collection[int], cascade: bool, strict: bool) -> PlanOutcome:
+        engine = self._engine
+        ledger = engine.ledger
+        try:
+            plan: PlanOutcome = plan_toggle(ledger.history, ledger.state, off, on)
+        except UnknownSurfaceError as fault:
+            return not_installed(fault)
         if cascade and isinstance(plan, Blocked) and plan.together is not None:
-            plan = plan.together
+            off, on, plan = (*off, *plan.off), (*on, *plan.on), plan.together
         if not isinstance(plan, Plan):
             return plan
-        if plan.on or not ledger.admitted.issuperset(plan.off):
+        if on or not ledger.admitted.issuperset(off):
             plan = plan._replace(unadmitted=unadmitted(ledger, plan))
-        if self._engine.formatted is not None:
+        if engine.formatted is not None:
             plan = plan._replace(layout=layout_of(ledger, (*plan.off, *plan.on)))
         return nothing_kept(plan) if strict else plan
 
     def _toggle(
-        self,
-        kind: str,
-        ask: Callable[[Ledger], ToggleRequest],
-        token: str | None,
-        *,
-        cascade: bool,
-        strict: bool,
-        by: str = "",
+        self, kind: str, ask: ToggleAsk, token: str | None, *, cascade: bool, strict: bool, by: str = ""
     ) -> UndoOutcome:
         return tried_again(lambda: self._toggled(kind, ask, token, by, cascade=cascade, strict=strict))
 
     def _toggled(
-        self,
-        kind: str,
-        ask: Callable[[Ledger], ToggleRequest],
-        token: str | None,
-        by: str,
-        *,
-        cascade: bool,
-        strict: bool,
+        self, kind: str, ask: ToggleAsk, token: str | None, by: str, *, cascade: bool, strict: bool
     ) -> UndoOutcome:
         with self._engine.locked():
             look = looked(self._engine)
             if look.drift or look.broken:
                 return not_now(look)
-            request = ask(self.ledger)
-            plan = self._planned(request, cascade, strict)
+            off, on, entries = ask(self.ledger)
+            plan = self._planned(off, on, cascade, strict)
             if not isinstance(plan, Plan):
                 return plan
             if token is not None and token != plan.token:
@@ -378,7 +369,7 @@ class Harness:
             if isinstance(changes, Refused):
                 return changes
             writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
-            asked = {"asked": list(names_of(request.asked)), **_made_by(by)}
+            asked = {"asked": list(names_of(entries)), **_made_by(by)}
             about = {**asked, **taking_effect(self._engine, writes)}
             draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
             draft = found_by_files(self._engine, draft, (*plan.off, *plan.on))

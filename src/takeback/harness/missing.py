@@ -6,10 +6,10 @@ surface are neither taken back nor brought back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from takeback.errors import HarnessError, UnknownSurfaceError
-from takeback.harness.results import PlanOutcome, Refused, Why
+from takeback.harness.results import Refused, Why
 from takeback.state import SURFACES
 from takeback.undo import Write
 
@@ -31,12 +31,9 @@ def demand_installed(missing: set[str]) -> None:
         raise HarnessError(f"{_named(missing)}; nothing was changed", hint=HINT)
 
 
-def where_installed(plan: Callable[[], PlanOutcome]) -> PlanOutcome:
-    """A plan; refused where it would need a surface that is not installed."""
-    try:
-        return plan()
-    except UnknownSurfaceError as fault:
-        return Refused(Why.UNSTORED, f"{_named((fault.found,))}; {HINT}")
+def not_installed(fault: UnknownSurfaceError) -> Refused:
+    """The answer to a plan that would need a surface that is not installed."""
+    return Refused(Why.UNSTORED, f"{_named((fault.found,))}; {HINT}")
 
 
 def missing_told(missing: set[str]) -> tuple[str, ...]:

@@ -11,15 +11,13 @@ import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from typing import NamedTuple
 
 from takeback.errors import InputError
 from takeback.harness.ledger import CHANGES, TOGGLES, Ledger
-from takeback.harness.log import EntryView
 from takeback.harness.naming import EntryLike, name_of
+from takeback.harness.results import Adopted, Applied, Discarded, Undone
 from takeback.harness.times import read_time
 from takeback.journal import ENTRY_KINDS, Record, resolve
-from takeback.state.quick import named
 
 TIME = re.compile(r"[-:T]")
 """What a time has in it, and the name of an entry has not."""
@@ -29,15 +27,12 @@ BACK = re.compile(r"HEAD(?:~(\d{0,9})|(\^*))")
 """So many entries before the last one."""
 AT = re.compile(r"(?:HEAD)?@\{(.*)\}")
 """The last entry at a time."""
-_BY_NAME = (str, EntryView)
+_HOLDING = (Applied, Undone, Adopted, Discarded)
+"""What holds the record of an entry."""
 
 
-class ToggleRequest(NamedTuple):
-    """Entries to take back and to bring back; `asked` is how they were named."""
-
-    off: Collection[int]
-    on: Collection[int]
-    asked: Sequence[EntryLike]
+ToggleRequest = tuple[Collection[int], Collection[int], Sequence[EntryLike]]
+"""Entries to take back, those to bring back, and how they were named."""
 
 
 def named_entry(ledger: Ledger, name: str) -> Record:
@@ -57,10 +52,10 @@ def named_entry(ledger: Ledger, name: str) -> Record:
 
 def meant_entry(ledger: Ledger, entry: EntryLike) -> Record:
     """The entry a caller means, who may have its record at hand, or what holds that."""
-    if not isinstance(entry, _BY_NAME):
-        record: Record | None = entry if isinstance(entry, Record) else getattr(entry, "entry", None)
-        held = None if record is None else ledger.store.record(record.seq)
-        if record is not None and (held is record or held == record):
+    record = entry.entry if isinstance(entry, _HOLDING) else entry if isinstance(entry, Record) else None
+    if record is not None:
+        held = ledger.store.record(record.seq)
+        if held is record or held == record:
             return record
     return named_entry(ledger, name_of(entry))
 
@@ -85,13 +80,13 @@ def last_live(ledger: Ledger) -> Record:
 
 def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> ToggleRequest:
     """Take entries back; without names, the newest change that is live."""
-    if not entries:
-        entries = (last_live(ledger),)
     undone = ledger.history.undone
+    entries = entries or (last_live(ledger),)
     if len(entries) == 1:  # the everyday request, without the cost of the others
         record = meant_entry(ledger, entries[0])
-        if record.kind in CHANGES and record.number not in undone:
-            return named(ToggleRequest, ((record.entry,), (), entries))
+        number = record.number
+        if record.kind in CHANGES and number is not None and number not in undone:
+            return (number,), (), entries
     off: set[int] = set()
     on: set[int] = set()
     for entry in entries:
@@ -109,7 +104,7 @@ def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> ToggleRequest:
             on |= more_on
         else:
             raise InputError("entry", found=f"{name}, the beginning of the journal", expected="a change")
-    return _request(off, on, entries) if on else named(ToggleRequest, (off, on, entries))
+    return _request(off, on, entries)
 
 
 def redo_request(ledger: Ledger, names: Sequence[str]) -> ToggleRequest:
@@ -205,4 +200,4 @@ def _request(off: set[int], on: set[int], asked: Sequence[EntryLike]) -> ToggleR
     if on and not off.isdisjoint(on):
         both = off & on
         raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
-    return ToggleRequest(off, on, asked)
+    return off, on, asked

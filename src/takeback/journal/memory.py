@@ -55,21 +55,20 @@ class MemoryLock:
 
     reentrant = True
     """It may be entered any number of times, also while it is held."""
-    __slots__ = ("_acquire", "_release", "timeout")
+    __slots__ = ("_mutex", "timeout")
 
     def __init__(self, mutex: threading.RLock, timeout: float) -> None:
-        self._acquire = mutex.acquire
-        self._release = mutex.release
+        self._mutex = mutex
         self.timeout = timeout
 
     def __enter__(self) -> None:
-        if not self._acquire(False) and not self._acquire(timeout=self.timeout):
+        if not self._mutex.acquire(False) and not self._mutex.acquire(timeout=self.timeout):
             raise JournalBusyError(f"another thread held the journal for more than {self.timeout:g} s")
 
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._release()
+        self._mutex.release()
 
 
 class MemoryStore:
@@ -164,9 +163,10 @@ class MemoryStore:
 
     def records(self, start: int = 1, *, reverse: bool = False) -> Iterator[Record]:
         """Records from number `start` on, or from the last down to it, as they are now; none is copied."""
-        low, high = start - 1 if start > 1 else 0, len(self._records)
-        if low >= high:
+        high = len(self._records)
+        if start > high:
             return iter(())
+        low = max(start - 1, 0)
         numbers = range(high - 1, low - 1, -1) if reverse else range(low, high)
         return map(self._records.__getitem__, numbers)
 

@@ -75,12 +75,6 @@ class Chain:
             self._index = PMap({link.id: link for link in links})
 
     @classmethod
-    def _of(cls, chunks: Chunks, size: int, reach: tuple[int, int] | None, index: PMap | None) -> Chain:
-        chain = _new(cls)
-        chain._chunks, chain._size, chain._reach, chain._index = chunks, size, reach, index
-        return chain
-
-    @classmethod
     def of(cls, records: Iterable[tuple[str, Any]]) -> Chain:
         """Return a chain of `(id, record)` pairs with evenly spaced places."""
         return cls(tuple(Link((((at + 1) * STEP, name),), name, record) for at, (name, record) in enumerate(records)))
@@ -122,7 +116,7 @@ class Chain:
         if self._index is None and self._size < SMALL:
             rest = self._others(link[1])
             at = bisect_left(rest, (link[0],))
-            return Chain._of(((*rest[:at], link, *rest[at:]),), len(rest) + 1, self._reached(link[0]), None)
+            return _assembled(((*rest[:at], link, *rest[at:]),), len(rest) + 1, self._reached(link[0]), None)
         chunks, size, index = self._without(self.find(link[1]))
         return self._with(chunks, size, index, link)
 
@@ -134,7 +128,7 @@ class Chain:
             at = at if inside else 0 if at <= 0 else size
             place = self._place(rest[at - 1] if inside else None, rest[at] if inside else None, name, front=at < size)
             link = named(Link, (place, name, record))
-            return Chain._of(((*rest[:at], link, *rest[at:]),), size + 1, self._reached(place), None), link
+            return _assembled(((*rest[:at], link, *rest[at:]),), size + 1, self._reached(place), None), link
         chunks, size, index = self._without(self.find(name))
         low = _nth(chunks, at - 1) if 0 < at < size else None
         high = _nth(chunks, at) if 0 < at < size else None
@@ -178,7 +172,7 @@ class Chain:
         if link is None:
             return self
         chunks, size, index = self._without(link)
-        return Chain._of(chunks, size, self.reach, index)
+        return _assembled(chunks, size, self.reach, index)
 
     def reaching(self, reach: tuple[int, int] | None) -> Chain:
         """Return this chain with places used up to the bounds given as well."""
@@ -186,7 +180,7 @@ class Chain:
         if reach is None or mine == reach:
             return self
         both = reach if mine is None else (min(mine[0], reach[0]), max(mine[1], reach[1]))
-        return Chain._of(self._chunks, self._size, both, self._index)
+        return _assembled(self._chunks, self._size, both, self._index)
 
     def _others(self, name: str) -> tuple[Link, ...]:
         """The links of a short chain without one of them."""
@@ -198,7 +192,7 @@ class Chain:
 
     def _reached(self, place: ChainPlace) -> tuple[int, int]:
         """How far places reach once another one is used."""
-        number, reach = place[0][0], self.reach
+        number, reach = place[0][0], self._reach or self.reach
         if reach is None:
             return number, number
         low, high = reach
@@ -215,16 +209,16 @@ class Chain:
     def _with(self, chunks: Chunks, size: int, index: PMap | None, link: Link) -> Chain:
         reach = self._reached(link.place)
         if not chunks:
-            return Chain._of(((link,),), 1, reach, None)
+            return _assembled(((link,),), 1, reach, None)
         at, within = _locate(chunks, link.place)
         grown = (*chunks[at][:within], link, *chunks[at][within:])
         if index is None and size < SMALL:
-            return Chain._of((grown,), size + 1, reach, None)
+            return _assembled((grown,), size + 1, reach, None)
         if index is None:
             return Chain(grown, reach)
         half = len(grown) // 2
         fresh = (grown,) if len(grown) <= 2 * CHUNK else (grown[:half], grown[half:])
-        return Chain._of(chunks[:at] + fresh + chunks[at + 1 :], size + 1, reach, index.put(link.id, link))
+        return _assembled(chunks[:at] + fresh + chunks[at + 1 :], size + 1, reach, index.put(link.id, link))
 
     def position(self, found: Callable[[Link], bool], *, without: str) -> int:
         """Return the position, among the others, of the first element that `found` says yes to; else their number."""
@@ -320,6 +314,12 @@ class Chain:
 
     def __repr__(self) -> str:
         return f"Chain({[(link.id, link.record) for link in self]!r})"
+
+
+def _assembled(chunks: Chunks, size: int, reach: tuple[int, int] | None, index: PMap | None) -> Chain:
+    chain = _new(Chain)
+    chain._chunks, chain._size, chain._reach, chain._index = chunks, size, reach, index
+    return chain
 
 
 def _locate(chunks: Chunks, place: ChainPlace) -> tuple[int, int]:

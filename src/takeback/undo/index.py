@@ -57,6 +57,7 @@ class Node:
         "part",
         "path",
         "slot",
+        "sole",
         "surface",
         "versions",
     )
@@ -77,6 +78,26 @@ class Node:
         self.below = False
         self.ordered: list[Version] | None = None
         """Versions of every slot beneath it in order of time, once they were asked for."""
+        self.sole: int | None = None
+        """The only entry that wrote it, where none ever wrote above or below; None also where that is not known."""
+
+    def add(self, version: Version) -> None:
+        """Take in the newest version of an index that holds all, and note whose the slot is from now on."""
+        entry = version.entry
+        if not len(self.versions):
+            self.sole = entry
+            for other in _nodes(self):
+                if len(other.versions):
+                    self.sole = other.sole = None
+        elif self.sole != entry:
+            self.sole = None
+        self.versions.append(version)
+        above = self.above
+        while above is not None:
+            above.ordered = None
+            if len(above.versions):
+                self.sole = above.sole = None
+            above = above.above
 
     def changed(self) -> None:
         """Note that versions were added or taken off."""
@@ -87,8 +108,11 @@ class Node:
 
 
 _NONE: Any = None
-WrittenNode = tuple[Node, SlotChange | None]
-"""A slot that an entry wrote, and the way back to what it found there (see `way_back`)."""
+WrittenNode = tuple[Node, SlotChange | None, Any, Any]
+"""A slot that an entry wrote, the way back to what it found there (see `way_back`), and the two contents of that.
+
+The contents are beside the change because unpacking a plain tuple is several times quicker than asking a named one.
+"""
 
 
 class Index:
@@ -100,6 +124,8 @@ class Index:
         self._written: dict[int, tuple[WrittenNode, ...]] = {}
         self._claims: dict[tuple[str, str], list[Version]] = {}
         self.source = source
+        self.supposes = False
+        """Whether an entry is supposed at the moment: `Node.sole` knows nothing of it."""
 
     def add(self, entry: int, writes: tuple[Write, ...]) -> None:
         """Take in an entry that is newer than all others."""
@@ -109,7 +135,9 @@ class Index:
             self._written[entry] = _written([node for _, _, node in known], writes)
         for position, write, node in known:
             version = Version(entry, position, write)
-            if self.source is None or node.loaded or node.below:
+            if self.source is None:
+                node.add(version)
+            elif node.loaded or node.below:
                 node.versions.append(version)
                 node.changed()
             claim = claim_of(write)
@@ -132,9 +160,11 @@ class Index:
                 touched.append(self._claims.setdefault((version.write.slot[0], claim), []))
                 touched[-1].append(version)
         self._entries[SUPPOSED] = writes
+        self.supposes = True
         try:
             yield versions
         finally:
+            self.supposes = False
             del self._entries[SUPPOSED]
             for held in (*touched, *(self._node(write.slot).versions for write in writes)):
                 while len(held) and entry_of(held, -1) == SUPPOSED:
@@ -165,7 +195,7 @@ class Index:
             writes = self.writes(entry)
             found = self._written[entry] = _written([self._node(write.slot) for write in writes], writes)
         if self.source is not None:
-            for node, _ in found:
+            for node, *_ in found:
                 if not node.loaded:
                     self._load(self.source, node)
         return found
@@ -264,7 +294,8 @@ def _written(nodes: list[Node], writes: tuple[Write, ...]) -> tuple[WrittenNode,
     for node, write in zip(nodes, writes, strict=True):
         first.setdefault(node, write.before)
         last[node] = write.after
-    return tuple((node, way_back(node, last[node], before)) for node, before in first.items())
+    ways = ((node, way_back(node, last[node], before)) for node, before in first.items())
+    return tuple((node, way, *(way[1:] if way else (None, None))) for node, way in ways)
 
 
 def way_back(node: Node, before: Any, after: Any) -> SlotChange | None:

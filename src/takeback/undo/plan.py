@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 from takeback.errors import JournalCorruptError
 from takeback.journal.counted import counted_all
@@ -25,6 +25,8 @@ from takeback.undo.index import Node, way_back
 from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
 from takeback.undo.settle import Entries, helpers, settle
 from takeback.undo.versions import Version, entry_of
+
+_state_of: Final = State.of  # bound once: looking up a class method costs as much as calling it
 
 
 def plan_undo(history: History, state: State, entries: Collection[int]) -> Outcome:
@@ -81,19 +83,16 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
 
     Says what the general way says; versions are read by position for speed: (entry, position, write).
     """
-    if entry in history.undone:
-        return None
     index = history.index
-    loaded = index.source is None
+    if entry in history.undone or index.supposes:
+        return None
     parts = state.parts.copy()
     changes: list[SlotChange] = []
     kept: tuple[Kept, ...] = ()
-    for node, back in index.written(entry):
-        surface, versions = node.surface, node.versions
-        if surface.nested and not index.alone(node):
-            return None
-        if not loaded or versions[0][0] != entry or versions[-1][0] != entry:
-            if surface.mends(versions[-1][2][2]):
+    for node, back, before, after in index.written(entry):
+        if node.sole != entry:
+            surface = node.surface
+            if (surface.nested and not index.alone(node)) or surface.mends(node.versions[-1][2][2]):
                 return None
             later = _rewritten(history, node, entry)
             if later is not None:
@@ -102,19 +101,20 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
                 kept += (Kept(node.slot, later),)
                 continue
             back = _way_back(history, state, node, entry)  # noqa: PLW2901
+            before, after = back[1:] if back else (None, None)  # noqa: PLW2901
         if back is None:
             return None
-        after = back[2]
-        if back[1] is after:
+        if before is after:
             continue
         changes.append(back)
-        part = surface.put_slot(parts[surface.name], node.path, after)
+        name = node.slot[0]
+        part = node.surface.put_slot(parts[name], node.path, after)
         if after is ABSENT and node.contained:
             part = _pruned(history, node, part, changes)
             if part is None:
                 return None
-        parts[surface.name] = part
-    return named(Plan, ((entry,), (), tuple(changes), State.of(parts), state, kept, (), ()))
+        parts[name] = part
+    return named(Plan, ((entry,), (), tuple(changes), _state_of(parts), state, kept, (), ()))
 
 
 def _rewritten(history: History, node: Node, entry: int) -> int | None:

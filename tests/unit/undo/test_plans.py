@@ -20,7 +20,7 @@ from takeback.undo import (
     plan_undo,
     relied_on,
 )
-from takeback.undo.history import ContentGone
+from takeback.undo.history import SUPPOSED, ContentGone
 from takeback.undo.plan import _outcome
 from takeback.undo.recording import run_recorded, writes_between
 
@@ -31,6 +31,15 @@ def test_undoing_the_middle_one_of_three_keeps_the_others():
         world.do(config(name, 1))
     world.undo(2)
     assert world.state.write() == {"config": {"a": 1, "c": 1}}
+
+
+def test_a_plan_counts_a_write_that_is_only_supposed_while_it_is():
+    world = World(config={"k": 0})
+    world.do(config("k", 1))
+    with world.history.index.supposing((Write(("config", "k"), 1, 2),)):
+        (kept,) = plan_undo(world.history, world.state, {1}).kept
+        assert (kept.slot, kept.entry) == (("config", "k"), SUPPOSED)
+    assert plan_undo(world.history, world.state, {1}).kept == ()
 
 
 def test_an_overwritten_value_stays_when_the_earlier_writer_is_undone():

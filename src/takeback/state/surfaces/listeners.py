@@ -298,8 +298,10 @@ class ListenersSurface(Surface):
 
     def put_slot(self, part: PMap, path: TreePath, content: Any) -> PMap:
         """Bind or unbind the callback."""
-        chain: Chain = part.get(path[0], NO_LINKS)
-        return _bound(part, path[0], chain.drop(path[1]) if content is ABSENT else chain.put(content))
+        event, name = path
+        chain: Chain = part.get(event, NO_LINKS)
+        after = chain.drop(name) if content is ABSENT else chain.put(content)
+        return part if after is chain else part.put(event, after)
 
     def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
         """Yield callbacks that came, went, changed or stand elsewhere."""

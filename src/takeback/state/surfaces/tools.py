@@ -75,6 +75,8 @@ class ToolsSurface(KeyedSurface):
 
     def put_slot(self, part: PMap, path: TreePath, content: Any) -> PMap:
         """Bind or unbind a key, or write a field of an open record."""
+        if len(path) == 1:
+            return part.drop(path[0]) if content is ABSENT else part.put(path[0], content)
         return tree.drop(part, path) if content is ABSENT else tree.put(part, path, content)
 
     def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
