@@ -38,6 +38,7 @@ from takeback.synthesize.portfolio import repair_with_oracle
 Stratum = Literal["S0", "S1", "residual"]
 LEVELS: Final[Mapping[Level, Stratum]] = {Level.L0: "S0", Level.L1: "S1"}
 STRATA: Final[tuple[Stratum, ...]] = ("S0", "S1", "residual")
+ALL_STRATA: Final[Mapping[str, int | None]] = dict.fromkeys(STRATA)
 DEFECTIVE: Final[Turn0Outcome] = "defective"
 
 
@@ -164,17 +165,7 @@ def stratum_of(task: Task, attempt: Attempt) -> Stratum:
     return "residual"
 
 
-def stratified(failures: Sequence[Failure], per_stratum: int | None) -> tuple[Failure, ...]:
-    """The first failures of each stratum, in the bank's order; all of them without a number."""
-    if per_stratum is None:
-        return tuple(failures)
-    kept: list[Failure] = []
-    for stratum in STRATA:
-        kept += [one for one in failures if one.stratum == stratum][:per_stratum]
-    return tuple(one for one in failures if one in kept)
-
-
-def drawn(failures: Sequence[Failure], wanted: Mapping[str, int]) -> tuple[Failure, ...]:
+def drawn(failures: Sequence[Failure], wanted: Mapping[str, int | None] = ALL_STRATA) -> tuple[Failure, ...]:
     """So many failures of each stratum, or all there are: seeded, families in turn, strata in turn."""
     rows = [
         draw_order([one for one in failures if one.stratum == stratum])[:count] for stratum, count in wanted.items()
