@@ -210,9 +210,7 @@ def read_reply(raw: Any, where: str) -> tuple[str, Reply]:
             text, finish, digest = raw["text"], raw.get("finish_reason", "stop"), "digest"
             usage, latency = raw.get("usage") or {}, raw.get("latency_s", 0)
         spent = Usage(_count(usage.get("prompt_tokens", 0)), _count(usage.get("completion_tokens", 0)))
-        if latency < 0:
-            raise ValueError(f"latency_s is {latency}")
-        return str(raw[digest]), Reply(_text(text), _text(finish), spent, float(latency))
+        return str(raw[digest]), Reply(_text(text), _text(finish), spent, _seconds(latency))
     except (AttributeError, KeyError, TypeError, ValueError, IndexError) as fault:
         expected = "digest and text, or a line of a batch service's output"
         raise InputError(where, found=f"another form ({type(fault).__name__}: {fault})", expected=expected) from None
@@ -227,6 +225,12 @@ def _count(value: Any) -> int:
     if type(value) is not int or value < 0:
         raise ValueError(f"tokens are {value!r}")
     return value
+
+
+def _seconds(value: Any) -> float:
+    if float(value) < 0:
+        raise ValueError(f"latency_s is {value}")
+    return float(value)
 
 
 def _text(value: Any) -> str:

@@ -167,7 +167,7 @@ def test_what_ray_prints_about_its_workers_is_not_on_stdout(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def get(ref: Any) -> Any:
-        print("(raylet) A worker died or was killed")
+        sys.stdout.write("(raylet) A worker died or was killed")
         return ref()
 
     talkative = SimpleNamespace(

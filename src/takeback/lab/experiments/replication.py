@@ -23,7 +23,9 @@ class Replication(Factorial):
 
     name = "replication"
     options = (
-        Option("per-stratum", "number", f"So many cases of each stratum, drawn by seed; {PER_STRATUM} if left out.", least=1),
+        Option(
+            "per-stratum", "number", f"So many of each stratum, drawn by seed; {PER_STRATUM} if left out.", least=1
+        ),
         options.BUDGET,
         options.BANK,
         options.PROMPT,

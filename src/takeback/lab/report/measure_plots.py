@@ -172,7 +172,7 @@ def _storage_keys(disk: float | None) -> list[Line2D]:
         ),
     ]
     if disk is not None:
-        said = f"{OWN}: a whole journal entry on disk, {disk:.0f} B"
+        said = f"{OWN}: a whole journal entry on disk, mean {disk:.0f} B"
         keys.append(Line2D([], [], ls="", marker="D", color=COLOURS[1], mfc="white", label=said))
     return keys
 

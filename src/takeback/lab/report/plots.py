@@ -87,7 +87,8 @@ def stacked_families(counts: Mapping[str, Mapping[str, int]], title: str) -> Fig
         for category in categories:
             colour = CATEGORIES.get(category) or next(spare)
             widths = np.array([counts[family].get(category, 0) for family in families])
-            axes.barh(families, widths, left=left, color=colour, edgecolor="white", height=0.62, label=_explained(category))
+            key = _explained(category)
+            axes.barh(families, widths, left=left, color=colour, edgecolor="white", height=0.62, label=key)
             for row, (width, start) in enumerate(zip(widths, left, strict=True)):
                 _part_label(axes, start + width / 2, row, int(width), wide=width >= NARROW * widest)
             left += widths
@@ -154,9 +155,7 @@ def round_trip_matrix(matrix: Matrix, title: str, failed: str = "failed") -> Fig
                 line(edge - 0.5, color="white", lw=2)
         across = f"{len(matrix.splits)} counterfactual states per task, by split"
         axes.set(xlabel=across, ylabel=f"{len(rows)} tasks, by family")
-        keys = [
-            Patch(facecolor=c, label=t) for c, t in ((PASSED, "passed"), (FAILED, failed), (NOT_RUN, "not run"))
-        ]
+        keys = [Patch(facecolor=c, label=t) for c, t in ((PASSED, "passed"), (FAILED, failed), (NOT_RUN, "not run"))]
         shown = keys if (values == code["-"]).any() else keys[:2]
         axes.legend(handles=shown, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure

@@ -13,11 +13,11 @@ from takeback.lab.report import published, wording
 from takeback.lab.report.banks import STRATA
 from takeback.lab.report.counting import cells_of, rescue
 from takeback.lab.report.inputs import FactorialData
-from takeback.lab.report.table import Cell, Share, Table
+from takeback.lab.report.table import Cell, Figure, Share, Table
 
 RECOVERABLE: Final = ("S0", "S1")
 COUNTED: Final = "admissible + rescued"
-PROJECTED: Final = "if all failures were repaired at these rates"
+PROJECTED: Final = "if all failures were repaired at these rates (%)"
 
 
 def yield_table(data: FactorialData, experiment: str, names: Mapping[str, str], few: str) -> Table:
@@ -35,7 +35,8 @@ def yield_table(data: FactorialData, experiment: str, names: Mapping[str, str], 
     if not _in_part(data) or None in projected.values():
         columns.remove(PROJECTED)
         rows = [(*row[:2], *row[3:]) for row in rows]
-    title = wording.titled("End-to-end yield", data.bank["tasks"], "natural tasks, failures repaired by", data, by=" ")
+    what, kind = "End-to-end yield", "natural tasks, failures repaired by"
+    title = wording.titled(what, data.bank["tasks"], kind, data, by=" ")
     theirs = f"Published: {wording.TASKS}, all of its 197 failures repaired."
     note = wording.note(_repaired(data, projects=PROJECTED in columns), theirs, few)
     return Table(f"{experiment}-yield", title, tuple(columns), tuple(rows), note, frozenset({1}))
@@ -45,7 +46,7 @@ def _row(
     name: str, counted: int, projected: float | None, data: FactorialData, printed: Share | None
 ) -> tuple[Cell, ...]:
     tasks = data.bank["tasks"]
-    shown = None if projected is None else f"{100 * projected / tasks:.1f}%"
+    shown = None if projected is None else Figure(100 * projected / tasks, 1)
     return name, Share(counted, tasks), shown, printed
 
 
@@ -58,7 +59,7 @@ def _repaired(data: FactorialData, *, projects: bool) -> str:
     said = f"{len(data.tasks)} of {data.bank['defective']} failures were repaired"
     if not _in_part(data):
         return f"{said}."
-    said = f"{said}; the others count as not rescued under \"{COUNTED}\""
+    said = f'{said}; the others count as not rescued under "{COUNTED}"'
     return f"{said}, and in the column after it as rescued at the rate of their stratum." if projects else f"{said}."
 
 

@@ -30,4 +30,3 @@ def repaired(candidate):
 def test_no_recovery_is_admitted_for_a_mutation_outside_l1():
     assert (stratum_of(TASK, attempt_from(INSIDE)), repaired(INSIDE)) == ("S0", 1)
     assert (stratum_of(TASK, attempt_from(OUTSIDE)), repaired(OUTSIDE)) == ("residual", None)
-
