@@ -8,6 +8,7 @@ that the work itself raises ends the run.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -54,7 +55,7 @@ class Threads:
     def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
         """The result of each unit as it is finished; after a fault, those under way are waited for."""
         with ThreadPoolExecutor(self.workers) as pool:
-            yield from _drained(pool, work, units, self.workers)
+            yield from _drained(pool, work, units, self.workers, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +65,25 @@ class Processes:
     workers: int
 
     def each(self, work: Work, units: Mapping[str, Any]) -> FinishedUnits:
-        """The result of each unit as it is finished; a worker that dies has its units done again."""
-        left = dict(units)
-        for _ in range(TRIES):
+        """The result of each unit as it is finished; a worker that dies has its units done again.
+
+        A death takes all units with it that were under way, whichever was at fault. Each of them is done alone then,
+        so that one unit's deaths are never counted against another.
+        """
+        left, deaths = dict(units), Counter[str]()
+        while left:
+            alone = next((key for key in left if deaths[key]), None)
+            these = dict(left) if alone is None else {alone: left[alone]}
+            running: dict[Future[Any], str] = {}
             try:
-                with ProcessPoolExecutor(min(self.workers, len(left)), mp_context=get_context("spawn")) as pool:
-                    for key, result in _drained(pool, work, dict(left), self.workers):
+                with ProcessPoolExecutor(min(self.workers, len(these)), mp_context=get_context("spawn")) as pool:
+                    for key, result in _drained(pool, work, these, self.workers, running):
                         del left[key]
                         yield key, result
             except BrokenProcessPool:
-                continue
-            else:
-                return
-        raise WorkerLost(f"a worker process died {TRIES} times", where=next(iter(left)))
+                deaths.update(running.values())
+                if alone is not None and deaths[alone] >= TRIES:
+                    raise WorkerLost(f"a worker process died {TRIES} times", where=alone) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +159,21 @@ def _ray() -> Any:
     return ray
 
 
-def _drained(pool: Executor, work: Work, units: Mapping[str, Any], workers: int) -> FinishedUnits:
+def _drained(
+    pool: Executor, work: Work, units: Mapping[str, Any], workers: int, running: dict[Future[Any], str]
+) -> FinishedUnits:
+    """The result of each unit as it is finished; `running` holds those that are under way, also after a fault."""
     left = iter(units.items())
-    running: dict[Future[Any], str] = {}
     try:
         while True:
             for key, unit in islice(left, AHEAD * workers - len(running)):
                 running[pool.submit(work, unit)] = key
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield running.pop(future), future.result()
+            done = wait(running, return_when=FIRST_COMPLETED).done
+            for future in sorted(done, key=lambda one: one.exception() is not None):
+                result = future.result()
+                yield running.pop(future), result
     except BaseException:
         pool.shutdown(cancel_futures=True)
         raise

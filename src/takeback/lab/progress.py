@@ -52,7 +52,11 @@ class Progress:
         return self._units[key]
 
     def record(self, key: str, result: object) -> None:
-        """Append a finished unit and make it durable; the same unit with another result is a fault."""
+        """Append a finished unit and make it durable; the same unit with another result is a fault.
+
+        Looked up again it is what a later run would read, so that a run that was stopped ends byte for byte as one
+        that was not.
+        """
         with self._guard:
             if key in self._units:
                 if canonical(self._units[key]) != canonical(result):
@@ -63,8 +67,8 @@ class Progress:
                         hint="Two runs share this file, or the key leaves out what the result depends on.",
                     )
                 return
-            self._append({"key": key, "result": result})
-            self._units[key] = result
+            written = self._append({"key": key, "result": result})
+            self._units[key] = parse(written, str(self.path))["result"]
 
     def close(self) -> None:
         """Close the file; everything recorded is already durable."""
@@ -78,10 +82,12 @@ class Progress:
     ) -> None:
         self.close()
 
-    def _append(self, line: dict[str, Any]) -> None:
-        self._file.write(canonical(line, str(self.path)) + b"\n")
+    def _append(self, line: dict[str, Any]) -> bytes:
+        written = canonical(line, str(self.path))
+        self._file.write(written + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
+        return written
 
     def _read(self, lock: Lock) -> bool:
         """Take in what is there, cutting off a torn end; whether there was a whole first line."""

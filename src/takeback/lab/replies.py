@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from takeback.errors import TakebackError
-from takeback.lab.experiments.bank import check_bank
-from takeback.lab.experiments.recorded import FIRST, check_ran, recorded_folder
+from takeback.lab.experiments.recorded import FIRST, check_frozen_file, recorded_folder
 from takeback.lab.lock import read_json, read_lock
 from takeback.lab.manifest import LOCK, RESULT, SUPERSEDED, Problem
 from takeback.lab.results import BANK, RAN, find_runs
@@ -21,8 +20,8 @@ FROZEN = (BANK, RAN)
 
 
 def find_recordings(folder: Path) -> tuple[Path, ...]:
-    """The frozen recordings at or below a folder, in order of their path."""
-    found = {path.parent for name in FROZEN for path in folder.rglob(name) if has_recording(path.parent)}
+    """The frozen recordings at or below a folder, in order of their path; also those whose replies are gone."""
+    found = {path.parent for name in FROZEN for path in folder.rglob(name)}
     return tuple(sorted(one for one in found if SUPERSEDED not in one.relative_to(folder).parts))
 
 
@@ -53,13 +52,12 @@ def _recording_problems(folder: Path) -> list[Problem]:
     try:
         raw = dict(read_json(frozen))
         wanted = raw["replies"]
-        if frozen.name == BANK:
-            check_bank(frozen, raw, lock)
-        else:
-            check_ran(frozen, raw, lock)
+        check_frozen_file(frozen, raw, lock)
     except (TakebackError, KeyError, TypeError, ValueError) as fault:
         return [Problem("altered", str(frozen), str(fault))]
     if wanted is None:
+        if not has_recording(folder):
+            return []
         return [Problem("altered", str(frozen), "no digest of the replies beside it; freeze it anew")]
     return _compared(folder, wanted, str(frozen))
 

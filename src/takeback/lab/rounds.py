@@ -163,7 +163,7 @@ def import_replies(replies: Path, folder: Path) -> dict[str, int]:
     gives another answer than the one there is refuses it.
     """
     pending = read_pending(folder)
-    known = {line.digest: line.reply.text for line in read_lines(folder)} if has_recording(folder) else {}
+    known = {line.digest: _said(line.reply) for line in read_lines(folder)} if has_recording(folder) else {}
     new: dict[str, Reply] = {}
     again = 0
     for number, line in _lines(replies):
@@ -172,8 +172,8 @@ def import_replies(replies: Path, folder: Path) -> dict[str, int]:
         if digest not in pending and digest not in known:
             raise InputError(f"{where}: digest", found=digest, expected="the digest of a pending request")
         if digest not in known:
-            new[digest], known[digest] = reply, reply.text
-        elif known[digest] == reply.text:
+            new[digest], known[digest] = reply, _said(reply)
+        elif known[digest] == _said(reply):
             again += 1
         else:
             found = f"another reply to {digest}, which has one"
@@ -209,11 +209,28 @@ def read_reply(raw: Any, where: str) -> tuple[str, Reply]:
         else:
             text, finish, digest = raw["text"], raw.get("finish_reason", "stop"), "digest"
             usage, latency = raw.get("usage") or {}, raw.get("latency_s", 0)
-        spent = Usage(int(usage.get("prompt_tokens", 0)), int(usage.get("completion_tokens", 0)))
-        return str(raw[digest]), Reply(_text(text), _text(finish), spent, float(latency))
+        spent = Usage(_count(usage.get("prompt_tokens", 0)), _count(usage.get("completion_tokens", 0)))
+        return str(raw[digest]), Reply(_text(text), _text(finish), spent, _seconds(latency))
     except (AttributeError, KeyError, TypeError, ValueError, IndexError) as fault:
         expected = "digest and text, or a line of a batch service's output"
         raise InputError(where, found=f"another form ({type(fault).__name__}: {fault})", expected=expected) from None
+
+
+def _said(reply: Reply) -> tuple[str, str]:
+    """What makes two replies to one request the same: the text, and how it ended."""
+    return reply.text, reply.finish_reason
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"tokens are {value!r}")
+    return value
+
+
+def _seconds(value: Any) -> float:
+    if float(value) < 0:
+        raise ValueError(f"latency_s is {value}")
+    return float(value)
 
 
 def _text(value: Any) -> str:

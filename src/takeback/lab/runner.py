@@ -91,9 +91,9 @@ def do_units(
     tick(len(done), len(units))
     work = partial(experiment.run, asked=asked) if asked is not None else partial(do_unit, experiment.name)
     for key, result in engine.each(work, waiting):
-        done[key] = result
         if finished is not None:
             finished.record(key, result)
+        done[key] = result if finished is None else finished[key]
         tick(len(done), len(units))
     return {key: done[key] for key in units}
 

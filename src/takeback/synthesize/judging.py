@@ -22,7 +22,7 @@ def judge_for(rule: str, level: Level, nominal: State) -> Judge:
     return lambda candidate: verify(candidate, rule=rule, level=level, nominal=nominal)
 
 
-def recovery_judge(rule: str, level: Level, nominal: State, *, mutation: Level = Level.L2) -> Judge:
+def recovery_judge(rule: str, level: Level, nominal: State, *, mutation: Level = Level.L1) -> Judge:
     """A judge as in the paper's factorial: the language bounds witness and recovery, `mutation` the mutation."""
     inner = judge_for(rule, max(mutation, level), nominal)
 

@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 from takeback.errors import InputError, TakebackError
 from takeback.lab.registry import experiment_named
+from takeback.lab.report.banks import shown_data
 from takeback.lab.report.table import Cell, Figure, Interval, Share, Table
 from takeback.lab.results import find_runs, read_results
 from takeback.web.rendering import page
@@ -87,7 +88,7 @@ class Lab:
 def _tables(path: Path, digest: str) -> tuple[Table, ...]:
     del digest  # what was read before is shown again only as long as the result is the same
     result = read_results(path)
-    return tuple(experiment_named(result.experiment).tables(result.data))
+    return tuple(experiment_named(result.experiment).tables(shown_data(path, result)))
 
 
 def runs(request: Request) -> Response:

@@ -36,6 +36,21 @@ def dies_once(folder: Path, n: int) -> int:
     return n * n
 
 
+def dies_here_and_there(folder: Path, n: int) -> int:
+    """Kill the worker the first time each of five units is done: more deaths than any one unit may have."""
+    mark = folder / str(n)
+    if n % 2 and n < 10 and not mark.exists():
+        mark.touch()
+        os._exit(9)
+    return n * n
+
+
+def dies_at_three(n: int) -> int:
+    if n == 3:
+        os._exit(9)
+    return n * n
+
+
 def dies_always(n: int) -> int:
     os._exit(9)
     return n
@@ -72,6 +87,17 @@ def test_the_unit_of_a_worker_process_that_dies_is_done_again(tmp_path: Path) ->
 def test_a_unit_that_kills_every_worker_stops_the_run_and_is_not_a_result() -> None:
     with pytest.raises(WorkerLost, match="died 3 times"):
         dict(Processes(1).each(dies_always, {"unit": 1}))
+
+
+def test_deaths_of_different_units_do_not_add_up(tmp_path: Path) -> None:
+    done = dict(Processes(2).each(partial(dies_here_and_there, tmp_path), UNITS))
+    assert done == {key: n * n for key, n in UNITS.items()}
+    assert len(list(tmp_path.iterdir())) == 5
+
+
+def test_the_unit_that_kills_its_workers_is_the_one_that_is_named() -> None:
+    with pytest.raises(WorkerLost, match="unit 3: a worker process died 3 times"):
+        dict(Processes(2).each(dies_at_three, UNITS))
 
 
 def test_a_fault_keeps_the_rest_from_being_begun() -> None:
@@ -135,6 +161,27 @@ def conduct_on_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     never = SimpleNamespace(is_initialized=lambda: False, init=SlowToStart(9).init, shutdown=lambda: None)
     monkeypatch.setattr("takeback.lab.engines._ray", lambda: never)
     conduct(experiment_named("soundness"), {"cases": 1}, Running(engine="ray", as_json=True))
+
+
+def test_what_ray_prints_about_its_workers_is_not_on_stdout(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def get(ref: Any) -> Any:
+        sys.stdout.write("(raylet) A worker died or was killed")
+        return ref()
+
+    talkative = SimpleNamespace(
+        is_initialized=lambda: True,
+        remote=lambda **_: lambda work: SimpleNamespace(remote=lambda *words: partial(work, *words)),
+        wait=lambda refs, **_: (refs[:1], refs[1:]),
+        get=get,
+        exceptions=SimpleNamespace(RayTaskError=KeyError, RayError=KeyError),
+    )
+    monkeypatch.setattr("takeback.lab.engines._ray", lambda: talkative)
+    conduct(experiment_named("soundness"), {"cases": 1}, Running(engine="ray", as_json=True))
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "A worker died" in shown.err
 
 
 @pytest.mark.parametrize("name", ["WorkerCrashedError", "ObjectLostError", "OutOfMemoryError", "NodeDiedError"])

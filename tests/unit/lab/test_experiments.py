@@ -13,7 +13,7 @@ import pytest
 from takeback.diagnose import Mode
 from takeback.errors import InputError, LockChanged, ServiceFault
 from takeback.lab.experiment import Asked
-from takeback.lab.experiments.bank import BANK, LOCK, Bank, Failure, cohort, drawn, load_bank, stratified
+from takeback.lab.experiments.bank import BANK, LOCK, Bank, Failure, cohort, drawn, load_bank
 from takeback.lab.experiments.controlled import EXPERIMENT as CONTROLLED
 from takeback.lab.experiments.controlled import ControlledPlan
 from takeback.lab.experiments.draws import draw_classes, draw_order, round_robin
@@ -23,6 +23,7 @@ from takeback.lab.experiments.fresh import EXPERIMENT as FRESH
 from takeback.lab.experiments.fresh import FreshPlan
 from takeback.lab.experiments.natural import EXPERIMENT as NATURAL
 from takeback.lab.experiments.natural import NaturalPlan
+from takeback.lab.experiments.recorded import write_frozen
 from takeback.lab.experiments.repairs import Terms, read_cell
 from takeback.lab.experiments.turn0 import Condition, proposal_request
 from takeback.lab.lock import make_lock, read_lock
@@ -168,7 +169,7 @@ def test_a_bank_whose_tasks_have_changed_since_says_so(tmp_path: Path) -> None:
     frozen(tmp_path)
     raw = json.loads((tmp_path / BANK).read_text())
     raw["locked"] = raw["locked"][:-1]
-    (tmp_path / BANK).write_text(json.dumps(raw))
+    write_frozen(tmp_path / BANK, raw)
     with pytest.raises(LockChanged, match="tasks"):
         NATURAL.plan({}, NATURAL.thaw_run(tmp_path))
 
@@ -179,7 +180,6 @@ def test_the_cohort_is_the_defective_tasks_with_the_oracles_strata(tmp_path: Pat
     assert len(cases) == 6
     assert strata["config"] == strata["tools"] == "S0"
     assert strata["middleware"] == strata["listeners"] == strata["resources"] == "S1"
-    assert [case.stratum for case in stratified(cases, 1)] == ["S0", "S1"]
     assert [case.stratum for case in drawn(cases, {"S0": 1, "S1": 9})][:2] == ["S0", "S1"]
     assert len(drawn(cases, {"S0": 1, "S1": 9})) == 1 + sum(case.stratum == "S1" for case in cases)
 

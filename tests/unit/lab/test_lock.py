@@ -196,6 +196,15 @@ def test_progress_resumes_with_what_was_finished(lock, tmp_path):
             again.record("task-1", {"admitted": False})
 
 
+def test_progress_gives_back_what_a_later_run_would_read_byte_for_byte(lock, tmp_path):
+    path = tmp_path / "progress.jsonl"
+    with Progress(path, lock) as progress:
+        progress.record("a", {"z": (1, 2), "b": 1.0})
+        at_once = json.dumps(progress["a"])
+    with Progress(path, lock) as progress:
+        assert json.dumps(progress["a"]) == at_once == '{"b": 1.0, "z": [1, 2]}'
+
+
 def test_progress_cuts_off_a_torn_line_and_goes_on(lock, tmp_path):
     path = tmp_path / "p.jsonl"
     with Progress(path, lock) as progress:

@@ -163,7 +163,7 @@ def test_the_storage_plot_has_a_row_for_each_method_and_says_what_its_bytes_are(
         assert all(drawn[method["name"]] == method[field]["median"] for method in raw["methods"][1:])
     said = words_of(figure)
     assert "what undo needs" in said
-    assert "a whole journal entry on disk, 1200 B" in said
+    assert "a whole journal entry on disk, mean 1200 B" in said
 
 
 def test_pictures_are_the_same_bytes_every_time():

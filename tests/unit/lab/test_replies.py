@@ -20,6 +20,7 @@ from takeback.lab.results import read_results, verify_results, write_results
 from takeback.synthesize.models.recording import read_lines
 
 SMALL = recorded_folder() / FIRST / "replication"
+FROZEN = sorted(path.parent.relative_to(recorded_folder()).as_posix() for path in recorded_folder().rglob("ran.json"))
 
 
 @pytest.fixture
@@ -79,6 +80,10 @@ def test_an_altered_bank_is_refused(recording: Path) -> None:
         {"entries": [{**raw["entries"][0], "gain": "2"}, *raw["entries"][1:]]},
         {"lock": "0" * 64},
         {"replies": None},
+        {"model": "another"},
+        {"condition": {"language": "L0", "prompts": "v3-plain"}},
+        {"sampling": {**raw["sampling"], "temperature": 0.9}},
+        {"locked": raw["locked"][:-1]},
     ):
         bank.write_text(json.dumps({**raw, **changes}))
         assert problems(bank.parent) == ["altered: bank.json"]
@@ -98,6 +103,27 @@ def test_what_a_recording_says_was_run_is_hashed_with_its_lock(recording: Path) 
         assert problems(recording) == ["altered: ran.json"]
         with pytest.raises(InputError, match="altered since"):
             read_run(recording, "replication")
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_no_shipped_recording_can_be_altered_by_leaving_out_its_digest(name: str, tmp_path: Path) -> None:
+    shutil.copytree(recorded_folder() / name, tmp_path / "kept")
+    path = tmp_path / "kept" / "ran.json"
+    raw = json.loads(path.read_text())
+    path.write_text(json.dumps({key: value for key, value in raw.items() if key != "digest"}))
+    assert problems(path.parent) == ["altered: ran.json"]
+
+
+def test_a_recording_whose_replies_are_gone_is_named_among_others(recording: Path) -> None:
+    (recording / "recording.jsonl.gz").unlink()
+    assert problems(recording.parent) == ["altered: replication"]
+
+
+def test_a_run_that_asked_nobody_is_frozen_without_replies(tmp_path: Path) -> None:
+    words = ["lab", "controlled", "--tasks", "1", "--feedback", "D1", "--freeze", str(tmp_path / "kept")]
+    (tmp_path / "kept").mkdir()
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert problems(tmp_path) == []
 
 
 def test_a_result_with_its_recording_beside_it_refuses_another_recording(recording: Path, tmp_path: Path) -> None:

@@ -4,8 +4,12 @@ import lab_samples
 import pytest
 from matplotlib.text import Text
 
+from takeback.lab.lock import make_lock
 from takeback.lab.registry import experiment_named
+from takeback.lab.report.banks import shown_data
+from takeback.lab.report.build import build_report
 from takeback.lab.report.table import Share
+from takeback.lab.results import read_results, write_results
 
 
 def tables_of(name, raw):
@@ -59,13 +63,76 @@ def test_the_yield_of_a_draw_is_projected_stratum_by_stratum():
     row = next(row for row in table.rows if str(row[0]).startswith("with D0L1"))
     rescued = [sum(t["turns"]["D0L1"] is not None for t in raw["tasks"] if t["stratum"] == s) for s in ("S0", "S1")]
     assert row[1] == Share(281 + sum(rescued), 600)
-    assert row[2] == f"{100 * (281 + 48 * rescued[0] / 24 + 143 * rescued[1] / 36) / 600:.1f}%"
+    assert str(row[2]) == f"{100 * (281 + 48 * rescued[0] / 24 + 143 * rescued[1] / 36) / 600:.1f}"
 
 
 def test_a_yield_is_not_projected_where_the_strata_of_the_bank_or_a_rate_are_not_known():
     for raw in (drawn(24, 36), drawn(24, 0, S0=48, S1=143, residual=6)):
-        assert [row[2] for row in tables_of("factorial", raw)["factorial-yield"].rows] == [None] * 5
-    assert tables_of("factorial", lab_samples.factorial())["factorial-yield"].rows[1][2] is not None
+        table = tables_of("factorial", raw)["factorial-yield"]
+        assert table.columns == ("End-to-end yield", "admissible + rescued", "published")
+        assert "rate of their stratum" not in table.note
+        assert "the others count as not rescued" in table.note
+
+
+def test_a_yield_of_all_failures_projects_nothing_and_says_whose_repairs_they_are():
+    table = tables_of("factorial", {**lab_samples.factorial(), "model": "portfolio"})["factorial-yield"]
+    assert len(table.columns) == 3
+    assert "the others" not in table.note
+    assert table.title == "End-to-end yield: 600 natural tasks, failures repaired by portfolio"
+
+
+def test_a_draw_is_called_one_wherever_its_cases_are_counted():
+    raw = drawn(24, 36)
+    tables = tables_of("factorial", raw)
+    assert tables["factorial-rescue"].columns[1] == "All drawn (N=60)"
+    assert "60 natural failures drawn from 197" in tables["factorial-contrasts"].title
+    assert "60 natural failures drawn from 197" in words_of("factorial", raw)["rescue-by-budget"]
+    assert tables_of("factorial", lab_samples.factorial())["factorial-rescue"].columns[1] == "Full cohort (N=197)"
+
+
+def test_the_strata_of_a_bank_are_read_off_the_natural_run_beside_a_draw(tmp_path):
+    lock = make_lock("x", {})
+    raw = drawn(24, 36)
+    rows = [
+        {"id": task["id"], "family": task["family"], "outcome": "defective", "stratum": task["stratum"]}
+        for task in lab_samples.factorial()["tasks"]
+    ]
+    others = {"admissible": 281, "inadequate": 122}
+    rows += [{"id": f"{o}{at}", "family": "config", "outcome": o} for o, n in others.items() for at in range(n)]
+    write_results(tmp_path / "factorial-m", "factorial", lock, raw)
+    run = tmp_path / "factorial-m"
+    assert shown_data(run, read_results(run)) == raw
+    write_results(tmp_path / "natural-m", "natural", lock, {"model": "m", "tasks": rows[:-1]})
+    assert shown_data(run, read_results(run)) == raw
+    write_results(tmp_path / "natural-m", "natural", lock, {"model": "m", "tasks": rows})
+    assert shown_data(run, read_results(run))["bank"] == {**raw["bank"], "S0": 48, "S1": 143, "residual": 6}
+    build_report(tmp_path, tmp_path / "report")
+    assert "if all failures were repaired at these rates" in (tmp_path / "report" / "report.md").read_text()
+    rows[0]["stratum"] = "residual"
+    write_results(tmp_path / "natural-m", "natural", lock, {"model": "m", "tasks": rows})
+    assert shown_data(run, read_results(run)) == raw
+
+
+@pytest.mark.parametrize(("name", "rows"), [("controlled", "candidates"), ("natural", "tasks"), ("fresh", "suites")])
+def test_a_plot_of_fewer_than_twenty_says_so(name, rows):
+    raw = lab_samples.ALL[name]()
+    if name == "fresh":
+        raw["suites"] = [{**suite, "tasks": suite["tasks"][:19]} for suite in raw["suites"]]
+    else:
+        raw[rows] = raw[rows][:19]
+    for slug, said in words_of(name, raw).items():
+        assert "n = 19: no contrast can come out of so few." in said, slug
+    for slug, said in words_of(name, lab_samples.ALL[name]()).items():
+        assert "no contrast" not in said, slug
+
+
+def test_a_plot_of_strata_says_what_they_are():
+    said = words_of("natural", lab_samples.natural())["strata"]
+    assert "defective, S1:\nrecoverable only in L1" in said
+
+
+def test_hidden_round_trips_that_had_nothing_to_run_are_not_passed_off_as_failures_of_a_candidate():
+    assert "failed, or no\ncandidate to run" in words_of("fresh", lab_samples.fresh())["round-trips"]
 
 
 @pytest.mark.parametrize("slug", ["rescue", "budget", "efficiency"])
@@ -82,7 +149,7 @@ def test_every_table_with_published_figures_says_what_they_were_measured_on(slug
 
 def test_a_yield_says_what_the_papers_was_measured_on():
     note = tables_of("factorial", lab_samples.factorial())["factorial-yield"].note
-    assert "Published: 600 tasks, gpt-oss-120b." in note
+    assert "Published: 600 tasks, gpt-oss-120b, all of its 197 failures repaired." in note
 
 
 def test_the_gate_of_a_replication_is_not_put_beside_that_of_another_model():

@@ -183,6 +183,20 @@ def test_another_reply_to_an_answered_request_is_refused_and_changes_nothing(pen
     assert (pending / "recording.jsonl").read_bytes() == before
 
 
+def test_the_same_text_that_ended_otherwise_is_another_reply(pending: Path) -> None:
+    line = {"digest": next(iter(read_pending(pending))), "text": "{}"}
+    fault = imported(pending, line, {**line, "finish_reason": "length"}).exception
+    assert "another reply" in str(fault)
+    assert not (pending / "recording.jsonl").exists()
+
+
+def test_a_recording_without_a_call_cannot_be_collected(tmp_path: Path) -> None:
+    (tmp_path / "recording.jsonl").touch()
+    fault = run("collect", "natural", "--record", tmp_path, "--to", tmp_path / "kept").exception
+    assert isinstance(fault, RecordingError)
+    assert not (tmp_path / "kept").exists()
+
+
 def test_a_file_that_was_cut_off_is_refused_and_nothing_of_it_is_taken_in(pending: Path) -> None:
     first, other = read_pending(pending)
     fault = imported(pending, {"digest": first, "text": "whole"}, f'{{"digest": "{other}", "te').exception
@@ -208,6 +222,9 @@ def test_a_reply_may_hold_characters_that_end_a_line_elsewhere(pending: Path) ->
         ({"custom_id": "x", "response": None, "error": {"code": "batch_expired"}}, "another form"),
         ({"digest": "0" * 64, "text": "x", "finish_reason": None}, "another form"),
         ({"digest": "0" * 64, "text": "x", "usage": {"prompt_tokens": "many"}}, "another form"),
+        ({"digest": "0" * 64, "text": "x", "usage": {"prompt_tokens": -5}}, "tokens are -5"),
+        ({"digest": "0" * 64, "text": "x", "usage": {"completion_tokens": 1e30}}, "tokens are 1e+30"),
+        ({"digest": "0" * 64, "text": "x", "latency_s": -0.5}, "latency_s is -0.5"),
     ],
 )
 def test_a_reply_that_cannot_be_taken_in_names_its_line(pending: Path, line: Any, what: str) -> None:

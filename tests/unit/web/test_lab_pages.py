@@ -12,6 +12,7 @@ from tests.unit.web.conftest import BASE, HOST, words
 
 from takeback.errors import InputError
 from takeback.lab.registry import experiment_named
+from takeback.lab.report.banks import shown_data
 from takeback.lab.report.charts import chart_of
 from takeback.lab.report.table import Figure, Interval, Share, Table
 from takeback.lab.results import find_runs, read_results
@@ -63,7 +64,7 @@ def test_every_table_of_a_report_is_on_its_page_cell_by_cell(lab, path):
     answer = lab.get(f"/lab/run/{path.name}")
     told = words(answer)
     result = read_results(path)
-    tables = list(experiment_named(result.experiment).tables(result.data))
+    tables = list(experiment_named(result.experiment).tables(shown_data(path, result)))
     assert tables
     for table in tables:
         assert " ".join(table.title.split()) in told

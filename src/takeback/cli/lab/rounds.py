@@ -11,7 +11,7 @@ import typer
 
 from takeback.cli.lab.wrapper import command_of
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.errors import InputError
+from takeback.errors import InputError, RecordingError
 from takeback.lab.experiment import Option
 from takeback.lab.registry import ASKING, experiment_named
 from takeback.lab.rounds import import_replies, progress_of, write_pending
@@ -114,7 +114,10 @@ def pack_command(folder: Path = FolderArgument, as_json: bool = JsonFlag) -> Non
 def _collect(name: str, words: dict[str, Any], *, as_json: bool) -> None:
     folder, target = _needed(words, "record"), _needed(words, "to")
     experiment: Any = experiment_named(name)
-    model = str(next(read_lines(folder)).request["model"])
+    first = next(read_lines(folder), None)
+    if first is None:
+        raise RecordingError("the recording holds no call", where=str(folder), hint="nothing was answered so far")
+    model = str(first.request["model"])
     target.mkdir(parents=True, exist_ok=True)
     for old in (PACKED, PLAIN):
         (target / old).unlink(missing_ok=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter, Signature
@@ -123,13 +124,16 @@ def experiment_command(experiment: Experiment[Any]) -> Callable[..., None]:
 def conduct(
     experiment: Experiment[Any], given: Mapping[str, Any], running: Running
 ) -> tuple[dict[str, Any], Mapping[str, dict[str, Any]]]:
-    """Run an experiment with the options given, and show it unless JSON is wanted; its summary and its data."""
+    """Run an experiment with the options given, and show it unless JSON is wanted; its summary and its data.
+
+    What libraries print meanwhile (Ray says on stdout that a worker died) goes to stderr.
+    """
     when_interrupted(_kept_of(running))
     if experiment.asks:
         ran, summary = _ask(cast("RecordedExperiment[Any]", experiment), given, running)
     else:
         plan = experiment.plan(given, None)
-        with bar(experiment.name) as tick:
+        with bar(experiment.name) as tick, redirect_stdout(sys.stderr):
             ran = run_experiment(experiment, plan, engine=_engine(running), results=running.out, tick=tick)
         summary = experiment.summary(plan, ran.data)
     summary |= {"lock": ran.lock.digest}
@@ -160,7 +164,11 @@ def _ask(
     plan = experiment.plan(given, experiment.thaw_run(replayed) if replayed is not None else None)
     folder = running.record or replayed
     kept = None if folder is None or is_shipped(folder) else folder
-    with _asked(text, spec, shipped, running) as (asked, engine), bar(experiment.name) as tick:
+    with (
+        _asked(text, spec, shipped, running) as (asked, engine),
+        bar(experiment.name) as tick,
+        redirect_stdout(sys.stderr),
+    ):
         ran = run_experiment(
             experiment,
             plan,

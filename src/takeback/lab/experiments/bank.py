@@ -13,12 +13,17 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from takeback.canonical import pretty
 from takeback.errors import InputError, RecordingError
 from takeback.lab.experiments.draws import draw_order
-from takeback.lab.experiments.recorded import LOCK, check_replies, shipped_recording
+from takeback.lab.experiments.recorded import (
+    LOCK,
+    check_frozen_file,
+    check_replies,
+    shipped_recording,
+    write_frozen,
+)
 from takeback.lab.experiments.turn0 import FIRST, OUTCOMES, Condition, Turn0Outcome
-from takeback.lab.lock import Lock, digest_of, read_json, read_lock, write_lock, write_whole
+from takeback.lab.lock import Lock, read_json, read_lock, write_lock
 from takeback.lab.results import BANK
 from takeback.lab.tasks import Task, get
 from takeback.language import read_program
@@ -33,6 +38,7 @@ from takeback.synthesize.portfolio import repair_with_oracle
 Stratum = Literal["S0", "S1", "residual"]
 LEVELS: Final[Mapping[Level, Stratum]] = {Level.L0: "S0", Level.L1: "S1"}
 STRATA: Final[tuple[Stratum, ...]] = ("S0", "S1", "residual")
+ALL_STRATA: Final[Mapping[str, int | None]] = dict.fromkeys(STRATA)
 DEFECTIVE: Final[Turn0Outcome] = "defective"
 
 
@@ -85,10 +91,9 @@ def freeze_bank(folder: Path, bank: Bank) -> None:
         "locked": list(bank.locked),
         "lock": bank.lock.digest,
         "replies": replies_digest(folder) if has_recording(folder) else None,
-        "digest": digest_of(bank.entries, "entries"),
         "entries": list(bank.entries),
     }
-    write_whole(folder / BANK, (pretty(body, indent=1) + "\n").encode())
+    write_frozen(folder / BANK, body)
     write_lock(bank.lock, folder / LOCK)
 
 
@@ -101,7 +106,7 @@ def load_bank(folder: Path | None = None) -> Bank:
         sampling, under = Sampling(**raw["sampling"]), raw.get("condition")
         condition = FIRST if under is None else Condition.from_json(under)
         bank = Bank(raw["model"], sampling, tuple(raw["locked"]), lock, tuple(raw["entries"]), condition)
-        check_bank(path, raw, lock)
+        check_frozen_file(path, raw, lock)
     except (KeyError, TypeError, ValueError):
         expected = "a bank: model, condition, sampling, locked, lock, digest, entries"
         raise InputError(str(path), found="another form", expected=expected) from None
@@ -110,13 +115,6 @@ def load_bank(folder: Path | None = None) -> Bank:
     if has_recording(where):
         check_replies(where, bank.model, raw.get("replies"))
     return bank
-
-
-def check_bank(path: Path, raw: Mapping[str, Any], lock: Lock) -> None:
-    """Refuse a bank whose entries were altered since it was frozen, or that is beside another lock."""
-    for name, wanted in (("lock", lock.digest), ("digest", digest_of(raw["entries"], "entries"))):
-        if raw[name] != wanted:
-            raise InputError(f"{path}: {name}", found=str(raw[name]), expected=f"{wanted}: it was altered since")
 
 
 def _check_entry(entry: Any, where: str) -> None:
@@ -167,17 +165,7 @@ def stratum_of(task: Task, attempt: Attempt) -> Stratum:
     return "residual"
 
 
-def stratified(failures: Sequence[Failure], per_stratum: int | None) -> tuple[Failure, ...]:
-    """The first failures of each stratum, in the bank's order; all of them without a number."""
-    if per_stratum is None:
-        return tuple(failures)
-    kept: list[Failure] = []
-    for stratum in STRATA:
-        kept += [one for one in failures if one.stratum == stratum][:per_stratum]
-    return tuple(one for one in failures if one in kept)
-
-
-def drawn(failures: Sequence[Failure], wanted: Mapping[str, int]) -> tuple[Failure, ...]:
+def drawn(failures: Sequence[Failure], wanted: Mapping[str, int | None] = ALL_STRATA) -> tuple[Failure, ...]:
     """So many failures of each stratum, or all there are: seeded, families in turn, strata in turn."""
     rows = [
         draw_order([one for one in failures if one.stratum == stratum])[:count] for stratum, count in wanted.items()

@@ -7,7 +7,7 @@ the paper: a model is asked in the L0 cells whatever the locked mutation is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from takeback.errors import InputError
 from takeback.lab.experiment import Asked, Option
 from takeback.lab.experiments import options
-from takeback.lab.experiments.bank import Failure, cohort, drawn, load_bank, stratified
+from takeback.lab.experiments.bank import STRATA, Failure, cohort, drawn, load_bank
 from takeback.lab.experiments.draws import at_most, first_seed, suites_of
 from takeback.lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
 from takeback.lab.experiments.repairs import TERMS, Terms, read_cell, repair_unit, run_repair, spent
@@ -81,8 +81,8 @@ class Factorial:
     cells: tuple[str, ...] = CELLS
     default_synthesizer = "oracle"
     options: tuple[Option, ...] = (
-        Option("tasks", "number", "The first cases of the cohort only.", least=1),
-        Option("per-stratum", "number", "The first of each stratum only.", least=1),
+        Option("tasks", "number", "Only so many cases, drawn by seed: strata in turn, families in turn.", least=1),
+        Option("per-stratum", "number", "Only so many of each stratum, drawn by seed.", least=1),
         Option("draw", "text", "S0=24,S1=36: so many of each stratum, or all there are, drawn by seed."),
         Option("cells", "text", "Cells, such as D0L0,adaptiveL1; the paper's if left out."),
         options.BUDGET,
@@ -108,10 +108,7 @@ class Factorial:
             cells = tuple(part.strip() for part in given["cells"].split(",")) if "cells" in given else self.cells
             for cell in cells:
                 read_cell(cell)
-            chosen = stratified(failures, given.get("per_stratum"))
-            if "draw" in given:
-                chosen = drawn(failures, read_draw(given["draw"]))
-            plan = CellsPlan(at_most(chosen, given.get("tasks")), cells)
+            plan = CellsPlan(chosen_cases(failures, given), cells)
         return replace(plan, terms=altered(plan.terms, given), bank=bank.accounting())
 
     def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
@@ -206,12 +203,23 @@ def _found(ids: Any, known: Mapping[str, Failure]) -> tuple[Failure, ...]:
     return tuple(known[name] for name in ids)
 
 
-def read_draw(text: str) -> dict[str, int]:
+def chosen_cases(failures: Sequence[Failure], given: Mapping[str, Any]) -> tuple[Failure, ...]:
+    """The cases that options name, drawn by seed; the whole cohort in the bank's order where they name none."""
+    if "draw" in given and "per_stratum" in given:
+        raise InputError("--draw", found="--per-stratum besides", expected="one of the two")
+    if "draw" in given:
+        return at_most(drawn(failures, read_draw(given["draw"])), given.get("tasks"))
+    if not {"tasks", "per_stratum"} & given.keys():
+        return tuple(failures)
+    return at_most(drawn(failures, dict.fromkeys(STRATA, given.get("per_stratum"))), given.get("tasks"))
+
+
+def read_draw(text: str) -> dict[str, int | None]:
     """How many of each stratum to draw, as in `S0=24,S1=36`."""
-    found = {}
+    found: dict[str, int | None] = {}
     for part in text.split(","):
         stratum, _, count = part.strip().partition("=")
-        if stratum not in {"S0", "S1"} or not count.isdigit() or not int(count):
+        if stratum not in {"S0", "S1"} or stratum in found or not count.isdecimal() or not int(count):
             raise InputError("--draw", found=part, expected="numbers of S0 and S1 cases, such as S0=24,S1=36")
         found[stratum] = int(count)
     return found

@@ -108,7 +108,7 @@ class Fresh:
         else:
             suites = options.read_suites(given["suites"]) if "suites" in given else tuple(SUITES)
             plan = FreshPlan(at_most(draw_order(load(NAME)), given.get("tasks")), suites)
-        mode = options.read_modes(given["feedback"])[0] if "feedback" in given else plan.mode
+        mode = options.read_mode(given["feedback"]) if "feedback" in given else plan.mode
         return replace(plan, mode=mode, terms=altered(plan.terms, given))
 
     def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:

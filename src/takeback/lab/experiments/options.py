@@ -54,6 +54,14 @@ def read_modes(text: str) -> tuple[Mode, ...]:
     return tuple(found)
 
 
+def read_mode(text: str) -> Mode:
+    """One feedback mode."""
+    found = read_modes(text)
+    if len(found) > 1:
+        raise InputError("--feedback", found=text, expected=f"one of {', '.join(Mode)}")
+    return found[0]
+
+
 def read_suites(text: str) -> tuple[str, ...]:
     """Development suites, separated by commas."""
     names = tuple(part.strip() for part in text.split(","))

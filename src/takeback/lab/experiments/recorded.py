@@ -18,6 +18,7 @@ from takeback.lab.results import RAN
 from takeback.synthesize.models.recording import has_recording, read_lines, replies_digest
 
 LOCK: Final = "lock.json"
+DIGEST: Final = "digest"
 FIRST: Final = "first"
 """The folder of the runs under the first prompts, replayed where a later one has not been recorded."""
 
@@ -46,9 +47,13 @@ def first_runs() -> tuple[Path, ...]:
 def write_run(folder: Path, ran: Mapping[str, Any], lock: Lock) -> None:
     """Write down what was run, `model` among it, with the digest of its replies and the lock it was run under."""
     body = {**ran, "replies": replies_digest(folder) if has_recording(folder) else None, "lock": lock.digest}
-    body["digest"] = digest_of(body, RAN)
-    write_whole(folder / RAN, (pretty(body, indent=1) + "\n").encode())
+    write_frozen(folder / RAN, body)
     write_lock(lock, folder / LOCK)
+
+
+def write_frozen(path: Path, body: Mapping[str, Any]) -> None:
+    """Write what is frozen, with a digest over all of it."""
+    write_whole(path, (pretty({**body, DIGEST: _digest(body, path)}, indent=1) + "\n").encode())
 
 
 def read_run(folder: Path, name: str) -> dict[str, Any] | None:
@@ -61,19 +66,25 @@ def read_run(folder: Path, name: str) -> dict[str, Any] | None:
         raise InputError(str(folder), found=f"a recording of {lock.name}", expected=f"one of {name}")
     if not isinstance(raw, dict) or not isinstance(raw.get("model"), str):
         raise InputError(str(path), found="another form", expected="what a run was frozen with")
-    check_ran(path, raw, lock)
+    check_frozen_file(path, raw, lock)
     check_replies(folder, raw["model"], raw.get("replies"))
     return {**raw, "folder": str(folder)}
 
 
-def check_ran(path: Path, raw: Mapping[str, Any], lock: Lock) -> None:
-    """Refuse what was frozen if it was altered since, or is beside another lock; the first had no digest."""
-    if "digest" not in raw:
-        return
-    body = {name: value for name, value in raw.items() if name != "digest"}
-    for name, wanted in (("digest", digest_of(body, RAN)), ("lock", lock.digest)):
+def check_frozen_file(path: Path, raw: Mapping[str, Any], lock: Lock) -> None:
+    """Refuse what was frozen if anything of it was altered since, or if it is beside another lock."""
+    for name, wanted in ((DIGEST, _digest(raw, path)), ("lock", lock.digest)):
         if raw.get(name) != wanted:
-            raise InputError(f"{path}: {name}", found=str(raw.get(name)), expected=f"{wanted}: it was altered since")
+            raise InputError(
+                f"{path}: {name}",
+                found=str(raw.get(name)),
+                expected=f"{wanted}: it was altered since",
+                hint="freeze it anew from its replies: 'takeback lab collect NAME --record DIR --to DIR2'",
+            )
+
+
+def _digest(raw: Mapping[str, Any], path: Path) -> str:
+    return digest_of({name: value for name, value in raw.items() if name != DIGEST}, path.name)
 
 
 def check_replies(folder: Path, model: str, digest: str | None) -> None:

@@ -1,4 +1,4 @@
-"""The replication: the factorial once more, with another model on the first cases of S0 and of S1."""
+"""The replication: the factorial once more, with another model on some cases of S0 and of S1, drawn by seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PER_STRATUM: Final = 48
 
 
 class Replication(Factorial):
-    """Repeat the factorial with another model on a frozen subset: the first cases of S0 and of S1.
+    """Repeat the factorial with another model on a frozen subset: as many cases of S0 and of S1.
 
     With `replay` and no number of cases, they are those of the recording.
 
@@ -23,7 +23,9 @@ class Replication(Factorial):
 
     name = "replication"
     options = (
-        Option("per-stratum", "number", f"The first cases of each stratum; {PER_STRATUM} if left out.", least=1),
+        Option(
+            "per-stratum", "number", f"So many of each stratum, drawn by seed; {PER_STRATUM} if left out.", least=1
+        ),
         options.BUDGET,
         options.BANK,
         options.PROMPT,

@@ -13,6 +13,7 @@ from takeback.errors import InputError
 from takeback.lab.manifest import REPORT
 from takeback.lab.registry import experiment_named
 from takeback.lab.report import plots
+from takeback.lab.report.banks import shown_data
 from takeback.lab.report.table import to_csv, to_latex, to_markdown
 from takeback.lab.results import Result, find_runs, read_results
 
@@ -43,7 +44,8 @@ def build_report(folder: Path, out: Path | None = None) -> WrittenReport:
         name = "-".join(run.relative_to(folder).parts) or result.experiment
         pages += _heading(name, result)
         experiment = experiment_named(result.experiment)
-        for table in experiment.tables(result.data):
+        data = shown_data(run, result)
+        for table in experiment.tables(data):
             stem = f"tables/{name}/{table.slug}"
             for ending, text in (
                 ("md", to_markdown(table)),
@@ -52,7 +54,7 @@ def build_report(folder: Path, out: Path | None = None) -> WrittenReport:
             ):
                 files.append(_write(target, f"{stem}.{ending}", text.encode("utf-8")))
             pages += [to_markdown(table), ""]
-        for slug, figure in experiment.plots(result.data):
+        for slug, figure in experiment.plots(data):
             for ending, content in plots.render(figure).items():
                 files.append(_write(target, f"plots/{name}/{slug}.{ending}", content))
             pages += [f"![{slug}](plots/{name}/{slug}.png)", ""]

@@ -20,6 +20,7 @@ from takeback.lab.report.counting import (
 from takeback.lab.report.discordant import discordant_table
 from takeback.lab.report.inputs import FactorialData, read_factorial
 from takeback.lab.report.table import Cell, Figure, Interval, Share, Table
+from takeback.lab.report.yields import yield_table
 
 STRATA = ("S0", "S1")
 CELL_NAMES = {
@@ -46,7 +47,7 @@ def factorial_tables(raw: Mapping[str, Any], experiment: str) -> Iterator[Table]
     if experiment == "factorial":
         yield _efficiency(data)
     if data.bank:
-        yield _yield(data, experiment)
+        yield yield_table(data, experiment, CELL_NAMES, _few(data))
     if experiment != "conventional":
         yield _left_out(data, experiment)
         yield from discordant_table(data, experiment)
@@ -56,7 +57,17 @@ def factorial_tables(raw: Mapping[str, Any], experiment: str) -> Iterator[Table]
 
 
 def _title(what: str, data: FactorialData) -> str:
-    return wording.titled(what, wording.ran(len(data.tasks), data), "natural failures", data)
+    return wording.titled(what, wording.ran(len(data.tasks), data), failures(data), data)
+
+
+def failures(data: FactorialData) -> str:
+    """What the cases are: all failures of a bank, or some drawn from it."""
+    return f"natural failures drawn from {data.bank['defective']}" if is_draw(data) else "natural failures"
+
+
+def is_draw(data: FactorialData) -> bool:
+    """Whether the bank has more failures than were locked for repair."""
+    return (data.locked or len(data.tasks)) < data.bank.get("defective", 0)
 
 
 def _note(data: FactorialData, *more: str) -> str:
@@ -70,7 +81,7 @@ def _few(data: FactorialData) -> str:
 
 def _mixed(data: FactorialData) -> str:
     """Says so where cases were drawn by stratum."""
-    if len(data.tasks) >= data.bank.get("defective", 0):
+    if not is_draw(data):
         return ""
     return "A draw mixes strata otherwise than the cohort does: compare stratum by stratum."
 
@@ -88,7 +99,8 @@ def _rescue(data: FactorialData, experiment: str) -> Table:
     columns = ["Factorial condition"]
     for part in PARTS:
         size = len(in_part(data, part))
-        columns += [f"{'Full cohort' if part == 'all' else f'Stratum {part}'} (N={size})", "published"]
+        whole = "All drawn" if is_draw(data) else "Full cohort"
+        columns += [f"{whole if part == 'all' else f'Stratum {part}'} (N={size})", "published"]
     rows: list[tuple[Cell, ...]] = []
     for cell in cells_of(data):
         row: list[Cell] = [CELL_NAMES.get(cell, cell)]
@@ -191,45 +203,6 @@ def _efficiency(data: FactorialData) -> Table:
     title = _title("Synthesis efficiency and interaction", data)
     note = _note(data, _mixed(data), _theirs("factorial"))
     return Table("factorial-efficiency", title, columns, tuple(rows), note, frozenset({rule}))
-
-
-def _yield(data: FactorialData, experiment: str) -> Table:
-    """Admissible at turn 0 plus rescued, of all tasks: as counted, and projected to all failures."""
-    all_tasks, ready = (data.bank[name] for name in ("tasks", "admissible"))
-    rows: list[tuple[Cell, ...]] = [
-        ("Turn 0", Share(ready, all_tasks), None, published.share("accounting.admissible"))
-    ]
-    for cell in cells_of(data):
-        k = rescue(data, cell, "all", data.budget).k
-        gained = _projected(data, cell)
-        projected = None if gained is None else f"{100 * (ready + gained) / all_tasks:.1f}%"
-        best = published.share("accounting.yield") if (experiment, cell) == ("factorial", "D0L1") else None
-        rows.append((f"with {CELL_NAMES.get(cell, cell)}", Share(ready + k, all_tasks), projected, best))
-    columns = (
-        "End-to-end yield",
-        "admissible + rescued",
-        "if all failures were repaired at these rates",
-        "published",
-    )
-    said = (
-        f"{len(data.tasks)} of {data.bank['defective']} failures were drawn for repair; the others count as not "
-        "rescued in the second column, and in the third as rescued at the rate of their stratum."
-    )
-    note = wording.note(said, f"Published: {wording.TASKS}.", _few(data))
-    title = wording.titled("End-to-end yield", all_tasks, "natural tasks", data)
-    return Table(f"{experiment}-yield", title, columns, tuple(rows), note, frozenset({1}))
-
-
-def _projected(data: FactorialData, cell: str) -> float | None:
-    """How many failures of the bank a cell would rescue at the rates of its strata; None where one is not known."""
-    if len(data.tasks) == data.bank["defective"]:
-        return rescue(data, cell, "all", data.budget).k
-    if not {*STRATA, "residual"} <= data.bank.keys():
-        return None
-    shares = {part: rescue(data, cell, part, data.budget) for part in STRATA if data.bank[part]}
-    if not all(share.n for share in shares.values()):
-        return None
-    return sum(data.bank[part] * share.k / share.n for part, share in shares.items())
 
 
 def _cost(data: FactorialData, experiment: str) -> Table:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from takeback.lab.report import measure_plots, plots, published, wording
 from takeback.lab.report.cohort_tables import read_oracle
 from takeback.lab.report.controlled_tables import modes_of, printed, read_controlled, repaired
+from takeback.lab.report.factorial_tables import failures
 from takeback.lab.report.families import families_of
 from takeback.lab.report.fresh_tables import read_fresh, strictest
 from takeback.lab.report.inputs import FreshSuite, Matrix, MatrixRow, NaturalTask, OracleTask, read_factorial
@@ -28,7 +29,8 @@ def natural_plots(raw: Mapping[str, Any]) -> Plots:
     names = families_of([task.family for task in data.tasks])
     counts = {family: {kind: found[family, kind] for kind in used} for family in names}
     what = f"Outcome and stratum at turn 0, witness and recovery in {data.language}"
-    title = wording.plot_title(what, wording.ran(len(data.tasks), data), "natural tasks", data)
+    n = len(data.tasks)
+    title = wording.plot_title(what, wording.ran(n, data), "natural tasks", data, cases=n)
     yield "strata", plots.stacked_families(counts, title)
 
 
@@ -42,7 +44,7 @@ def factorial_plots(raw: Mapping[str, Any], experiment: str) -> Plots:
     if not data.tasks:
         return
     what = "Conventional repair by budget" if experiment == "conventional" else "Rescue by budget"
-    title = wording.plot_title(what, wording.ran(len(data.tasks), data), "natural failures", data)
+    title = wording.plot_title(what, wording.ran(len(data.tasks), data), failures(data), data)
     population = wording.REPLICATED if experiment == "replication" else wording.COHORT
     beside = published.rescue_by_budget(experiment)
     yield "rescue-by-budget", measure_plots.rescue_by_budget(data, title, beside, population)
@@ -54,8 +56,9 @@ def controlled_plots(raw: Mapping[str, Any]) -> Plots:
     shares = {mode: repaired(data.candidates, mode, data.budget) for mode in modes_of(data)}
     beside = {mode: share for mode in shares if (share := printed(mode)) is not None}
     unseen = sum(candidate.nominal_pass for candidate in data.candidates)
-    what = f"Controlled defects repaired at B = {data.budget}; {unseen} candidates pass on the nominal state"
-    title = wording.plot_title(what, wording.ran(len(data.candidates), data), "candidates", data)
+    n = len(data.candidates)
+    what = f"Controlled defects repaired at B = {data.budget}; {unseen} of {n} pass on the nominal state"
+    title = wording.plot_title(what, wording.ran(n, data), "candidates", data, cases=n)
     population = f"the paper's 120 candidates, {wording.PAPER}"
     yield "repaired", measure_plots.repaired_by_mode(shares, beside, title, population)
 
@@ -63,13 +66,15 @@ def controlled_plots(raw: Mapping[str, Any]) -> Plots:
 def fresh_plots(raw: Mapping[str, Any]) -> Plots:
     """False positives against conservatism, and the round trips under the strictest suite."""
     data = read_fresh(raw)
-    count = wording.ran(len(data.suites[0].tasks), data)
-    title = wording.plot_title("Precision and coverage by development suite", count, "fresh tasks", data)
+    n = len(data.suites[0].tasks)
+    count, what = wording.ran(n, data), "Precision and coverage by development suite"
+    title = wording.plot_title(what, count, "fresh tasks", data, cases=n)
     population = f"the paper's 300 fresh tasks, {wording.PAPER}"
     yield "precision-coverage", measure_plots.precision_coverage(data, title, population)
     suite = strictest(data)
-    title = wording.plot_title(f"Hidden round trips under {suite.name}", count, "fresh tasks", data)
-    yield "round-trips", plots.round_trip_matrix(_hidden(suite), title)
+    what = f"Hidden round trips of the last candidate under development suite {suite.name}"
+    title = wording.plot_title(what, count, "fresh tasks", data, cases=n)
+    yield "round-trips", plots.round_trip_matrix(_hidden(suite), title, failed="failed, or no\ncandidate to run")
 
 
 def _hidden(suite: FreshSuite) -> Matrix:

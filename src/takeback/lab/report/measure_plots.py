@@ -19,7 +19,7 @@ from takeback.lab.report import published
 from takeback.lab.report.counting import cells_of, in_part, rescue, sensitivity
 from takeback.lab.report.factorial_tables import CELL_NAMES
 from takeback.lab.report.inputs import FactorialData, FreshData, MeasureSpread, SnapshotsData
-from takeback.lab.report.plots import COLOURS, GREY, STYLE, single_axes
+from takeback.lab.report.plots import COLOURS, GREY, STRATA, STYLE, single_axes
 from takeback.lab.report.snapshot_tables import PUBLISHED
 from takeback.lab.report.table import Share
 from takeback.lab.snapshots.method import OWN
@@ -27,7 +27,7 @@ from takeback.lab.statistics import wilson
 
 ROOM = 0.84
 """How much of the room between two ticks the marks of one tick take up."""
-STRATA = {"S0": "recoverable in L0", "S1": "recoverable only in L1"}
+PANELS = ("S0", "S1")
 MARK: dict[str, Any] = {"fmt": "o", "ms": 5, "capsize": 2, "lw": 1.2, "clip_on": False, "zorder": 3}
 HOLLOW: dict[str, Any] = {**MARK, "mfc": "white", "lw": 0.8, "zorder": 2}
 OURS = "ours, 95% interval"
@@ -42,7 +42,7 @@ def rescue_by_budget(
     mixed as it was drawn, so that only the same stratum of two cohorts compares.
     """
     with mpl.rc_context(STYLE):
-        strata = [stratum for stratum in STRATA if in_part(data, stratum)]
+        strata = [stratum for stratum in PANELS if in_part(data, stratum)]
         figure = Figure(figsize=(1.6 + 5.2 * max(1, len(strata)), 5.2), layout="constrained")
         figure.suptitle(title, x=0.01, ha="left", fontsize=12)
         panels = figure.subplots(1, max(1, len(strata)), sharey=True, squeeze=False)[0]
@@ -172,7 +172,7 @@ def _storage_keys(disk: float | None) -> list[Line2D]:
         ),
     ]
     if disk is not None:
-        said = f"{OWN}: a whole journal entry on disk, {disk:.0f} B"
+        said = f"{OWN}: a whole journal entry on disk, mean {disk:.0f} B"
         keys.append(Line2D([], [], ls="", marker="D", color=COLOURS[1], mfc="white", label=said))
     return keys
 

@@ -45,6 +45,12 @@ CATEGORIES = {
     "S1": "#C04F00",
     "residual": "#000000",
 }
+STRATA = {
+    "S0": "recoverable in L0",
+    "S1": "recoverable only in L1",
+    "S2": "recoverable only in L2",
+    "residual": "not recoverable",
+}
 NARROW = 0.03
 GREY = "#777777"
 PASSED, FAILED, NOT_RUN = "#DCE9F2", "#B2182B", "#BBBBBB"
@@ -81,7 +87,8 @@ def stacked_families(counts: Mapping[str, Mapping[str, int]], title: str) -> Fig
         for category in categories:
             colour = CATEGORIES.get(category) or next(spare)
             widths = np.array([counts[family].get(category, 0) for family in families])
-            axes.barh(families, widths, left=left, color=colour, edgecolor="white", height=0.62, label=category)
+            key = _explained(category)
+            axes.barh(families, widths, left=left, color=colour, edgecolor="white", height=0.62, label=key)
             for row, (width, start) in enumerate(zip(widths, left, strict=True)):
                 _part_label(axes, start + width / 2, row, int(width), wide=width >= NARROW * widest)
             left += widths
@@ -94,6 +101,12 @@ def stacked_families(counts: Mapping[str, Mapping[str, int]], title: str) -> Fig
         keys.append(Line2D([], [], color=GREY, marker="|", lw=0.8, label="95% interval\nof a border"))
         axes.legend(handles=keys, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
+
+
+def _explained(category: str) -> str:
+    """A category as the key has it: a stratum with what it means."""
+    meaning = next((meaning for stratum, meaning in STRATA.items() if category.endswith(stratum)), "")
+    return f"{category}:\n{meaning}" if meaning else category
 
 
 def _border_intervals(axes: Axes, row: int, widths: Sequence[int]) -> None:
@@ -114,7 +127,7 @@ def _part_label(axes: Axes, x: float, row: int, width: int, *, wide: bool) -> No
         axes.text(x, row - 0.33, str(width), ha="center", va="bottom", color="black", fontsize=8)
 
 
-def round_trip_matrix(matrix: Matrix, title: str) -> Figure:
+def round_trip_matrix(matrix: Matrix, title: str, failed: str = "failed") -> Figure:
     """Tasks down, states across: passed, failed, not run; grouped by family and split."""
     with mpl.rc_context(STYLE):
         order = families_of([row.family for row in matrix.rows])
@@ -142,9 +155,7 @@ def round_trip_matrix(matrix: Matrix, title: str) -> Figure:
                 line(edge - 0.5, color="white", lw=2)
         across = f"{len(matrix.splits)} counterfactual states per task, by split"
         axes.set(xlabel=across, ylabel=f"{len(rows)} tasks, by family")
-        keys = [
-            Patch(facecolor=c, label=t) for c, t in ((PASSED, "passed"), (FAILED, "failed"), (NOT_RUN, "not run"))
-        ]
+        keys = [Patch(facecolor=c, label=t) for c, t in ((PASSED, "passed"), (FAILED, failed), (NOT_RUN, "not run"))]
         shown = keys if (values == code["-"]).any() else keys[:2]
         axes.legend(handles=shown, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure

@@ -17,16 +17,17 @@ TASKS: Final = f"600 tasks, {PAPER}"
 """What stands behind the paper's figures for turn 0."""
 
 
-def titled(what: str, n: int | str, kind: str, data: RunData) -> str:
+def titled(what: str, n: int | str, kind: str, data: RunData, *, by: str = ", ") -> str:
     """A title that says what was measured, on how many of what, and who was asked."""
-    by = f", {data.model}" if data.model else ""
-    return f"{what}: {n} {kind}{by}"
+    who = f"{by}{data.model}" if data.model else ""
+    return f"{what}: {n} {kind}{who}"
 
 
-def plot_title(what: str, n: int | str, kind: str, data: RunData) -> str:
-    """The same for a plot, which has no note below: in two lines, with the prompts."""
+def plot_title(what: str, n: int | str, kind: str, data: RunData, *, cases: int = FEW) -> str:
+    """The same for a plot, which has no note below: with the prompts, and whether `cases` are too few, in lines."""
     prompts = f", prompts {data.prompts}" if data.prompts and asked(data) else ""
-    return f"{what}\n{n} {kind}, {data.model}{prompts}"
+    too_few = f"\n{few(cases)}" if few(cases) else ""
+    return f"{what}\n{n} {kind}, {data.model}{prompts}{too_few}"
 
 
 def asked(data: RunData) -> bool:
