@@ -53,15 +53,18 @@ def _run(there: Bench, target: Target, size: int | None) -> tuple[dict[Fate, int
     reach, used = there.learn(target, SECONDS)
     if reach is None:
         raise SystemExit(f"{target.name}: its tests fail, or take too long, without any mutant")
-    for mutant in mutants:
-        if size is not None and time.monotonic() > end:
-            print(f"  ended after {MINUTES} minutes: {sum(fates.values())} of {len(mutants)} were tried", flush=True)
-            break
-        fate = there.meet(mutant, target.tests, reach, 4 * used)
-        fates[fate] += 1
-        print(f"  {fate.value}, line {mutant.line}: {mutant.key}", flush=True)
-        if fate is Fate.SURVIVED:
-            survivors.append(mutant.key)
+    with there.loaded(target, reach):
+        for mutant in mutants:
+            if size is not None and time.monotonic() > end:
+                print(
+                    f"  ended after {MINUTES} minutes: {sum(fates.values())} of {len(mutants)} were tried", flush=True
+                )
+                break
+            fate = there.meet(mutant, target.tests, reach, 4 * used)
+            fates[fate] += 1
+            print(f"  {fate.value}, line {mutant.line}: {mutant.key}", flush=True)
+            if fate is Fate.SURVIVED:
+                survivors.append(mutant.key)
     return fates, survivors
 
 

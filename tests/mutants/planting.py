@@ -52,10 +52,14 @@ class Mutant:
 
     def planted(self, source: str) -> str:
         """Return the source of its module with the change in it."""
+        return ast.unparse(self.grown(source))
+
+    def grown(self, source: str) -> ast.Module:
+        """Return its module with the change in it, every other line where it is in the source."""
         tree = ast.parse(source)
         node = list(_spots(tree))[self.number].node
         _put(tree, node, _changed(node))
-        return ast.unparse(ast.fix_missing_locations(tree))
+        return ast.fix_missing_locations(tree)
 
 
 def mutants_of(module: str, source: str) -> Iterator[Mutant]:

@@ -165,7 +165,6 @@ def make_plan(history: History, state: State, off: Iterable[int], on: Iterable[i
     """The plan for a request that nothing stands in the way of."""
     off, on = tuple(sorted(off)), tuple(sorted(on))
     view, now = View(history.undone, off, on), View(history.undone)
-    history.index.read_ahead((*off, *on))
     slots = dict.fromkeys(write.slot for entry in chain(off, on) for write in history.index.writes(entry))
     flat = [slot for slot in slots if not SURFACES[slot[0]].nested]
     changes: list[SlotChange] = []

@@ -69,7 +69,6 @@ def settle(history: History, off: Entries, on: Entries) -> Settled:
             (found.unmet if entry in on else found.removed)[entry] = why
             if entry in on:
                 found.causes[entry] = frozenset(_causes(history, version, view)) - {entry}
-            view.on.discard(entry)
             view.off.add(entry)
             spread(entry)
     return found

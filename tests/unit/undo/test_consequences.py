@@ -127,6 +127,24 @@ def test_more_entries_than_are_tried_in_sets_are_found_one_after_the_other(monke
     assert helped(world, 4) == (frozenset({1, 2, 3}), frozenset())
 
 
+def test_of_large_sets_that_help_the_smallest_is_named_whether_it_goes_or_comes_back(monkeypatch):
+    monkeypatch.setattr("takeback.undo.settle.MAX_HELP", 0)
+    world = World()
+    world.do(socket("t", 9102))
+    world.do(socket("t", 9102))
+    world.do(socket("t", 9103))
+    world.do(socket("s", 9102))
+    world.undo(3, 4)
+    assert helped(world, 4) == (frozenset(), frozenset({3}))
+    world = World()
+    world.do(socket("t", 9102), socket("u", 9200))
+    world.do(socket("t", 9103))
+    world.do(socket("u", 9201))
+    world.do(socket("s", 9102), socket("r", 9200))
+    world.undo(2, 3, 4)
+    assert helped(world, 4) == (frozenset({1}), frozenset())
+
+
 def test_a_recorded_run_says_what_running_it_says():
     program = mutation(config("a.b", 1), edit("p", "one", "1"), file("d/x", "2"))
     state = State.read({"prompts": {"p": "one\n"}, "files": {"f": {"content": "one\n"}}})

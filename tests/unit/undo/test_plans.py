@@ -310,6 +310,17 @@ def test_what_lies_in_something_unknown_can_still_be_taken_away_but_not_what_it_
     assert plan_undo(history, state, (3,)) == Gone((("config", "a"),), (SlotChange(slot, held, ABSENT),))
 
 
+@pytest.mark.parametrize("above", [("d",), ("d", "e")], ids="/".join)
+def test_what_is_unknown_is_not_put_back_where_something_else_stands_in_its_way(above):
+    held, slot = PMap({"content": "one"}), ("files", "d", "e", "x")
+    history = History(lambda: None)
+    history.add(1, (Write(slot, ABSENT, held),))
+    history.toggle({1}, ())
+    there = State.read({"files": {"/".join(above): {"content": "a file"}}})
+    assert plan_toggle(history, there, (), {1}) == Gone((), ())
+    assert plan_toggle(history, State(), (), {1}) == Gone((), (SlotChange(slot, ABSENT, held),))
+
+
 def test_a_new_write_is_tied_to_what_the_entry_it_stands_on_stands_on():
     world = World(config={"a": 1})
     mapping = world.do(config("a", {}))
@@ -340,9 +351,10 @@ def test_a_group_of_hooks_made_here_loses_only_the_hook_that_is_taken_back():
     world.do(group("a"))
     middle = world.do(group("a", "b"))
     world.do(group("a", "b", "c"))
+    world.do(group("a", "b", "c", "d"))
     assert isinstance(world.undo(middle), Plan)
     (callback,) = world.state.part("listeners")["PreToolUse"]
-    assert [hook["command"] for hook in callback.record["options"]["hooks"]] == ["a", "c"]
+    assert [hook["command"] for hook in callback.record["options"]["hooks"]] == ["a", "c", "d"]
 
 
 def test_a_file_written_over_one_that_took_a_directorys_place_is_tied_to_it():
