@@ -48,8 +48,8 @@ def main(arguments: list[str]) -> int:
 
 def _run(there: Bench, target: Target, size: int | None) -> tuple[dict[Fate, int], list[str]]:
     fates, survivors = dict.fromkeys(Fate, 0), []
-    mutants, end = target.sample(size, SEED), time.monotonic() + 60 * MINUTES
-    print(f"{target.name}: {len(mutants)} of {len(target.mutants())} mutants, seed {SEED}", flush=True)
+    mutants, end = target.sample(size, SEED, there.code), time.monotonic() + 60 * MINUTES
+    print(f"{target.name}: {len(mutants)} of {len(target.mutants(there.code))} mutants, seed {SEED}", flush=True)
     reach, used = there.learn(target, SECONDS)
     if reach is None:
         raise SystemExit(f"{target.name}: its tests fail, or take too long, without any mutant")

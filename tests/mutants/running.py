@@ -61,19 +61,19 @@ class Target:
     modules: tuple[str, ...]
     tests: tuple[str, ...]
 
-    def mutants(self) -> list[Mutant]:
+    def mutants(self, code: Path = SOURCE) -> list[Mutant]:
         """Every mutant of its modules."""
-        files = sorted({file for module in self.modules for file in (SOURCE / "takeback").glob(module)})
+        files = sorted({file for module in self.modules for file in (code / "takeback").glob(module)})
         return [
             mutant
             for file in files
             if file.name != "__init__.py"
-            for mutant in mutants_of(str(file.relative_to(SOURCE / "takeback")), file.read_text())
+            for mutant in mutants_of(str(file.relative_to(code / "takeback")), file.read_text())
         ]
 
-    def sample(self, size: int | None, seed: int) -> list[Mutant]:
+    def sample(self, size: int | None, seed: int, code: Path = SOURCE) -> list[Mutant]:
         """Some of its mutants in random order, the same for the same seed; all of them without a size."""
-        every = self.mutants()
+        every = self.mutants(code)
         return random.Random(seed).sample(every, len(every) if size is None else min(size, len(every)))
 
 
@@ -100,7 +100,7 @@ class Bench:
     def learn(self, target: Target, seconds: float) -> tuple[Reach | None, float]:
         """Run tests on the copy as it is: what each reaches, None if one fails, and the processor time all used."""
         file = self.folder / "reach.json"
-        modules = {mutant.module for mutant in target.mutants()}
+        modules = {mutant.module for mutant in target.mutants(self.code)}
         fate, used = self._run(target.tests, seconds, Learning(self.code / "takeback", modules, file))
         return (Reach.read(file) if fate is Fate.SURVIVED else None), used
 
