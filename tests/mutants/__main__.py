@@ -24,12 +24,12 @@ def main(arguments: list[str]) -> int:
     """Run, print as it goes, and add up."""
     size = None if arguments[:1] == ["all"] else int(arguments[0]) if arguments else 25
     chosen = [target for target in TARGETS if not arguments[1:] or target.name in arguments[1:]]
-    explained, counts, unexplained = EXPLAINED.read_text(), [], []
+    explained, counts, unexplained = set(EXPLAINED.read_text().splitlines()), [], []
     with bench() as there:
         for target in chosen:
             fates, survivors = _run(there, target, size)
             counts.append((target.name, fates))
-            unexplained += [key for key in survivors if key not in explained]
+            unexplained += [key for key in survivors if f"- {key}" not in explained]
     print(f"{'package':<16}{'tried':>7}{'killed':>8}{'of those timed out':>20}{'survived':>10}{'killed %':>10}")
     short = []
     for name, fates in counts:

@@ -36,8 +36,9 @@ class Order(NamedTuple):
 class Ready:
     """Waits with all tests collected; for each order, a process forked from here exchanges a function and runs some.
 
-    `begin` is called in that process before its tests, `end` here with its id, and returns what is sent back; None is
-    sent back where nothing could be exchanged.
+    How many tests there are is sent once all is loaded: until then nothing may be planted. `begin` is called in the
+    process of an order before its tests, `end` here with its id, and returns what is sent back; None is sent back where
+    nothing could be exchanged.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Ready:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Serve orders instead of running the tests; in a process of an order, run its tests as always."""
         functions = loaded_functions()
+        self._orders.send(len(session.items))
         while (order := self._orders.recv()) is not None:
             found = list(exchanges(order, functions))
             if len(found) != 1:

@@ -113,6 +113,7 @@ class Bench:
             self._orders.close()
             self._test(target.tests, None, (Ready(there, reach, _limit, lambda child: _end(child)[0]),))
         there.close()
+        self._orders.recv()
         try:
             yield
         finally:

@@ -52,14 +52,14 @@ def mutants():
 
 
 def answers(pytester, orders):
-    """What a process that stands ready says to orders, in turn: how the process of each ended."""
+    """What a process that stands ready says: how many tests it has, then how the process of each order ended."""
     here, there = Pipe()
     child = os.fork()
     if not child:
         reach = Reach({}, {"test_it.py::test_low": 0.0, "test_it.py::test_high": 0.0})
         end = lambda child: os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])  # noqa: E731
         os._exit(int(pytester.inline_run("-x", plugins=[Ready(there, reach, lambda _: None, end)]).ret))
-    found = []
+    found = [here.recv()]
     for order in orders:
         here.send(order)
         found.append(here.recv())
@@ -79,7 +79,7 @@ def test_each_order_runs_its_tests_with_its_mutant_and_with_no_other(module, pyt
         Order(limit, module, CODE, high),
     ]
     survived, killed, refused = pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, None
-    assert answers(pytester, orders) == [survived, killed, survived, killed, refused]
+    assert answers(pytester, orders) == [2, survived, killed, survived, killed, refused]
 
 
 def test_only_the_function_around_a_mutant_is_exchanged(module):
