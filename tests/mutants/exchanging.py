@@ -37,8 +37,8 @@ class Ready:
     """Waits with all tests collected; for each order, a process forked from here exchanges a function and runs some.
 
     How many tests there are is sent once all is loaded: until then nothing may be planted. `begin` is called in the
-    process of an order before its tests, `end` here with its id, and returns what is sent back; None is sent back where
-    nothing could be exchanged.
+    process of an order before its tests, `end` here with its id, and returns what is sent back; None is sent back
+    where nothing could be exchanged.
     """
 
     def __init__(
