@@ -13,6 +13,7 @@ from takeback.undo import (
     Blocked,
     Gone,
     History,
+    Kept,
     Plan,
     SlotChange,
     Write,
@@ -377,3 +378,14 @@ def test_a_part_is_not_put_back_into_a_text_that_was_forgotten_and_is_not_there(
     outcome = plan_toggle(history, world.state, {removed, edited}, ())
     assert isinstance(outcome, Gone)
     assert (outcome.slots, outcome.left) == ((("prompts", "p"),), ())
+
+
+def test_an_edit_of_a_text_that_is_replaced_needs_nothing_of_what_replaced_it():
+    world = World(prompts={"p": "one\ntwo\n"})
+    edited = world.do({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}})
+    slot = ("prompts", "p")
+    world.history.add(2, (Write(slot, ABSENT, GONE),))
+    (part,) = (write.slot for write in world.history.index.writes(edited))
+    outcome = plan_undo(world.history, State.read({"prompts": {"p": "else"}}), {edited})
+    assert isinstance(outcome, Plan)
+    assert (outcome.changes, outcome.kept) == ((), (Kept(part, 2, slot),))
