@@ -9,7 +9,7 @@ from takeback.state import ABSENT, State
 from takeback.undo import History
 from takeback.undo.index import Index, claim_of
 from takeback.undo.settle import settle
-from takeback.undo.versions import Write
+from takeback.undo.versions import Version, Write
 
 SLOTS = [
     ("config", "a"),
@@ -120,3 +120,11 @@ def test_what_is_taken_back_and_brought_back_together_is_read_together():
     assert not settled.removed
     assert not settled.unmet
     assert read == [[1, 2, 3]]
+
+
+def test_what_is_supposed_to_be_claimed_stands_behind_what_was_claimed_before():
+    first, second = (Write(("resources", name), ABSENT, {"address": ":9101"}) for name in "st")
+    index, claimed = Index(Entries({1: (first,)})), [Version(1, 0, first)]
+    with index.supposing((second,)) as supposed:
+        assert index.claiming("resources", ":9101") == claimed + supposed
+    assert index.claiming("resources", ":9101") == claimed

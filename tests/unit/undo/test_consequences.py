@@ -145,6 +145,31 @@ def test_of_large_sets_that_help_the_smallest_is_named_whether_it_goes_or_comes_
     assert helped(world, 4) == (frozenset({1}), frozenset())
 
 
+def test_one_that_goes_and_one_that_comes_back_are_found_beside_one_that_does_not_help():
+    world = World(resources={"t": {"address": "tcp://127.0.0.1:9102"}})
+    away = world.do(socket("t", 9103))
+    back = world.do(socket("t", 9102))
+    world.do(socket("t", 9102))
+    world.undo(3)
+    world.undo(back)
+    wanted = world.do(socket("s", 9102))
+    world.undo(wanted)
+    world.redo(back)
+    world.undo(away)
+    assert helped(world, wanted) == (frozenset({back}), frozenset({away}))
+
+
+def test_what_an_edit_was_not_made_in_is_not_brought_back_for_it(monkeypatch):
+    monkeypatch.setattr("takeback.undo.settle.MAX_HELP", 0)
+    world = World()
+    world.do(prompt("p", "one\ntwo\n"))
+    world.do(prompt("p", "else"))
+    world.undo(2)
+    world.do(edit("p", "one", "1"))
+    world.undo(1, 3)
+    assert helped(world, 3) == (frozenset(), frozenset({1}))
+
+
 def test_a_recorded_run_says_what_running_it_says():
     program = mutation(config("a.b", 1), edit("p", "one", "1"), file("d/x", "2"))
     state = State.read({"prompts": {"p": "one\n"}, "files": {"f": {"content": "one\n"}}})

@@ -22,7 +22,7 @@ from takeback.undo import (
     relied_on,
 )
 from takeback.undo.history import ContentGone
-from takeback.undo.plan import _outcome
+from takeback.undo.plan import _independent, _outcome
 from takeback.undo.recording import run_recorded, writes_between
 
 
@@ -236,6 +236,17 @@ def test_a_token_changes_with_what_the_plan_rests_on_and_with_nothing_else():
     assert plan_undo(world.history, world.state, {1}).token != token
 
 
+def test_the_short_way_is_taken_where_nothing_else_was_ever_written_near():
+    world = World()
+    world.do(config("x.y.z", 1))
+    world.do(file("d/e", "x"))
+    world.do(config("shared.a", 1))
+    world.do(config("shared.b", 1))
+    world.undo(4)
+    for entry, taken in ((1, True), (2, True), (3, False)):
+        assert (_independent(world.history, world.state, entry) is not None) is taken
+
+
 @pytest.mark.parametrize("entry", [1, 2, 3, 4])
 def test_the_short_way_says_what_the_general_way_says(entry):
     world = World(config={"a": {"b": 0}}, tools={"t": {"id": "old"}})
@@ -351,11 +362,12 @@ def test_a_group_of_hooks_made_here_loses_only_the_hook_that_is_taken_back():
     world = World()
     world.do(group("a"))
     middle = world.do(group("a", "b"))
-    world.do(group("a", "b", "c"))
+    later = world.do(group("a", "b", "c"))
     world.do(group("a", "b", "c", "d"))
-    assert isinstance(world.undo(middle), Plan)
-    (callback,) = world.state.part("listeners")["PreToolUse"]
-    assert [hook["command"] for hook in callback.record["options"]["hooks"]] == ["a", "c", "d"]
+    for entry, left in ((middle, ["a", "c", "d"]), (later, ["a", "d"])):
+        assert isinstance(world.undo(entry), Plan)
+        (callback,) = world.state.part("listeners")["PreToolUse"]
+        assert [hook["command"] for hook in callback.record["options"]["hooks"]] == left
 
 
 def test_a_file_written_over_one_that_took_a_directorys_place_is_tied_to_it():
