@@ -15,6 +15,7 @@ from takeback.undo.index import Node, way_back
 from takeback.undo.merge import _without_empty
 from takeback.undo.recording import run_recorded
 from takeback.undo.settle import helpers, settle
+from takeback.undo.versions import START
 
 
 def edit(target, old, new, kind="prompt"):
@@ -182,6 +183,12 @@ def test_only_whole_files_cannot_stand_where_a_directory_is():
     state = State.read({"files": {"f": {"content": "one\ntwo\n"}}})
     writes = run_recorded(mutation(file("g", "x"), edit("f", "one", "1", "file")), state).writes
     assert [(is_part(write.slot[-1]), write.strict) for write in writes] == [(False, True), (True, False)]
+
+
+def test_only_parts_stand_on_what_put_the_whole_there():
+    world = World(prompts={"p": "one\n"})
+    writes = run_recorded(mutation(prompt("q", "x"), edit("p", "one", "1")), world.state).writes
+    assert [write.on for write in world.history.grounded(writes)] == [None, START]
 
 
 @pytest.mark.parametrize(
