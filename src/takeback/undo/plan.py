@@ -19,12 +19,12 @@ from takeback.state.inside import parts_of
 from takeback.state.parts import is_part
 from takeback.state.pmap import EMPTY
 from takeback.state.quick import named
-from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title
+from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title, slots_above
 from takeback.undo.history import END, ContentGone, History, View, grounded_on
 from takeback.undo.index import Node, way_back
 from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
 from takeback.undo.settle import Entries, helpers, settle
-from takeback.undo.versions import Version, entry_of
+from takeback.undo.versions import Version, entry_of, time_of
 
 
 def plan_undo(history: History, state: State, entries: Collection[int]) -> Outcome:
@@ -220,14 +220,14 @@ def _last_write(history: History, slot: Slot, view: View) -> Version | None:
     nested = SURFACES[slot[0]].nested
     last = history.last(slot, view)
     cover = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
-    return max((one for one in (last, cover) if one is not None), default=None, key=lambda one: one[:2])
+    return max((one for one in (last, cover) if one is not None), default=None, key=time_of)
 
 
 def _nested_changes(
     history: History, view: View, slots: Iterable[Slot], state: State, changes: list[SlotChange]
 ) -> State:
     known = set(slots)
-    roots = {slot for slot in known if not any(slot[:depth] in known for depth in range(2, len(slot)))}
+    roots = {slot for slot in known if not any(above in known for above in slots_above(slot))}
     wanted = [(slot, history.subtree(slot, view)) for slot in sorted(roots)]
 
     def change(slot: Slot, after: Any) -> None:
@@ -243,8 +243,8 @@ def _nested_changes(
     for slot, content in wanted:
         if content is not ABSENT:
             change(slot, content)
-    gone = [slot for slot, content in wanted if content is ABSENT and not is_part(slot[-1])]
-    above = sorted({slot[:depth] for slot in gone for depth in range(2, len(slot))})
+    gone = [slot for slot, content in wanted if content is ABSENT]
+    above = sorted({place for slot in gone for place in slots_above(slot)})
     for slot in reversed(above):
         node = get_slot(state, slot)
         if type(node) is PMap and not node and not history.is_container(slot, view):
@@ -284,8 +284,8 @@ def _what_is_left(history: History, state: State, off: Entries, on: Entries) -> 
 def _known_above(history: History, slot: Slot, view: View) -> bool:
     """Whether nothing is forgotten of what a slot lies in."""
     try:
-        for depth in range(2, len(slot)):
-            history.is_container(slot[:depth], view, END)
+        for place in slots_above(slot):
+            history.is_container(place, view, END)
     except ContentGone:
         return False
     return True
@@ -293,5 +293,5 @@ def _known_above(history: History, slot: Slot, view: View) -> bool:
 
 def _leaf_above(state: State, slot: Slot) -> bool:
     """Whether something that is no container stands where a slot would have to lie."""
-    above = (get_slot(state, slot[:depth]) for depth in range(2, len(slot)))
+    above = (get_slot(state, place) for place in slots_above(slot))
     return any(content is not ABSENT and type(content) is not PMap for content in above)

@@ -97,6 +97,11 @@ def entry_of(versions: Versions, at: int) -> int:
     return versions._numbers[at] if isinstance(versions, LazyVersions) else versions[at][0]  # noqa: SLF001
 
 
+def time_of(version: Version) -> When:
+    """When a version was written."""
+    return version[:2]
+
+
 def place_after(versions: Versions, entry: int) -> int:
     """The place of the first version by a later entry, without reading what was written."""
     if isinstance(versions, LazyVersions):

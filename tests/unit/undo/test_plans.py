@@ -236,6 +236,13 @@ def test_a_token_changes_with_what_the_plan_rests_on_and_with_nothing_else():
     assert plan_undo(world.history, world.state, {1}).token != token
 
 
+def test_a_plan_has_a_token_though_a_name_cannot_be_written_as_utf8():
+    slot = ("routing", "\udcff")
+    history = History(State)
+    history.add(1, (Write(slot, ABSENT, "one"),))
+    assert len(plan_undo(history, put_slots(State(), [(slot, "one")]), {1}).token) == 24
+
+
 def test_the_short_way_is_taken_where_nothing_else_was_ever_written_near():
     world = World()
     world.do(config("x.y.z", 1))
