@@ -121,7 +121,7 @@ class History:
     def next(self, slot: Slot, view: View, entry: int) -> Version | None:
         """The first live write to exactly this slot by a later entry."""
         versions = self.index.at(slot)
-        at = view.first_live(slot, versions, place_after(versions, entry)) if len(versions) else 0
+        at = view.first_live(slot, versions, place_after(versions, entry))
         return versions[at] if at < len(versions) else None
 
     def cover(self, slot: Slot, view: View, until: When = END) -> Version | None:
@@ -282,9 +282,9 @@ class History:
         if self.ground(slot, view, time_of(version)) == ground:
             return None
         title = SURFACES[slot[0]].slot_title(slot[1:-1])
-        early = ground is None or ground == START
-        source = "that was there at the beginning" if early or ground is None else f"that #{ground[0]} put there"
-        return f"it edits the {title} {source}"
+        if ground is None or ground == START:
+            return f"it edits the {title} that was there at the beginning"
+        return f"it edits the {title} that #{ground[0]} put there"
 
     def leaf_above(self, slot: Slot, view: View, until: When = END) -> Slot | None:
         """The highest slot above one that is neither a container nor absent.

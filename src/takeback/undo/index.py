@@ -243,14 +243,12 @@ class Index:
         supposed: list[Version] = []
         for child in _nodes(node):
             supposed += [version for version in child.versions if version.entry == SUPPOSED]
-            child.versions, child.loaded, child.below = [], True, True
+            child.versions = []
         depth = len(slot)
         for version in (*self._versions(source.below(slot)), *supposed):
             other = version.write.slot
             if len(other) > depth and other[:depth] == slot:
-                found = self._node(other)
-                found.versions.append(version)
-                found.loaded = True
+                self._node(other).versions.append(version)
         for child in _nodes(node):
             child.loaded = child.below = True
             child.ordered = None

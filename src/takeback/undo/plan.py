@@ -119,7 +119,7 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
 
 def _rewritten(history: History, node: Node, entry: int) -> int | None:
     """The later entry whose write to a slot is in force; None where that is this entry's."""
-    numbers = (entry_of(node.versions, at) for at in range(len(node.versions) - 1, -1, -1))
+    numbers = (entry_of(node.versions, at) for at in reversed(range(len(node.versions))))
     last = next(number for number in numbers if number not in history.undone)
     return None if last == entry else last
 
@@ -129,7 +129,7 @@ def _way_back(history: History, state: State, node: Node, entry: int) -> SlotCha
     versions = node.versions
     found: list[Any] = []
     after: Any = None
-    for at in range(len(versions) - 1, -1, -1):
+    for at in reversed(range(len(versions))):
         number = entry_of(versions, at)
         if number == entry:
             found.append(versions[at][2][2])

@@ -76,7 +76,7 @@ class LazyVersions:
         return (self[at] for at in range(len(self)))
 
     def __reversed__(self) -> Iterator[Version]:
-        return (self[at] for at in range(len(self) - 1, -1, -1))
+        return (self[at] for at in reversed(range(len(self))))
 
     def append(self, version: Version) -> None:
         """Add the newest version."""

@@ -160,6 +160,18 @@ def test_one_that_goes_and_one_that_comes_back_are_found_beside_one_that_does_no
     assert helped(world, wanted) == (frozenset({back}), frozenset({away}))
 
 
+@pytest.mark.parametrize(("tries", "helping"), [(1, ({1}, set())), (2, (set(), {2}))])
+def test_no_more_sets_are_tried_than_there_may_be(monkeypatch, tries, helping):
+    """Both ways are as good; the newest entry is tried first, and without a try live ones come first."""
+    monkeypatch.setattr("takeback.undo.settle.MAX_TRIES", tries)
+    world = World()
+    world.do(socket("t", 9102))
+    world.do(socket("t", 9103))
+    world.do(socket("s", 9102))
+    world.undo(2, 3)
+    assert helped(world, 3) == helping
+
+
 def test_what_an_edit_was_not_made_in_is_not_brought_back_for_it(monkeypatch):
     monkeypatch.setattr("takeback.undo.settle.MAX_HELP", 0)
     world = World()
