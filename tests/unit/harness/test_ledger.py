@@ -12,7 +12,7 @@ from takeback import State
 from takeback.adapters import init_workspace, open_workspace
 from takeback.errors import HarnessError, JournalCorruptError, JournalError
 from takeback.harness import ledger as module
-from takeback.harness.codec import change_draft, stored_candidate, toggle_draft, writes_of
+from takeback.harness.codec import change_draft, evidence_of, stored_candidate, toggle_draft, writes_of
 from takeback.harness.ledger import Fate, Ledger
 from takeback.journal import Draft, leaf, open_journal
 from takeback.journal.counted import listener
@@ -128,9 +128,10 @@ def test_what_ends_an_entry_names_its_number():
     announced(ledger, "2", "3")
     ledger.abort("no room")
     made(ledger, "2", "4")
+    made(Ledger(ledger.store), "4", "5")
     records = list(ledger.store.records())
     ends = [record.payload["entry"] for record in records if record.kind in {"commit", "abort"}]
-    assert ends == [record.number for record in ledger.entries(reverse=False)] == [1, 2, 3, 4, 5]
+    assert ends == [record.number for record in ledger.entries(reverse=False)] == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_fate_is_told_from_the_record_that_follows_where_that_is_at_hand():
@@ -149,6 +150,17 @@ def test_only_what_was_applied_with_a_recovery_and_not_forced_has_an_admitted_on
     made(ledger, "1", "2", candidate=plain, forced=True)
     made(ledger, "2", "3")
     assert ledger.admitted == {good.entry} == Ledger(ledger.store).admitted
+
+
+def test_the_evidence_of_an_entry_is_read_as_it_was_given():
+    ledger = begun()
+    refuted = {"grade": "refuted", "reasons": ["it does not come back"], "counterexample": {"prompts": {}}}
+    proved = {"grade": "proved", "reasons": [], "counterexample": None}
+    for given, stored in ((refuted, True), (proved, False)):
+        record = made(ledger, "0", "1", evidence=given)
+        assert evidence_of(ledger.store, record) == given
+        assert ("evidence" in record.contents) is stored
+    assert evidence_of(ledger.store, made(ledger, "1", "2")) is None
 
 
 def test_the_journal_of_another_workspace_is_refused():
