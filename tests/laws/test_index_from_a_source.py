@@ -9,7 +9,7 @@ from takeback.state import ABSENT, State
 from takeback.undo import History
 from takeback.undo.index import Index, claim_of
 from takeback.undo.settle import settle
-from takeback.undo.versions import Write
+from takeback.undo.versions import Version, Write
 
 SLOTS = [
     ("config", "a"),
@@ -132,3 +132,11 @@ def test_a_slot_is_of_one_entry_alone_where_looking_at_every_version_says_so(sto
             writers = {version.entry for version in node.versions}
             alone = len(writers) == 1 and index.alone(node)
             assert node.sole == (writers.pop() if alone else None)
+
+
+def test_what_is_supposed_to_be_claimed_stands_behind_what_was_claimed_before():
+    first, second = (Write(("resources", name), ABSENT, {"address": ":9101"}) for name in "st")
+    index, claimed = Index(Entries({1: (first,)})), [Version(1, 0, first)]
+    with index.supposing((second,)) as supposed:
+        assert index.claiming("resources", ":9101") == claimed + supposed
+    assert index.claiming("resources", ":9101") == claimed

@@ -24,12 +24,12 @@ def main(arguments: list[str]) -> int:
     """Run, print as it goes, and add up."""
     size = None if arguments[:1] == ["all"] else int(arguments[0]) if arguments else 25
     chosen = [target for target in TARGETS if not arguments[1:] or target.name in arguments[1:]]
-    explained, counts, unexplained = EXPLAINED.read_text(), [], []
+    explained, counts, unexplained = set(EXPLAINED.read_text().splitlines()), [], []
     with bench() as there:
         for target in chosen:
             fates, survivors = _run(there, target, size)
             counts.append((target.name, fates))
-            unexplained += [key for key in survivors if key not in explained]
+            unexplained += [key for key in survivors if f"- {key}" not in explained]
     print(f"{'package':<16}{'tried':>7}{'killed':>8}{'of those timed out':>20}{'survived':>10}{'killed %':>10}")
     short = []
     for name, fates in counts:
@@ -48,20 +48,23 @@ def main(arguments: list[str]) -> int:
 
 def _run(there: Bench, target: Target, size: int | None) -> tuple[dict[Fate, int], list[str]]:
     fates, survivors = dict.fromkeys(Fate, 0), []
-    mutants, end = target.sample(size, SEED), time.monotonic() + 60 * MINUTES
-    print(f"{target.name}: {len(mutants)} of {len(target.mutants())} mutants, seed {SEED}", flush=True)
+    mutants, end = target.sample(size, SEED, there.code), time.monotonic() + 60 * MINUTES
+    print(f"{target.name}: {len(mutants)} of {len(target.mutants(there.code))} mutants, seed {SEED}", flush=True)
     reach, used = there.learn(target, SECONDS)
     if reach is None:
         raise SystemExit(f"{target.name}: its tests fail, or take too long, without any mutant")
-    for mutant in mutants:
-        if size is not None and time.monotonic() > end:
-            print(f"  ended after {MINUTES} minutes: {sum(fates.values())} of {len(mutants)} were tried", flush=True)
-            break
-        fate = there.meet(mutant, target.tests, reach, 4 * used)
-        fates[fate] += 1
-        print(f"  {fate.value}, line {mutant.line}: {mutant.key}", flush=True)
-        if fate is Fate.SURVIVED:
-            survivors.append(mutant.key)
+    with there.loaded(target, reach):
+        for mutant in mutants:
+            if size is not None and time.monotonic() > end:
+                print(
+                    f"  ended after {MINUTES} minutes: {sum(fates.values())} of {len(mutants)} were tried", flush=True
+                )
+                break
+            fate = there.meet(mutant, target.tests, reach, 4 * used)
+            fates[fate] += 1
+            print(f"  {fate.value}, line {mutant.line}: {mutant.key}", flush=True)
+            if fate is Fate.SURVIVED:
+                survivors.append(mutant.key)
     return fates, survivors
 
 

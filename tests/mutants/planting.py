@@ -7,8 +7,9 @@ alone are annotations, decorators, constants of a module, what an error says, an
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -43,26 +44,36 @@ class Mutant:
     statement: str
     before: str
     after: str
+    alike: int = 0
+    """How many mutants before it have the same words."""
 
     @property
     def key(self) -> str:
         """What names it as long as the code around it stays as it is."""
         inside = "" if self.statement == self.before else f" in `{self.statement}`"
-        return f"{self.module} {self.function}: `{self.before}` → `{self.after}`{inside}"
+        number = f" ({self.alike + 1})" if self.alike else ""
+        return f"{self.module} {self.function}: `{self.before}` → `{self.after}`{inside}{number}"
 
     def planted(self, source: str) -> str:
         """Return the source of its module with the change in it."""
+        return ast.unparse(self.grown(source))
+
+    def grown(self, source: str) -> ast.Module:
+        """Return its module with the change in it, every other line where it is in the source."""
         tree = ast.parse(source)
         node = list(_spots(tree))[self.number].node
         _put(tree, node, _changed(node))
-        return ast.unparse(ast.fix_missing_locations(tree))
+        return ast.fix_missing_locations(tree)
 
 
 def mutants_of(module: str, source: str) -> Iterator[Mutant]:
     """Yield every mutant of a module, in the order of its source."""
+    seen: Counter[str] = Counter()
     for number, (node, function, statement) in enumerate(_spots(ast.parse(source))):
         before, after = _short(ast.unparse(node)), _short(ast.unparse(_changed(node)))
-        yield Mutant(module, number, node.lineno, function, _short(ast.unparse(statement)), before, after)
+        mutant = Mutant(module, number, node.lineno, function, _short(ast.unparse(statement)), before, after)
+        yield replace(mutant, alike=seen[mutant.key])
+        seen[mutant.key] += 1
 
 
 class _Spot(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from tests.mutants.planting import Mutant
 
 STATEMENT = 12
 """A line inside a long statement is looked for so many lines further up."""
+EARLY = ""
+"""Among the tests that run a line, stands for what is run before the first of them."""
 START = 10
 """Processor seconds that any run of tests may use, however quick its tests are."""
 
@@ -41,9 +43,16 @@ class Reach:
 
     def tests(self, mutant: Mutant) -> tuple[str, ...]:
         """The tests that run the line of a mutant, quickest first; none where no test was seen there."""
+        return tuple(test for test in self._at(mutant) if test != EARLY)
+
+    def early(self, mutant: Mutant) -> bool:
+        """Whether the line of a mutant is run before the first test."""
+        return EARLY in self._at(mutant)
+
+    def _at(self, mutant: Mutant) -> Sequence[str]:
         at = self.by_line.get(mutant.module, {})
         lines = range(mutant.line, max(mutant.line - STATEMENT, 0), -1)
-        return tuple(next((at[line] for line in lines if line in at), ()))
+        return next((at[line] for line in lines if line in at), ())
 
     def limit(self, tests: tuple[str, ...]) -> float:
         """Processor time after which tests with a mutant hang: four times what they used without one."""
@@ -77,10 +86,10 @@ class Learning:
     def pytest_sessionfinish(self) -> None:
         """Write it down."""
         self._coverage.stop()
-        data = self._coverage.get_data()
+        data, seconds = self._coverage.get_data(), {EARLY: 0.0, **self._seconds}
         by_line = {
             str(Path(name).relative_to(self._code)): {
-                line: sorted((test for test in tests if test in self._seconds), key=self._seconds.__getitem__)
+                line: sorted((test for test in tests if test in seconds), key=seconds.__getitem__)
                 for line, tests in data.contexts_by_lineno(name).items()
             }
             for name in data.measured_files()

@@ -1,8 +1,9 @@
 """Running the tests of a package on its mutants, each in a process of its own, until the first test fails.
 
 The code is copied to a place of its own, so that nobody who works on it meets a mutant. Processes are forked from one
-that has loaded everything but the package, which saves most of the start. A mutant meets the tests that
-run its line, quickest first; all tests of its package where none was seen to.
+that has loaded the code and the tests where exchanging a function is enough (`exchanging.py`), otherwise from one
+that has loaded everything but the package. A mutant meets the tests that run its line, quickest first; all tests of
+its package where none was seen to.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from tests.mutants.exchanging import Order, Ready
 from tests.mutants.planting import Mutant, mutants_of
 from tests.mutants.reaching import Chosen, Learning, Reach
 
@@ -57,19 +61,19 @@ class Target:
     modules: tuple[str, ...]
     tests: tuple[str, ...]
 
-    def mutants(self) -> list[Mutant]:
+    def mutants(self, code: Path = SOURCE) -> list[Mutant]:
         """Every mutant of its modules."""
-        files = sorted({file for module in self.modules for file in (SOURCE / "takeback").glob(module)})
+        files = sorted({file for module in self.modules for file in (code / "takeback").glob(module)})
         return [
             mutant
             for file in files
             if file.name != "__init__.py"
-            for mutant in mutants_of(str(file.relative_to(SOURCE / "takeback")), file.read_text())
+            for mutant in mutants_of(str(file.relative_to(code / "takeback")), file.read_text())
         ]
 
-    def sample(self, size: int | None, seed: int) -> list[Mutant]:
+    def sample(self, size: int | None, seed: int, code: Path = SOURCE) -> list[Mutant]:
         """Some of its mutants in random order, the same for the same seed; all of them without a size."""
-        every = self.mutants()
+        every = self.mutants(code)
         return random.Random(seed).sample(every, len(every) if size is None else min(size, len(every)))
 
 
@@ -79,6 +83,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.code = folder / "src"
+        self._orders: Connection | None = None
         shutil.copytree(SOURCE, self.code, ignore=shutil.ignore_patterns("__pycache__"))
 
     @contextmanager
@@ -95,38 +100,57 @@ class Bench:
     def learn(self, target: Target, seconds: float) -> tuple[Reach | None, float]:
         """Run tests on the copy as it is: what each reaches, None if one fails, and the processor time all used."""
         file = self.folder / "reach.json"
-        modules = {mutant.module for mutant in target.mutants()}
+        modules = {mutant.module for mutant in target.mutants(self.code)}
         fate, used = self._run(target.tests, seconds, Learning(self.code / "takeback", modules, file))
         return (Reach.read(file) if fate is Fate.SURVIVED else None), used
+
+    @contextmanager
+    def loaded(self, target: Target, reach: Reach) -> Iterator[None]:
+        """Inside the block, a process with all tests of a package and the code they import stands ready."""
+        self._orders, there = Pipe()
+        child = os.fork()
+        if not child:
+            self._orders.close()
+            self._test(target.tests, None, (Ready(there, reach, _limit, lambda child: _end(child)[0]),))
+        there.close()
+        self._orders.recv()
+        try:
+            yield
+        finally:
+            self._orders.send(None)
+            self._orders.close()
+            self._orders = None
+            os.waitpid(child, 0)
 
     def meet(self, mutant: Mutant, tests: tuple[str, ...], reach: Reach, seconds: float) -> Fate:
         """Plant a mutant and run the tests that reach it, or all where none does, until one fails or hangs."""
         chosen = reach.tests(mutant)
         files = tuple(sorted({test.partition("::")[0] for test in chosen}))
+        file = self.code / "takeback" / mutant.module
+        order = Order(mutant, file, file.read_text(), chosen)
         with self.with_mutant(mutant):
-            if chosen:
-                return self._run(files, reach.limit(chosen), Chosen(chosen, reach))[0]
-            return self._run(tests, seconds)[0]
+            if not chosen:
+                return self._run(tests, seconds)[0]
+            if self._orders is not None and not reach.early(mutant):
+                self._orders.send(order)
+                fate: Fate | None = self._orders.recv()
+                if fate is not None:
+                    return fate
+            return self._run(files, reach.limit(chosen), Chosen(chosen, reach))[0]
 
     def _run(self, tests: tuple[str, ...], seconds: float, *plugins: object) -> tuple[Fate, float]:
         """Run tests in a process of their own; also return how much time on a processor they used."""
         child = os.fork()
         if not child:
             self._test(tests, seconds, plugins)
-        _, status, used = os.wait4(child, 0)
-        code = os.waitstatus_to_exitcode(status)
-        late = code in {-signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL, -signal.SIGPROF}
-        good = code in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
-        fate = Fate.LATE if late else Fate.SURVIVED if good else Fate.KILLED
-        return fate, used.ru_utime + used.ru_stime
+        return _end(child)
 
-    def _test(self, tests: tuple[str, ...], seconds: float, plugins: tuple[object, ...]) -> None:
-        """Be the process that runs the tests; never returns. A hanging one is ended by the clock on the wall."""
+    def _test(self, tests: tuple[str, ...], seconds: float | None, plugins: tuple[object, ...]) -> None:
+        """Be the process that runs the tests; never returns."""
         code = 70
         try:
-            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(2 * seconds)))
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(math.ceil(HANGING * seconds))
+            if seconds is not None:
+                _limit(seconds)
             nothing = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):
                 os.dup2(nothing, stream)
@@ -139,6 +163,22 @@ class Bench:
             code = int(pytest.main(["-x", "-q", "-m", kinds, base, *tests], plugins=plugins))
         finally:
             os._exit(code)
+
+
+def _limit(seconds: float) -> None:
+    """Let this process use so much processor time; one that hangs is ended by the clock on the wall."""
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(2 * seconds)))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(math.ceil(HANGING * seconds))
+
+
+def _end(child: int) -> tuple[Fate, float]:
+    """Wait for a process that runs tests: what it says of a mutant, and the processor time it used."""
+    _, status, used = os.wait4(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    late = code in {-signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL, -signal.SIGPROF}
+    good = code in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
+    return Fate.LATE if late else Fate.SURVIVED if good else Fate.KILLED, used.ru_utime + used.ru_stime
 
 
 @contextmanager

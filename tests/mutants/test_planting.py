@@ -74,10 +74,16 @@ def test_a_sample_is_the_same_for_the_same_seed_and_part_of_all():
     assert len(some) == 10
 
 
+def test_mutants_with_the_same_words_have_names_of_their_own():
+    keys = [mutant.key for mutant in mutants_of("m.py", "def act(one):\n    return one[0], one[0]\n")]
+    assert keys == [f"m.py act: `0` → `1` in `return (one[0], one[0])`{number}" for number in ("", " (2)")]
+
+
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_every_target_has_mutants_and_tests_that_are_there(target):
     from tests.mutants.running import ROOT
 
-    assert target.mutants()
+    keys = [mutant.key for mutant in target.mutants()]
+    assert len(set(keys)) == len(keys) > 0
     assert all((ROOT / test).exists() for test in target.tests if not test.startswith("-"))
     assert set(ASKED) <= {one.name for one in TARGETS}

@@ -36,6 +36,11 @@ def slot_title(slot: Slot) -> str:
     return str(Address(slot[0], "/".join(slot[1:]))) if surface is None else surface.slot_title(slot[1:])
 
 
+def slots_above(slot: Slot) -> list[Slot]:
+    """Return the slots that a nested one lies in, the outermost first."""
+    return [slot[:depth] for depth in range(2, len(slot))]
+
+
 def whole_of(slot: Slot) -> Slot:
     """Return the slot of the value that a part lies in; the slot itself where it is none."""
     return slot[:-1] if is_part(slot[-1]) else slot

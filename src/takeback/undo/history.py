@@ -17,9 +17,9 @@ from takeback.journal.packing import Forgotten, is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.inside import reserve
 from takeback.state.parts import is_part
-from takeback.state.slots import Slot, get_slot, same_content
+from takeback.state.slots import Slot, get_slot, same_content, slots_above
 from takeback.undo.index import SUPPOSED, Index, claim_of, claimed
-from takeback.undo.versions import OWN, START, Version, Versions, When, Write, entry_of, place_after
+from takeback.undo.versions import OWN, START, Version, Versions, When, Write, entry_of, place_after, time_of
 
 LAST: Final = 2**62
 """After every write of an entry."""
@@ -64,13 +64,8 @@ class View:
         while at < len(versions) and (at in ahead or not self.live(entry_of(versions, at))):
             passed.append(at)
             at = ahead.get(at, at + 1)
-        if len(passed) > 1:
-            ahead.update(dict.fromkeys(passed, at))
+        ahead.update(dict.fromkeys(passed, at))
         return at
-
-
-def _when(version: Version) -> When:
-    return version[:2]
 
 
 class History:
@@ -111,12 +106,12 @@ class History:
     def ground(self, slot: Slot, view: View, until: When = END) -> When:
         """When the whole was put there in which a part lies."""
         version = self.cover(slot[:-1], view, until)
-        return START if version is None else _when(version)
+        return START if version is None else time_of(version)
 
     def last(self, slot: Slot, view: View, until: When = END) -> Version | None:
         """The last live write to exactly this slot before a time."""
         versions = self.index.at(slot)
-        at = len(versions) if until is END else bisect_left(versions, until, key=_when)
+        at = len(versions) if until is END else bisect_left(versions, until, key=time_of)
         while at:
             at -= 1
             if view.live(entry_of(versions, at)):
@@ -126,15 +121,15 @@ class History:
     def next(self, slot: Slot, view: View, entry: int) -> Version | None:
         """The first live write to exactly this slot by a later entry."""
         versions = self.index.at(slot)
-        at = view.first_live(slot, versions, place_after(versions, entry)) if len(versions) else 0
+        at = view.first_live(slot, versions, place_after(versions, entry))
         return versions[at] if at < len(versions) else None
 
     def cover(self, slot: Slot, view: View, until: When = END) -> Version | None:
         """The last live write before a time to a nested slot or to anything above it."""
         best: Version | None = None
-        for depth in range(2, len(slot) + 1):
-            found = self.last(slot[:depth], view, until)
-            if found is not None and (best is None or _when(found) > _when(best)):
+        for place in (*slots_above(slot), slot):
+            found = self.last(place, view, until)
+            if found is not None and (best is None or time_of(found) > time_of(best)):
                 best = found
         return best
 
@@ -168,10 +163,11 @@ class History:
         if not surface.mends(last.write.after):
             return last.write.after
         versions = self.index.at(slot)
-        live = [one for one in versions if _when(one) <= _when(last) and view.live(one.entry)]
-        at = next((at for at in range(len(live) - 1, -1, -1) if not surface.mends(live[at].write.before)), -1)
-        here = live[at].write.after if at >= 0 else self.base_content(slot)
-        for version in live[at + 1 :]:
+        live = [one for one in versions if time_of(one) <= time_of(last) and view.live(one.entry)]
+        whole = (at for at in reversed(range(len(live))) if not surface.mends(live[at].write.before))
+        start = next(whole, None)
+        here = self.base_content(slot) if start is None else ABSENT
+        for version in live[start:]:
             here = surface.mended(here, version.write.before, version.write.after)
         return here
 
@@ -186,9 +182,9 @@ class History:
         """What a part holds: its last live version since its ground, or what it was when that was put there."""
         ground = self.ground(slot, view, until)
         versions = self.index.at(slot)
-        at = len(versions) if until is END else bisect_left(versions, until, key=_when)
+        at = len(versions) if until is END else bisect_left(versions, until, key=time_of)
         for version in reversed(versions[:at]):
-            if _when(version) < ground:
+            if time_of(version) < ground:
                 break
             if view.live(version.entry) and grounded_on(version) == ground:
                 return _known(slot, version.write.after, version.entry)
@@ -207,7 +203,7 @@ class History:
         version = self.cover(slot, view, until)
         if version is None:
             return self.base_content(slot[:2]), START, slot[:2]
-        return version.write.after, _when(version), version.write.slot
+        return version.write.after, time_of(version), version.write.slot
 
     def node(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When]:
         """What the last write at or above a nested slot left exactly there, and when."""
@@ -252,14 +248,14 @@ class History:
     def live_below(self, slot: Slot, view: View, after: When, until: When) -> Iterator[Version]:
         """Live writes beneath a slot between two times, oldest first."""
         versions = self.index.below(slot)
-        at = bisect_right(versions, after, key=_when)
-        while (at := view.first_live((*slot, BELOW), versions, at)) < len(versions) and _when(versions[at]) < until:
+        at = bisect_right(versions, after, key=time_of)
+        while (at := view.first_live((*slot, BELOW), versions, at)) < len(versions) and time_of(versions[at]) < until:
             yield versions[at]
             at += 1
 
     def objection(self, version: Version, view: View) -> str | None:
         """Why a write could not have happened in this view; None if it could."""
-        write, until = version.write, _when(version)
+        write, until = version.write, time_of(version)
         slot, surface = write.slot, SURFACES[write.slot[0]]
         if is_part(slot[-1]):
             return self._ungrounded(version, view)
@@ -283,22 +279,22 @@ class History:
     def _ungrounded(self, version: Version, view: View) -> str | None:
         """Why a part could not have been written: what it was written in is not there."""
         slot, ground = version.write.slot, grounded_on(version)
-        if self.ground(slot, view, _when(version)) == ground:
+        if self.ground(slot, view, time_of(version)) == ground:
             return None
         title = SURFACES[slot[0]].slot_title(slot[1:-1])
-        early = ground is None or ground == START
-        source = "that was there at the beginning" if early or ground is None else f"that #{ground[0]} put there"
-        return f"it edits the {title} {source}"
+        if ground is None or ground == START:
+            return f"it edits the {title} that was there at the beginning"
+        return f"it edits the {title} that #{ground[0]} put there"
 
     def leaf_above(self, slot: Slot, view: View, until: When = END) -> Slot | None:
         """The highest slot above one that is neither a container nor absent.
 
         Looked for from the top: a removal below a leaf does nothing, so it says nothing about the leaf.
         """
-        for depth in range(2, len(slot)):
-            content, _ = self.node(slot[:depth], view, until)
+        for place in slots_above(slot):
+            content, _ = self.node(place, view, until)
             if content is not ABSENT and type(content) is not PMap:
-                return slot[:depth]
+                return place
         return None
 
     def holders(self, surface: str, claim: str) -> set[Slot]:

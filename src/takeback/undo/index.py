@@ -18,7 +18,7 @@ from takeback.state.parts import is_part
 from takeback.state.slots import Slot
 from takeback.state.surface import Surface
 from takeback.undo.outcome import SlotChange
-from takeback.undo.versions import LazyVersions, Version, Versions, Write, entry_of
+from takeback.undo.versions import LazyVersions, Version, Versions, Write, entry_of, time_of
 
 SUPPOSED = 2**61
 """The number of an entry that is only supposed."""
@@ -132,7 +132,7 @@ class Index:
         self._entries[entry] = writes
         known = [(at, write, self._node(write.slot)) for at, write in enumerate(writes) if write.slot[0] in SURFACES]
         if len(known) == len(writes):
-            self._written[entry] = _written([node for _, _, node in known], writes)
+            self._written[entry] = _written((node, write) for _, write, node in known)
         for position, write, node in known:
             version = Version(entry, position, write)
             if self.source is None:
@@ -193,7 +193,7 @@ class Index:
         found = self._written.get(entry)
         if found is None:
             writes = self.writes(entry)
-            found = self._written[entry] = _written([self._node(write.slot) for write in writes], writes)
+            found = self._written[entry] = _written((self._node(write.slot), write) for write in writes)
         if self.source is not None:
             for node, *_ in found:
                 if not node.loaded:
@@ -220,7 +220,7 @@ class Index:
         if not node.children:
             return []
         if node.ordered is None:
-            node.ordered = sorted(_descend(node), key=lambda version: version[:2])
+            node.ordered = sorted(_descend(node), key=time_of)
         return node.ordered
 
     def alone(self, node: Node) -> bool:
@@ -273,25 +273,22 @@ class Index:
         supposed: list[Version] = []
         for child in _nodes(node):
             supposed += [version for version in child.versions if version.entry == SUPPOSED]
-            child.versions, child.loaded, child.below = [], True, True
+            child.versions = []
         depth = len(slot)
         for version in (*self._versions(source.below(slot)), *supposed):
             other = version.write.slot
             if len(other) > depth and other[:depth] == slot:
-                found = self._node(other)
-                found.versions.append(version)
-                found.loaded = True
+                self._node(other).versions.append(version)
         for child in _nodes(node):
             child.loaded = child.below = True
             child.ordered = None
         node.below, node.ordered = True, None
-        node.changed()
 
 
-def _written(nodes: list[Node], writes: tuple[Write, ...]) -> tuple[WrittenNode, ...]:
+def _written(writes: Iterable[tuple[Node, Write]]) -> tuple[WrittenNode, ...]:
     first: dict[Node, Any] = {}
     last: dict[Node, Any] = {}
-    for node, write in zip(nodes, writes, strict=True):
+    for node, write in writes:
         first.setdefault(node, write.before)
         last[node] = write.after
     ways = ((node, way_back(node, last[node], before)) for node, before in first.items())

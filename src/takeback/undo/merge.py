@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
-from takeback.state.slots import Slot, get_slot, put_slots, same_content
+from takeback.state.slots import Slot, get_slot, put_slots, same_content, slots_above
 
 
 def bring_forward(actual: State, old: State, new: State) -> tuple[State, tuple[Slot, ...]]:
@@ -64,7 +64,7 @@ def _leaf(state: State, slot: Slot) -> Any:
 
 def _without_empty(state: State, new: State, slots: list[Slot]) -> State:
     """Take away containers that were emptied and are not in the new state."""
-    above = {slot[:depth] for slot in slots if SURFACES[slot[0]].nested for depth in range(2, len(slot))}
+    above = {place for slot in slots if SURFACES[slot[0]].nested for place in slots_above(slot)}
     for slot in sorted(above, key=len, reverse=True):
         node = get_slot(state, slot)
         if type(node) is PMap and not node and get_slot(new, slot) is ABSENT:

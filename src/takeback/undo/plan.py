@@ -19,12 +19,12 @@ from takeback.state.inside import parts_of
 from takeback.state.parts import is_part
 from takeback.state.pmap import EMPTY
 from takeback.state.quick import named
-from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title
+from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title, slots_above
 from takeback.undo.history import END, ContentGone, History, View, grounded_on
 from takeback.undo.index import Node, way_back
 from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
 from takeback.undo.settle import Entries, helpers, settle
-from takeback.undo.versions import Version, entry_of
+from takeback.undo.versions import Version, entry_of, time_of
 
 _state_of: Final = State.of  # bound once: looking up a class method costs as much as calling it
 
@@ -119,7 +119,7 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
 
 def _rewritten(history: History, node: Node, entry: int) -> int | None:
     """The later entry whose write to a slot is in force; None where that is this entry's."""
-    numbers = (entry_of(node.versions, at) for at in range(len(node.versions) - 1, -1, -1))
+    numbers = (entry_of(node.versions, at) for at in reversed(range(len(node.versions))))
     last = next(number for number in numbers if number not in history.undone)
     return None if last == entry else last
 
@@ -129,7 +129,7 @@ def _way_back(history: History, state: State, node: Node, entry: int) -> SlotCha
     versions = node.versions
     found: list[Any] = []
     after: Any = None
-    for at in range(len(versions) - 1, -1, -1):
+    for at in reversed(range(len(versions))):
         number = entry_of(versions, at)
         if number == entry:
             found.append(versions[at][2][2])
@@ -165,7 +165,6 @@ def make_plan(history: History, state: State, off: Iterable[int], on: Iterable[i
     """The plan for a request that nothing stands in the way of."""
     off, on = tuple(sorted(off)), tuple(sorted(on))
     view, now = View(history.undone, off, on), View(history.undone)
-    history.index.read_ahead((*off, *on))
     slots = dict.fromkeys(write.slot for entry in chain(off, on) for write in history.index.writes(entry))
     flat = [slot for slot in slots if not SURFACES[slot[0]].nested]
     changes: list[SlotChange] = []
@@ -221,14 +220,14 @@ def _last_write(history: History, slot: Slot, view: View) -> Version | None:
     nested = SURFACES[slot[0]].nested
     last = history.last(slot, view)
     cover = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
-    return max((one for one in (last, cover) if one is not None), default=None, key=lambda one: one[:2])
+    return max((one for one in (last, cover) if one is not None), default=None, key=time_of)
 
 
 def _nested_changes(
     history: History, view: View, slots: Iterable[Slot], state: State, changes: list[SlotChange]
 ) -> State:
     known = set(slots)
-    roots = {slot for slot in known if not any(slot[:depth] in known for depth in range(2, len(slot)))}
+    roots = {slot for slot in known if not any(above in known for above in slots_above(slot))}
     wanted = [(slot, history.subtree(slot, view)) for slot in sorted(roots)]
 
     def change(slot: Slot, after: Any) -> None:
@@ -244,8 +243,8 @@ def _nested_changes(
     for slot, content in wanted:
         if content is not ABSENT:
             change(slot, content)
-    gone = [slot for slot, content in wanted if content is ABSENT and not is_part(slot[-1])]
-    above = sorted({slot[:depth] for slot in gone for depth in range(2, len(slot))})
+    gone = [slot for slot, content in wanted if content is ABSENT]
+    above = sorted({place for slot in gone for place in slots_above(slot)})
     for slot in reversed(above):
         node = get_slot(state, slot)
         if type(node) is PMap and not node and not history.is_container(slot, view):
@@ -285,8 +284,8 @@ def _what_is_left(history: History, state: State, off: Entries, on: Entries) -> 
 def _known_above(history: History, slot: Slot, view: View) -> bool:
     """Whether nothing is forgotten of what a slot lies in."""
     try:
-        for depth in range(2, len(slot)):
-            history.is_container(slot[:depth], view, END)
+        for place in slots_above(slot):
+            history.is_container(place, view, END)
     except ContentGone:
         return False
     return True
@@ -294,5 +293,5 @@ def _known_above(history: History, slot: Slot, view: View) -> bool:
 
 def _leaf_above(state: State, slot: Slot) -> bool:
     """Whether something that is no container stands where a slot would have to lie."""
-    above = (get_slot(state, slot[:depth]) for depth in range(2, len(slot)))
+    above = (get_slot(state, place) for place in slots_above(slot))
     return any(content is not ABSENT and type(content) is not PMap for content in above)

@@ -17,10 +17,10 @@ from typing import Any, Final
 from takeback.journal.counted import counted
 from takeback.state import ABSENT, SURFACES, PMap
 from takeback.state.parts import is_part
-from takeback.state.slots import Slot
+from takeback.state.slots import Slot, slots_above
 from takeback.undo.history import END, LAST, History, View, When, grounded_on
 from takeback.undo.index import claim_of, claimed
-from takeback.undo.versions import Version, Write
+from takeback.undo.versions import Version, Write, time_of
 
 MAX_HELP: Final = 6
 MAX_TRIES: Final = 600
@@ -69,7 +69,6 @@ def settle(history: History, off: Entries, on: Entries) -> Settled:
             (found.unmet if entry in on else found.removed)[entry] = why
             if entry in on:
                 found.causes[entry] = frozenset(_causes(history, version, view)) - {entry}
-            view.on.discard(entry)
             view.off.add(entry)
             spread(entry)
     return found
@@ -82,41 +81,41 @@ def _affected(history: History, entry: int, write: Write, view: View) -> Iterato
         return
     if surface.nested:
         mask: When = END
-        for depth in range(2, len(slot) + 1):
-            version = history.next(slot[:depth], view, entry)
+        for place in (*slots_above(slot), slot):
+            version = history.next(place, view, entry)
             if version is not None:
-                mask = min(mask, version[:2])
+                mask = min(mask, time_of(version))
                 yield version
         yield from history.live_below(slot, view, (entry, LAST), mask)
     elif surface.exclusive:
         claim = claimed(slot[0], history.held(slot, view, (entry + 1, 0)))
         if claim is not None:
             masking = history.next(slot, view, entry)
-            mask = END if masking is None else masking[:2]
+            mask = END if masking is None else time_of(masking)
             for version in history.index.claiming(slot[0], claim):
-                if entry < version.entry and version[:2] < mask and version.write.slot != slot:
+                if entry < version.entry and time_of(version) < mask and version.write.slot != slot:
                     yield version
 
 
 def _causes(history: History, version: Version, view: View) -> Iterator[int]:
     """Earlier entries that can be why a write could not have happened: toggling one of them may make it possible."""
-    slot, until, surface = version.write.slot, version[:2], SURFACES[version.write.slot[0]]
+    slot, until, surface = version.write.slot, time_of(version), SURFACES[version.write.slot[0]]
     if is_part(slot[-1]):
         ground = grounded_on(version)
-        near = [other for depth in range(2, len(slot)) for other in history.index.at(slot[:depth])]
-        yield from (o.entry for o in near if o[:2] == ground or (o[:2] < until and view.live(o.entry)))
+        near = [(time_of(other), other.entry) for place in slots_above(slot) for other in history.index.at(place)]
+        yield from (entry for when, entry in near if when == ground or (when < until and view.live(entry)))
         return
     claim = claim_of(version.write)
     if claim is not None:
         for holder in history.holders(slot[0], claim) - {slot}:
-            yield from (other.entry for other in history.index.at(holder) if other[:2] < until)
+            yield from (other.entry for other in history.index.at(holder) if time_of(other) < until)
     if surface.nested:
         above = None if version.write.after is ABSENT else history.leaf_above(slot, view, until)
         reach = slot if above is None else above
-        for depth in range(2, len(reach) + 1):
-            yield from (other.entry for other in history.index.at(reach[:depth]) if other[:2] < until)
+        for place in (*slots_above(reach), reach):
+            yield from (other.entry for other in history.index.at(place) if time_of(other) < until)
         if version.write.strict and above is None:
-            yield from (other.entry for other in history.index.below(slot) if other[:2] < until)
+            yield from (other.entry for other in history.index.below(slot) if time_of(other) < until)
 
 
 def helpers(history: History, off: Entries, on: Entries, settled: Settled) -> tuple[Entries, Entries] | None:
@@ -137,7 +136,7 @@ def helpers(history: History, off: Entries, on: Entries, settled: Settled) -> tu
                 result = settle(history, off | (more - back), on | back)
                 if not result.unmet:
                     taken = (more - back) | result.removed.keys()
-                    if best is None or len(taken) + len(back) < len(best[0]) + len(best[1]):
+                    if best is None or _size((taken, back)) < _size(best):
                         best = taken, back
                 else:
                     deeper.append((more, result))
@@ -166,7 +165,13 @@ def _many(history: History, off: Entries, on: Entries, settled: Settled) -> tupl
         else:
             back = chosen & history.undone
             found.append(_irreducible(history, off, on, (chosen - back) | result.removed.keys(), back))
-    return min(found, key=lambda one: len(one[0]) + len(one[1]), default=None)
+    return min(found, key=_size, default=None)
+
+
+def _size(helping: tuple[Entries, Entries]) -> int:
+    """How many entries a set that helps has."""
+    taken, back = helping
+    return len(taken) + len(back)
 
 
 def _live_among(history: History, entries: Entries) -> Entries:
@@ -243,7 +248,7 @@ def _leaf_over_leaf(history: History, write: Write, version: Version, view: View
     """Whether a write lies where a leaf stood before and after another: whether there is one is all it looks at."""
     if not SURFACES[write.slot[0]].nested or version.write.slot != write.slot or not _is_leaf(version.write.after):
         return False
-    return _is_leaf(history.node(write.slot, view, version[:2])[0])
+    return _is_leaf(history.node(write.slot, view, time_of(version))[0])
 
 
 def _is_leaf(content: Any) -> bool:
@@ -254,8 +259,8 @@ def _grounds(history: History, write: Write, view: View, until: When) -> Iterato
     """The writes in force at a time where a write looks: above it, and at its own slot if a container may not be."""
     slot, surface = write.slot, SURFACES[write.slot[0]]
     if surface.nested:
-        for depth in range(2, len(slot) + (1 if write.strict else 0)):
-            top = history.cover(slot[:depth], view, until)
+        for place in (*slots_above(slot), slot) if write.strict else slots_above(slot):
+            top = history.cover(place, view, until)
             if top is not None:
                 yield top
     elif surface.exclusive and (claim := claim_of(write)) is not None:

@@ -76,7 +76,7 @@ class LazyVersions:
         return (self[at] for at in range(len(self)))
 
     def __reversed__(self) -> Iterator[Version]:
-        return (self[at] for at in range(len(self) - 1, -1, -1))
+        return (self[at] for at in reversed(range(len(self))))
 
     def append(self, version: Version) -> None:
         """Add the newest version."""
@@ -95,6 +95,11 @@ Versions = list[Version] | LazyVersions
 def entry_of(versions: Versions, at: int) -> int:
     """The entry of one version, without reading what it wrote."""
     return versions._numbers[at] if isinstance(versions, LazyVersions) else versions[at][0]  # noqa: SLF001
+
+
+def time_of(version: Version) -> When:
+    """When a version was written."""
+    return version[:2]
 
 
 def place_after(versions: Versions, entry: int) -> int:

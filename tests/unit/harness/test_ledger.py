@@ -12,11 +12,12 @@ from takeback import State
 from takeback.adapters import init_workspace, open_workspace
 from takeback.errors import HarnessError, JournalCorruptError, JournalError
 from takeback.harness import ledger as module
-from takeback.harness.codec import change_draft, stored_candidate, toggle_draft, writes_of
+from takeback.harness.codec import change_draft, evidence_of, stored_candidate, toggle_draft, writes_of
 from takeback.harness.ledger import Fate, Ledger
 from takeback.journal import Draft, leaf, open_journal
 from takeback.journal.counted import listener
 from takeback.journal.memory import MemoryStore
+from takeback.journal.packing import is_gone
 from takeback.undo import Write
 
 START = {
@@ -104,7 +105,8 @@ def test_another_who_follows_the_journal_takes_in_what_was_appended(monkeypatch)
     made(ledger, "2", "4")
     other.refresh()
     assert told(other) == told(ledger)
-    assert [write.after for write in other.history.index.writes(two.entry)] == ["3"]
+    (write,) = other.history.index.writes(two.entry)
+    assert (is_gone(write.before), write.after) == (True, "3")  # what was there before is not read for planning
 
 
 def test_a_change_that_was_announced_is_what_is_ended():
@@ -116,6 +118,20 @@ def test_a_change_that_was_announced_is_what_is_ended():
     assert (ledger.pending, ledger.fate(record)) == (record, Fate.PENDING)
     assert ledger.commit(writes) == record
     assert (ledger.pending, ledger.fate(record), ledger.aborted(record)) == (None, Fate.LIVE, False)
+
+
+def test_what_ends_an_entry_names_its_number():
+    ledger = begun()
+    announced(ledger, "0", "1")
+    ledger.commit(written("p", "0", "1"))
+    made(ledger, "1", "2")
+    announced(ledger, "2", "3")
+    ledger.abort("no room")
+    made(ledger, "2", "4")
+    made(Ledger(ledger.store), "4", "5")
+    records = list(ledger.store.records())
+    ends = [record.payload["entry"] for record in records if record.kind in {"commit", "abort"}]
+    assert ends == [record.number for record in ledger.entries(reverse=False)] == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_fate_is_told_from_the_record_that_follows_where_that_is_at_hand():
@@ -134,6 +150,17 @@ def test_only_what_was_applied_with_a_recovery_and_not_forced_has_an_admitted_on
     made(ledger, "1", "2", candidate=plain, forced=True)
     made(ledger, "2", "3")
     assert ledger.admitted == {good.entry} == Ledger(ledger.store).admitted
+
+
+def test_the_evidence_of_an_entry_is_read_as_it_was_given():
+    ledger = begun()
+    refuted = {"grade": "refuted", "reasons": ["it does not come back"], "counterexample": {"prompts": {}}}
+    proved = {"grade": "proved", "reasons": [], "counterexample": None}
+    for given, stored in ((refuted, True), (proved, False)):
+        record = made(ledger, "0", "1", evidence=given)
+        assert evidence_of(ledger.store, record) == given
+        assert ("evidence" in record.contents) is stored
+    assert evidence_of(ledger.store, made(ledger, "1", "2")) is None
 
 
 def test_the_journal_of_another_workspace_is_refused():
@@ -280,6 +307,36 @@ def test_what_was_forgotten_is_not_in_place_any_more_for_whoever_asks_where_valu
     assert ("config", "old") not in {
         slot for slots in Ledger(harness.journal).live_values().values() for slot in slots
     }
+
+
+def places(ledger):
+    """Where the values stand that a ledger knows to be stored."""
+    return {slot for slots in ledger.live_values().values() for slot in slots}
+
+
+def test_a_checkpoint_knows_where_values_stand_that_another_wrote():
+    ledger = begun()
+    other = Ledger(ledger.store)
+    made(ledger, "0", "1")
+    other.refresh()
+    other.checkpoint()
+    assert places(other) == {("prompts", "p")}
+
+
+def test_what_stands_inside_a_text_is_known_as_long_as_the_text_is_there(harness):
+    text = ("prompts", "p")
+    harness.apply(candidate({"op_type": "edit_prompt", "target": "p", "value": {"old": "two", "new": "2"}}))
+    harness.ledger.checkpoint()
+    assert text in places(harness.ledger)
+    harness.apply(candidate({"op_type": "remove_prompt", "target": "p"}))
+    assert text not in places(harness.ledger)
+
+
+def test_a_text_that_was_edited_inside_is_not_hidden_by_what_else_is_forgotten(harness):
+    harness.apply(candidate({"op_type": "edit_prompt", "target": "p", "value": {"old": "two", "new": "2"}}))
+    harness.ledger.checkpoint()
+    forgotten(harness, config("secret.key", "hunter2"))
+    assert harness.ledger.hidden == (("config", "secret", "key"),)
 
 
 def test_a_candidate_of_which_a_part_was_forgotten_is_none(harness):

@@ -15,6 +15,7 @@ from takeback.undo.index import Node, way_back
 from takeback.undo.merge import _without_empty
 from takeback.undo.recording import run_recorded
 from takeback.undo.settle import helpers, settle
+from takeback.undo.versions import START
 
 
 def edit(target, old, new, kind="prompt"):
@@ -127,6 +128,61 @@ def test_more_entries_than_are_tried_in_sets_are_found_one_after_the_other(monke
     assert helped(world, 4) == (frozenset({1, 2, 3}), frozenset())
 
 
+def test_of_large_sets_that_help_the_smallest_is_named_whether_it_goes_or_comes_back(monkeypatch):
+    monkeypatch.setattr("takeback.undo.settle.MAX_HELP", 0)
+    world = World()
+    world.do(socket("t", 9102))
+    world.do(socket("t", 9102))
+    world.do(socket("t", 9103))
+    world.do(socket("s", 9102))
+    world.undo(3, 4)
+    assert helped(world, 4) == (frozenset(), frozenset({3}))
+    world = World()
+    world.do(socket("t", 9102), socket("u", 9200))
+    world.do(socket("t", 9103))
+    world.do(socket("u", 9201))
+    world.do(socket("s", 9102), socket("r", 9200))
+    world.undo(2, 3, 4)
+    assert helped(world, 4) == (frozenset({1}), frozenset())
+
+
+def test_one_that_goes_and_one_that_comes_back_are_found_beside_one_that_does_not_help():
+    world = World(resources={"t": {"address": "tcp://127.0.0.1:9102"}})
+    away = world.do(socket("t", 9103))
+    back = world.do(socket("t", 9102))
+    world.do(socket("t", 9102))
+    world.undo(3)
+    world.undo(back)
+    wanted = world.do(socket("s", 9102))
+    world.undo(wanted)
+    world.redo(back)
+    world.undo(away)
+    assert helped(world, wanted) == (frozenset({back}), frozenset({away}))
+
+
+@pytest.mark.parametrize(("tries", "helping"), [(1, ({1}, set())), (2, (set(), {2}))])
+def test_no_more_sets_are_tried_than_there_may_be(monkeypatch, tries, helping):
+    """Both ways are as good; the newest entry is tried first, and without a try live ones come first."""
+    monkeypatch.setattr("takeback.undo.settle.MAX_TRIES", tries)
+    world = World()
+    world.do(socket("t", 9102))
+    world.do(socket("t", 9103))
+    world.do(socket("s", 9102))
+    world.undo(2, 3)
+    assert helped(world, 3) == helping
+
+
+def test_what_an_edit_was_not_made_in_is_not_brought_back_for_it(monkeypatch):
+    monkeypatch.setattr("takeback.undo.settle.MAX_HELP", 0)
+    world = World()
+    world.do(prompt("p", "one\ntwo\n"))
+    world.do(prompt("p", "else"))
+    world.undo(2)
+    world.do(edit("p", "one", "1"))
+    world.undo(1, 3)
+    assert helped(world, 3) == (frozenset(), frozenset({1}))
+
+
 def test_a_recorded_run_says_what_running_it_says():
     program = mutation(config("a.b", 1), edit("p", "one", "1"), file("d/x", "2"))
     state = State.read({"prompts": {"p": "one\n"}, "files": {"f": {"content": "one\n"}}})
@@ -139,6 +195,12 @@ def test_only_whole_files_cannot_stand_where_a_directory_is():
     state = State.read({"files": {"f": {"content": "one\ntwo\n"}}})
     writes = run_recorded(mutation(file("g", "x"), edit("f", "one", "1", "file")), state).writes
     assert [(is_part(write.slot[-1]), write.strict) for write in writes] == [(False, True), (True, False)]
+
+
+def test_only_parts_stand_on_what_put_the_whole_there():
+    world = World(prompts={"p": "one\n"})
+    writes = run_recorded(mutation(prompt("q", "x"), edit("p", "one", "1")), world.state).writes
+    assert [write.on for write in world.history.grounded(writes)] == [None, START]
 
 
 @pytest.mark.parametrize(

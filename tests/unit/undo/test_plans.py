@@ -13,6 +13,7 @@ from takeback.undo import (
     Blocked,
     Gone,
     History,
+    Kept,
     Plan,
     SlotChange,
     Write,
@@ -21,7 +22,7 @@ from takeback.undo import (
     relied_on,
 )
 from takeback.undo.history import SUPPOSED, ContentGone
-from takeback.undo.plan import _outcome
+from takeback.undo.plan import _independent, _outcome
 from takeback.undo.recording import run_recorded, writes_between
 
 
@@ -244,6 +245,24 @@ def test_a_token_changes_with_what_the_plan_rests_on_and_with_nothing_else():
     assert plan_undo(world.history, world.state, {1}).token != token
 
 
+def test_a_plan_has_a_token_though_a_name_cannot_be_written_as_utf8():
+    slot = ("routing", "\udcff")
+    history = History(State)
+    history.add(1, (Write(slot, ABSENT, "one"),))
+    assert len(plan_undo(history, put_slots(State(), [(slot, "one")]), {1}).token) == 24
+
+
+def test_the_short_way_is_taken_where_nothing_else_was_ever_written_near():
+    world = World()
+    world.do(config("x.y.z", 1))
+    world.do(file("d/e", "x"))
+    world.do(config("shared.a", 1))
+    world.do(config("shared.b", 1))
+    world.undo(4)
+    for entry, taken in ((1, True), (2, True), (3, False)):
+        assert (_independent(world.history, world.state, entry) is not None) is taken
+
+
 @pytest.mark.parametrize("entry", [1, 2, 3, 4])
 def test_the_short_way_says_what_the_general_way_says(entry):
     world = World(config={"a": {"b": 0}}, tools={"t": {"id": "old"}})
@@ -319,6 +338,17 @@ def test_what_lies_in_something_unknown_can_still_be_taken_away_but_not_what_it_
     assert plan_undo(history, state, (3,)) == Gone((("config", "a"),), (SlotChange(slot, held, ABSENT),))
 
 
+@pytest.mark.parametrize("above", [("d",), ("d", "e")], ids="/".join)
+def test_what_is_unknown_is_not_put_back_where_something_else_stands_in_its_way(above):
+    held, slot = PMap({"content": "one"}), ("files", "d", "e", "x")
+    history = History(lambda: None)
+    history.add(1, (Write(slot, ABSENT, held),))
+    history.toggle({1}, ())
+    there = State.read({"files": {"/".join(above): {"content": "a file"}}})
+    assert plan_toggle(history, there, (), {1}) == Gone((), ())
+    assert plan_toggle(history, State(), (), {1}) == Gone((), (SlotChange(slot, ABSENT, held),))
+
+
 def test_a_new_write_is_tied_to_what_the_entry_it_stands_on_stands_on():
     world = World(config={"a": 1})
     mapping = world.do(config("a", {}))
@@ -348,10 +378,12 @@ def test_a_group_of_hooks_made_here_loses_only_the_hook_that_is_taken_back():
     world = World()
     world.do(group("a"))
     middle = world.do(group("a", "b"))
-    world.do(group("a", "b", "c"))
-    assert isinstance(world.undo(middle), Plan)
-    (callback,) = world.state.part("listeners")["PreToolUse"]
-    assert [hook["command"] for hook in callback.record["options"]["hooks"]] == ["a", "c"]
+    later = world.do(group("a", "b", "c"))
+    world.do(group("a", "b", "c", "d"))
+    for entry, left in ((middle, ["a", "c", "d"]), (later, ["a", "d"])):
+        assert isinstance(world.undo(entry), Plan)
+        (callback,) = world.state.part("listeners")["PreToolUse"]
+        assert [hook["command"] for hook in callback.record["options"]["hooks"]] == left
 
 
 def test_a_file_written_over_one_that_took_a_directorys_place_is_tied_to_it():
@@ -374,3 +406,14 @@ def test_a_part_is_not_put_back_into_a_text_that_was_forgotten_and_is_not_there(
     outcome = plan_toggle(history, world.state, {removed, edited}, ())
     assert isinstance(outcome, Gone)
     assert (outcome.slots, outcome.left) == ((("prompts", "p"),), ())
+
+
+def test_an_edit_of_a_text_that_is_replaced_needs_nothing_of_what_replaced_it():
+    world = World(prompts={"p": "one\ntwo\n"})
+    edited = world.do({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}})
+    slot = ("prompts", "p")
+    world.history.add(2, (Write(slot, ABSENT, GONE),))
+    (part,) = (write.slot for write in world.history.index.writes(edited))
+    outcome = plan_undo(world.history, State.read({"prompts": {"p": "else"}}), {edited})
+    assert isinstance(outcome, Plan)
+    assert (outcome.changes, outcome.kept) == ((), (Kept(part, 2, slot),))
