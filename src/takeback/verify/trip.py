@@ -95,7 +95,7 @@ class Trial:
     def run(self, state: State) -> Trip:
         """Run one round trip; any fault fails the trip, with its reason."""
         try:
-            return self._run(state)
+            return self._run(state.complete())
         except Exception as fault:  # noqa: BLE001  (fails closed)
             return Trip(failure=f"fault: {type(fault).__name__}: {fault}", fault=FaultKind.EXCEPTION)
 
