@@ -11,7 +11,7 @@ from takeback.cli import completing
 from takeback.cli.changes import changes_json, show_changes, stats_json
 from takeback.cli.outcomes import broken_json, show_broken
 from takeback.cli.output import JsonFlag, emit, out
-from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, opened
+from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, opened, tell_left_out
 from takeback.harness import Harness
 from takeback.harness.adapter import Broken
 from takeback.harness.log import changes_between, changes_of, state_after, state_before
@@ -52,6 +52,8 @@ def diff(
     """
     with opened(directory, journal) as harness:
         changes, before, broken = _changes(harness, entry, other)
+        if other is not None:
+            tell_left_out(harness)
         if as_json:
             unread = [broken_json(fault) for fault in broken]
             emit({"changes": changes_json(changes), "stat": stats_json(changes, before), "broken": unread})

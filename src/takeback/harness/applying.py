@@ -109,5 +109,6 @@ def not_now(look: Look, verdict: Verdict | None = None) -> Refused:
     if look.broken:
         message = f"{look.broken[0]}; mend it, or put it back with 'takeback discard {look.broken[0].path}'"
         return Refused(Why.BROKEN, message, verdict, look.drift, broken=look.broken)
-    message = f"{len(look.drift)} thing(s) were changed behind Takeback's back; adopt that first, or put it back"
+    things = "1 thing was" if len(look.drift) == 1 else f"{len(look.drift)} things were"
+    message = f"{things} changed behind Takeback's back; adopt that first, or put it back"
     return Refused(Why.DRIFT, message, verdict, look.drift)

@@ -33,7 +33,9 @@ def slot_of_key(key: str) -> Slot:
 def slot_title(slot: Slot) -> str:
     """Return a slot as people write it."""
     surface = SURFACES.get(slot[0])
-    return str(Address(slot[0], "/".join(slot[1:]))) if surface is None else surface.slot_title(slot[1:])
+    if surface is not None:
+        return surface.slot_title(slot[1:])
+    return str(Address(slot[0], "/".join(slot[1:]))) if len(slot) > 1 else slot[0]
 
 
 def whole_of(slot: Slot) -> Slot:
