@@ -57,9 +57,9 @@ ToggleReader = Callable[[Ledger, Sequence[EntryLike]], ToggleRequest]
 class Harness:
     """One harness, its journal and what it is bound to.
 
-    `verifier` decides about candidates (by proof unless another is given). An empty journal is begun with `start`,
-    or with what is there; where `begin` is false it is an error. `about` goes into its first record; a journal begun
-    with another `identity` is refused.
+    `verifier` decides about candidates: by proof unless another is given, and then evidence by a sample counts for
+    nothing. An empty journal is begun with `start`, or with what is there; where `begin` is false it is an error.
+    `about` goes into its first record; a journal begun with another `identity` is refused.
     """
 
     def __init__(
