@@ -52,11 +52,6 @@ def dump_state(state: State) -> dict[str, Any]:
     }
 
 
-def load_state(raw: Any) -> State:
-    """Return the state that `dump_state` wrote down."""
-    return State({name: SURFACES[name].load(part) for name, part in raw.items()})
-
-
 def get_slot(state: State, slot: Slot) -> Any:
     """Return the content of a slot in a state."""
     return SURFACES[slot[0]].get_slot(state.part(slot[0]), slot[1:])
