@@ -28,7 +28,10 @@ def register(app: typer.Typer) -> None:
 
 def find(
     test: str = typer.Option(
-        ..., "--test", metavar="CMD", help="The command that tells: 0 works, 125 cannot tell, others broken."
+        ...,
+        "--test",
+        metavar="CMD",
+        help="The command that decides by its exit code: 0 works, 125 cannot tell, any other broken.",
     ),
     good: str | None = typer.Option(
         None,
@@ -43,7 +46,7 @@ def find(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Find the entry that broke the agent, or the smallest set of them, by leaving entries out.
+    """Find the entry that broke the agent, or the smallest set of entries, by leaving entries out.
 
     Histories without some entries are tried in a scratch copy, where the command runs; the harness itself is not
     changed. A command that takes too long counts as broken.

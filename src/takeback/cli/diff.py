@@ -35,7 +35,7 @@ def diff(
     other: str | None = typer.Argument(
         None,
         metavar="OTHER",
-        help="Another entry: show what differs between right after the one and the other.",
+        help="Another entry: show what differs between the states right after the two.",
         autocompletion=completing.entries,
     ),
     directory: Path = DirOption,
@@ -46,7 +46,7 @@ def diff(
 ) -> None:
     """Show what changed. Without an entry: what was changed behind Takeback's back, and which files cannot be read.
 
-    Exit code 0, also if nothing changed; `takeback status` answers whether anything did.
+    Exit code 0, even if nothing changed; `takeback status` answers whether anything did.
 
     Example: `takeback diff 3f2a91 --dir agent`, `takeback diff 3f2a91 HEAD --stat`
     """

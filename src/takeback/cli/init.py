@@ -1,4 +1,4 @@
-"""`takeback init`: take a directory under care, a client's files or a workspace of its own."""
+"""`takeback init`: put a directory under care, a client's files or a workspace of its own."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ KINDS = ("workspace", "claude-code", "codex", "opencode", "gemini")
 def init(
     context: typer.Context,
     directory: Path = typer.Argument(
-        Path(), metavar="[DIR]", help="The directory; made if it is not there.", show_default="here"
+        Path(), metavar="DIR", help="The directory; made if it is not there.", show_default="here"
     ),
     kind: list[str] | None = typer.Option(
         None,
         "--kind",
         metavar="|".join(KINDS),
-        help="Whose files these are; found out if not said. May be repeated.",
+        help="Whose files these are; detected if left out. May be repeated, or name an installed adapter.",
         autocompletion=one_of(dict.fromkeys(KINDS, "")),
     ),
     user: bool = typer.Option(
-        False, "--user", help="Take the client's files in your home directory, not a project's."
+        False, "--user", help="Take the client's files in your home directory instead of a project's."
     ),
     state: Path | None = typer.Option(None, "--state", metavar="FILE", help="Begin with this state, as JSON."),
     journal: str | None = JournalOption,
@@ -54,7 +54,7 @@ def init(
     ),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Take a directory under Takeback's care: a client's files as they are, or a workspace of its own.
+    """Put a directory under Takeback's care: a client's files as they are, or a workspace of its own.
 
     Files of Claude Code, Codex, opencode and Gemini CLI are found and taken as they are: only .takeback/ is added.
     Where there are none, the directory becomes a workspace, with a file or folder for each surface and a manifest.

@@ -43,7 +43,7 @@ ByOption = typer.Option(
 )
 StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
 PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
-NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, also on a terminal.")
+NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, even on a terminal.")
 
 
 def entries_argument(completion: completing.Completion) -> Any:
