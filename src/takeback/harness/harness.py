@@ -18,7 +18,7 @@ from takeback.harness.applying import Given, Judged, judged, not_now, prepared, 
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine
-from takeback.harness.filing import found_by_files, layout_of, ready, written
+from takeback.harness.filing import annotated, found_by_files, ready, written
 from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
@@ -41,7 +41,7 @@ from takeback.harness.results import (
 )
 from takeback.harness.retrying import tried_again
 from takeback.harness.toggle_requests import ToggleRequest, named_entry, redo_request, restore_request, undo_request
-from takeback.harness.two_roads import compare_roads, unadmitted
+from takeback.harness.two_roads import compare_roads
 from takeback.journal import Record, Ref, Store
 from takeback.journal.search import ValuePlace
 from takeback.language import Candidate
@@ -330,15 +330,13 @@ class Harness:
     def _planned(self, request: ToggleRequest, cascade: bool, strict: bool) -> PlanOutcome:
         ledger = self._engine.ledger
         plan = where_installed(lambda: plan_toggle(ledger.history, ledger.state, request.off, request.on))
+        if isinstance(plan, Blocked) and isinstance(plan.together, Plan):
+            plan = replace(plan, together=annotated(self._engine, plan.together))
         if cascade and isinstance(plan, Blocked) and plan.together is not None:
             plan = plan.together
-        if not isinstance(plan, Plan):
-            return plan
-        if plan.on or not ledger.admitted.issuperset(plan.off):
-            plan = plan._replace(unadmitted=unadmitted(ledger, plan))
-        if self._engine.formatted is not None:
-            plan = plan._replace(layout=layout_of(ledger, (*plan.off, *plan.on)))
-        return nothing_kept(plan) if strict else plan
+        elif isinstance(plan, Plan):
+            plan = annotated(self._engine, plan)
+        return nothing_kept(plan) if strict and isinstance(plan, Plan) else plan
 
     def _toggle(
         self,

@@ -14,7 +14,7 @@ from takeback.harness.two_roads import Roads, compare_roads
 from takeback.language import Candidate, read_candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
-from takeback.undo import plan_undo
+from takeback.undo import Blocked, plan_undo
 
 START = {
     "config": {"a": {"b": 1}, "l": ["x"]},
@@ -173,3 +173,14 @@ def test_a_recovery_of_a_whole_chain_is_overlaid_by_whatever_wrote_in_the_chain_
     with open_memory(journal=stored) as harness:
         assert roads(harness, entry.number) is Roads.OVERLAID
         assert roads(harness, entry.number, later.number) is Roads.AGREE
+
+
+def test_they_are_named_too_in_what_taking_back_more_would_do(harness):
+    whole = candidate(config("l", ["y"]))
+    forced = harness.apply(Candidate(whole.mutation, (), (), whole.contract), force=True).entry
+    harness.apply(candidate({"op_type": "append_config", "target": "l", "value": "z"}))
+    blocked = harness.plan_undo(forced.id)
+    assert isinstance(blocked, Blocked)
+    assert blocked.together.unadmitted == (forced.number,)
+    assert blocked.together == harness.plan_undo(forced.id, cascade=True)
+    assert harness.undo(forced.id).together.unadmitted == (forced.number,)
