@@ -55,6 +55,9 @@ class Checked:
         """The answer as JSON, with what was printed."""
         return {**self.recorded(), "output": self.output}
 
+    def __repr__(self) -> str:
+        return f"Checked({'passed' if self.passed else 'failed'}, exit {self.code})"
+
 
 class Recoverable(NamedTuple):
     """A change with a recovery that is admitted, and the verdict."""
@@ -115,6 +118,9 @@ class Evolution:
             "entry": self.result.entry.id if isinstance(self.result, Applied) else None,
             "refused": self.result.message if isinstance(self.result, Refused) else None,
         }
+
+    def __repr__(self) -> str:
+        return f"Evolution({self.proposal!r}, {'nothing made' if self.result is None else self.result!r})"
 
 
 def consider(

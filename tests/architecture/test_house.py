@@ -131,7 +131,8 @@ def test_a_command_is_documented_with_its_options_and_an_example(title):
     match = re.search(rf"^### `{re.escape(title)}[` ](.*?)(?=^##)", REFERENCE, re.MULTILINE | re.DOTALL)
     assert match, f"docs/reference.md has no section for {title}"
     section = match[1]
-    options = [max(parameter.opts, key=len) for parameter in COMMANDS[title].params]
+    shown = [one for one in COMMANDS[title].params if not getattr(one, "hidden", False)]
+    options = [max(parameter.opts, key=len) for parameter in shown]
     options = [name for name in options if name.startswith("--") and name not in {"--help", "--json"}]
     assert all(f"`{name}`" in section for name in options)
     assert f"Example: `{title}" in section

@@ -5,16 +5,20 @@ from __future__ import annotations
 import itertools
 import tomllib
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 from tests.support import toy_adapter
 from tests.support.changes import candidate, config, file, middleware, prompt, tool
+from typer.testing import CliRunner
 
 from takeback.adapters import adapter_names, init_workspace, open_memory, open_workspace, registry
 from takeback.adapters.conformance import OPTIONAL, REQUIRED, Subject, examine_adapter
 from takeback.adapters.directory import Directory
+from takeback.adapters.init_by_name import init_adapter
 from takeback.adapters.manifest import Manifest, Workspace, write_manifest
-from takeback.errors import InputError
+from takeback.cli import app
+from takeback.errors import HarnessError, InputError
 from takeback.harness import Harness, Unsayable
 from takeback.journal import open_journal
 from takeback.state import State
@@ -157,3 +161,52 @@ def test_a_directory_with_nothing_but_a_journal_is_a_harness_in_memory(tmp_path)
 def test_the_adapters_of_this_package_are_registered_like_any_other():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert project["entry-points"][registry.GROUP] == registry.BUILT_IN
+
+
+def run(*words):
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.stdout
+
+
+def test_a_directory_is_put_under_an_adapter_from_outside_by_its_name(tmp_path):
+    root = tmp_path / "agent"
+    root.mkdir()
+    (root / "toy.json").write_text(TOY)
+    assert run("init", root, "--kind", "toy") == (0, ANY)
+    assert run("init", root, "--kind", "toy") == (0, ANY)
+    assert sorted(path.name for path in root.iterdir()) == [".takeback", "takeback.toml", "toy.json"]
+    assert run("set", "config", "keep.it", "2", "--dir", root) == (0, ANY)
+    assert run("set", "tool", "web", "{}", "--dir", root)[0] != 0
+    assert run("undo", "--last", "--dir", root) == (0, ANY)
+    assert (root / "toy.json").read_text() == TOY
+    assert run("doctor", "--deep", "--dir", root) == (0, ANY)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--kind", "tow"], "found tow, expected one of workspace, claude-code, codex, opencode, gemini, toy"),
+        (["--kind", "toy", "--kind", "codex"], "found toy, codex, expected toy alone"),
+        (["--kind", "toy", "--state", "state.json"], "found it with --kind toy, expected a workspace to fill"),
+    ],
+)
+def test_an_adapter_that_cannot_be_meant_is_refused_before_anything_is_made(tmp_path, words, said):
+    done = CliRunner().invoke(app, ["init", str(tmp_path / "agent"), *words])
+    assert said in str(done.exception)
+    assert not (tmp_path / "agent").exists()
+
+
+def test_a_harness_of_another_adapter_stays_what_it_is(tmp_path):
+    root = init_workspace(tmp_path / "agent")
+    with pytest.raises(InputError, match="found a harness of the adapter 'workspace', expected one of 'toy'"):
+        init_adapter(root, "toy")
+
+
+def test_a_file_that_cannot_be_read_leaves_nothing_behind(tmp_path):
+    root = tmp_path / "agent"
+    root.mkdir()
+    (root / "toy.json").write_text("{")
+    with pytest.raises(HarnessError, match=r"toy\.json"):
+        init_adapter(root, "toy")
+    assert [path.name for path in root.iterdir()] == ["toy.json"]

@@ -28,14 +28,14 @@ in it, what was found and what was expected; 130 if it was interrupted. Once a c
 whatever becomes of the output.
 
 Nothing that is printed reaches the terminal raw: control and invisible characters are shown as escapes. Output longer
-than the terminal goes through `TAKEBACK_PAGER`, `PAGER` or `less`; into a pipe nothing is cut. `NO_COLOR` is heard.
+than the terminal goes through `TAKEBACK_PAGER`, `PAGER` or `less`; into a pipe nothing is cut. `NO_COLOR` works.
 """
 EXITS = {
     "takeback verify": "0 admitted, 1 not admitted, 2 the candidate or an option cannot be read.",
     "takeback prove": "0 proved, 1 refuted or rejected, 2 the candidate cannot be read.",
     "takeback oracle": "0 a recovery was built, 1 the language has none, 2 the candidate cannot be read.",
 }
-SHOWN = "0 shown, also if there is nothing to show, 2 bad input or a fault."
+SHOWN = "0 shown, even if there is nothing to show, 2 bad input or a fault."
 EXITS |= {
     f"takeback {name}": SHOWN for name in ("diff", "export", "log", "show", "schema", "states", "tasks", "tasks show")
 }
@@ -83,7 +83,7 @@ def _section(title: str, command: Any) -> str:
     options = [
         parameter
         for parameter in command.params
-        if parameter.param_type_name == "option" and "--json" not in parameter.opts
+        if parameter.param_type_name == "option" and "--json" not in parameter.opts and not parameter.hidden
     ]
     shown = " ".join([title, *map(_placeholder, arguments)])
     lines = [f"### `{shown}`", "", " ".join(purpose.split()), ""]

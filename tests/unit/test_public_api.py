@@ -11,16 +11,25 @@ from takeback import (
     Adopted,
     Applied,
     Blocked,
+    Checked,
+    Gone,
     InputError,
+    Level,
     Refused,
     State,
     TakebackError,
     Undone,
+    diff,
+    evolve,
     init_workspace,
     open_memory,
     open_workspace,
     oracle,
+    read_candidate,
+    round_trip,
+    verify,
 )
+from takeback.evolve import propose_mutation
 
 PLAIN = candidate(config("agent.timeout", 60)).to_json()
 
@@ -148,6 +157,22 @@ def test_what_is_shown_in_a_session_fits_on_a_line():
         shown += [*harness.log(), harness.status(), harness.recover()]
         many = candidate(*(config("a" * 50 + f".k{n}", n) for n in range(60)))
         shown += [many, many.mutation[0], many.mutation[0].kind, oracle(many.mutation)]
+        bare = read_candidate(
+            {"mutation": [op("write_file", f"f{n}", value={"content": "x" * 500}) for n in range(60)]}
+        )
+        shown += [oracle(bare.mutation, Level.L0), verify(bare, rule="split-wald").splits["iid"]]
+        shown += [round_trip(bare, State()), round_trip(bare, State()).residuals[0], round_trip(many, State())]
+        shown += [*diff(State(), harness.state), *plan.changes, *harness.preview(many).changes]
+        evolved = evolve(harness, propose_mutation(bare.mutation))
+        shown += [evolved, evolved.proposal, Checked(passed=False, command="x" * 500)]
+        ground = harness.apply(candidate(config("list", ["x" * 500])))
+        for number in range(40):
+            harness.apply(candidate(op("append_config", "list", value=number)))
+        shown.append(harness.plan_undo(ground))
+        first, second = (harness.apply(candidate(config("gone", number))) for number in range(2))
+        harness.forget(first)
+        shown.append(harness.undo(second))
+        assert {Blocked, Gone} < {type(one) for one in shown}
         for one in shown:
             assert len(repr(one)) < 160, repr(one)
             assert type(one).__name__ in repr(one)

@@ -33,6 +33,19 @@ POLL = 0.02
 _HEX = re.compile(rb"[0-9a-f]{32}\n")
 
 
+def noted_journal(journal: str | None, *, secret: bool) -> str:
+    """A journal as the manifest names it: without a password, which is refused unless it is known to be `secret`."""
+    noted = LOCAL if journal is None else without_password(journal)
+    if journal is not None and noted != journal and not secret:
+        raise InputError(
+            "the journal's URL",
+            found="a password in it",
+            expected="a URL that can be written into the manifest",
+            hint="give the whole URL in TAKEBACK_JOURNAL, or keep the password in a pgpass file",
+        )
+    return noted
+
+
 def locked(root: Path, leaving: ExitStack, failing: ExitStack) -> Directory:
     """The directory, made if need be, with every other process that would make it a workspace kept out."""
     deadline = time.monotonic() + LOCK_SECONDS

@@ -50,7 +50,7 @@ def adapter_named(name: str, where: str) -> OpenAdapter:
             where,
             found=f"the adapter {name!r}",
             expected=f"one of {', '.join(adapter_names())}",
-            hint="install the package that brings it; nothing was changed",
+            hint="install the package that provides it; nothing was changed",
         )
     module, _, attribute = BUILT_IN[name].partition(":")
     found: Any = getattr(import_module(module), attribute)

@@ -14,6 +14,7 @@ from takeback.cli.output import JsonFlag, emit, out, settle
 from takeback.cli.workspaces import SHORT, ByOption, DirOption, JournalOption, NoteOption, StatFlag, opened
 from takeback.errors import InputError
 from takeback.harness import Harness, Refused
+from takeback.present.titles import how_many
 
 
 def register(app: typer.Typer) -> None:
@@ -75,7 +76,7 @@ def _from_git(harness: Harness, root: Path, commits: str, *, as_json: bool) -> N
         out.print(f"#{found.begun.entry}  went back to where the range begins, in the journal only")
     for commit, record in found.entries:
         out.print(f"#{record.entry}  {commit.id[:SHORT]} {commit.subject}")
-    out.print(f"adopted {len(found.entries)} commits")
+    out.print(f"adopted {how_many(len(found.entries), 'commit')}")
     for number, why in (
         (found.skipped, "change nothing of the harness"),
         (found.folded, "came with the merge that resolved their conflicts"),

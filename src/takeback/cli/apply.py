@@ -37,7 +37,7 @@ def apply(
         False, "--force", help="Make it although it is not admitted; the entry says so permanently."
     ),
     no_ties: bool = typer.Option(
-        False, "--no-ties", help="Refuse if an earlier entry could then not be undone alone."
+        False, "--no-ties", help="Refuse if an earlier entry could then no longer be undone on its own."
     ),
     language: str | None = LanguageOption,
     note: str = NoteOption,

@@ -18,6 +18,7 @@ from takeback.harness import Harness, Refused
 from takeback.harness.bisecting import Bisection, LiveEntries, bisect
 from takeback.harness.toggle_requests import named_entry
 from takeback.present.filters import names_in
+from takeback.present.titles import how_many
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +28,10 @@ def register(app: typer.Typer) -> None:
 
 def find(
     test: str = typer.Option(
-        ..., "--test", metavar="CMD", help="The command that tells: 0 works, 125 cannot tell, others broken."
+        ...,
+        "--test",
+        metavar="CMD",
+        help="The command that decides by its exit code: 0 works, 125 cannot tell, any other broken.",
     ),
     good: str | None = typer.Option(
         None,
@@ -42,7 +46,7 @@ def find(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Find the entry that broke the agent, or the smallest set of them, by leaving entries out.
+    """Find the entry that broke the agent, or the smallest set of entries, by leaving entries out.
 
     Histories without some entries are tried in a scratch copy, where the command runs; the harness itself is not
     changed. A command that takes too long counts as broken.
@@ -83,10 +87,10 @@ def _tell(found: Bisection, harness: Harness, *, as_json: bool) -> None:
         emit({"entries": entries, "tests": found.tests, "reason": found.reason, "undo": undo})
         return
     if not found.entries:
-        out.print(f"nothing found after {found.tests} tests: {found.reason}")
+        out.print(f"nothing found after {how_many(found.tests, 'test')}: {found.reason}")
         return
     several = "" if len(found.entries) == 1 else "; it takes all of these, so that taking back one is enough"
-    out.print(f"found after {found.tests} tests{several}:", style="bold")
+    out.print(f"found after {how_many(found.tests, 'test')}{several}:", style="bold")
     for entry in found.entries:
         out.print(f"  #{entry}  {named(entry)}")
     out.print(f"to take it back: {line('undo', *undo[2:])}")

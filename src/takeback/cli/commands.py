@@ -38,7 +38,7 @@ class Offered(NamedTuple):
 SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     "Every day": {
         "init": Listed(
-            "init", "Take a directory under Takeback's care: a client's files as they are, or a workspace of its own."
+            "init", "Put a directory under Takeback's care: a client's files as they are, or a workspace of its own."
         ),
         "apply": Listed("apply", "Make a change, if it can be taken back."),
         "status": Listed("status", "Show how a workspace stands."),
@@ -71,7 +71,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
         "recover": Listed("recover", "Finish the change that a killed process left under way."),
         "bisect": Listed(
-            "bisect", "Find the entry that broke the agent, or the smallest set of them, by leaving entries out."
+            "bisect", "Find the entry that broke the agent, or the smallest set of entries, by leaving entries out."
         ),
         "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
     },

@@ -11,7 +11,7 @@ from takeback.cli import completing
 from takeback.cli.changes import changes_json, show_changes, stats_json
 from takeback.cli.outcomes import broken_json, show_broken
 from takeback.cli.output import JsonFlag, emit, out
-from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, opened
+from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, opened, tell_left_out
 from takeback.harness import Harness
 from takeback.harness.adapter import Broken
 from takeback.harness.log import changes_between, changes_of, state_after, state_before
@@ -35,7 +35,7 @@ def diff(
     other: str | None = typer.Argument(
         None,
         metavar="OTHER",
-        help="Another entry: show what differs between right after the one and the other.",
+        help="Another entry: show what differs between the states right after the two.",
         autocompletion=completing.entries,
     ),
     directory: Path = DirOption,
@@ -46,12 +46,14 @@ def diff(
 ) -> None:
     """Show what changed. Without an entry: what was changed behind Takeback's back, and which files cannot be read.
 
-    Exit code 0, also if nothing changed; `takeback status` answers whether anything did.
+    Exit code 0, even if nothing changed; `takeback status` answers whether anything did.
 
     Example: `takeback diff 3f2a91 --dir agent`, `takeback diff 3f2a91 HEAD --stat`
     """
     with opened(directory, journal) as harness:
         changes, before, broken = _changes(harness, entry, other)
+        if other is not None:
+            tell_left_out(harness)
         if as_json:
             unread = [broken_json(fault) for fault in broken]
             emit({"changes": changes_json(changes), "stat": stats_json(changes, before), "broken": unread})

@@ -17,7 +17,9 @@ def register(app: typer.Typer) -> None:
 
 
 def discard(
-    paths: list[str] = typer.Argument(None, metavar="PATH...", help="Files, relative to the workspace. All if none."),
+    paths: list[str] = typer.Argument(
+        None, metavar="PATH", help="Files, relative to the workspace; all if left out."
+    ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     note: str = NoteOption,

@@ -62,7 +62,7 @@ def evolve(
     check: str = CheckOption,
     check_timeout: float = CheckTimeoutOption,
     loosen: bool = typer.Option(
-        False, "--loosen", help="Make it also if it loosens permissions or removes a guard; for a text."
+        False, "--loosen", help="With a TEXT: make it even if it loosens permissions or removes a guard."
     ),
     context: int | None = ContextOption,
     feedback: str = FeedbackOption,

@@ -8,7 +8,7 @@ import typer
 
 from takeback.cli import completing
 from takeback.cli.output import JsonFlag, emit
-from takeback.cli.workspaces import DirOption, JournalOption, opened
+from takeback.cli.workspaces import DirOption, JournalOption, opened, tell_left_out
 from takeback.harness.log import state_after
 from takeback.harness.toggle_requests import named_entry
 
@@ -23,7 +23,7 @@ def export(
         "HEAD",
         "--at",
         metavar="ENTRY",
-        help="The entry right after which: an id, #NUMBER, HEAD~N or @{TIME}.",
+        help="After which entry: an id, #NUMBER, HEAD~N or @{TIME}.",
         autocompletion=completing.entries,
     ),
     directory: Path = DirOption,
@@ -38,4 +38,6 @@ def export(
     """
     del as_json
     with opened(directory, journal) as harness:
-        emit(state_after(harness, named_entry(harness.ledger, at)).write())
+        state = state_after(harness, named_entry(harness.ledger, at))
+        tell_left_out(harness)
+        emit(state.write())

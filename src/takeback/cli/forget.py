@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 def forget(
     entries: list[str] | None = entries_argument(completing.entries),
-    value: str | None = typer.Option(None, "--value", metavar="TEXT", help="Forget every place this text stands."),
+    value: str | None = typer.Option(None, "--value", metavar="TEXT", help="Forget this text wherever it occurs."),
     source: Path | None = typer.Option(
         None, "--from", metavar="FILE", help="The same for a file's content without its last newline; - is stdin."
     ),
@@ -35,7 +35,7 @@ def forget(
 ) -> None:
     """Delete the contents that entries captured, such as secrets, permanently. The entries stay in the log.
 
-    With --value or --from, every place where a secret stands is found: in entries, candidates, checkpoints and the
+    With --value or --from, every place where a secret occurs is found: in entries, candidates, checkpoints and the
     first state. Names and notes stay; where they hold it, that is said. Without --yes it only says what it found.
     An undo that needs what is gone says so, and `undo --salvage` puts back what is left of it.
     Example: `takeback forget --value hunter2 --yes --dir agent`

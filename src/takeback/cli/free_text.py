@@ -40,7 +40,10 @@ TextArgument = typer.Argument(
     None, metavar="TEXT", help="What to change, in plain words, for the model.", show_default=False
 )
 CheckOption = typer.Option(
-    "", "--check", metavar="CMD", help="Is the change good? Exit code of this in a scratch copy with the change made."
+    "",
+    "--check",
+    metavar="CMD",
+    help="A command that says whether the change is good: its exit code in a scratch copy with the change made.",
 )
 CheckTimeoutOption = typer.Option(
     SECONDS, "--check-timeout", min=0.1, metavar="SECONDS", help="How long the check may take."
@@ -51,7 +54,7 @@ ContextOption = typer.Option(
     min=SMALLEST,
     max=1_000_000,
     metavar="N",
-    help="How many characters of the harness the model is shown at most.",
+    help="The most characters of the harness that the model is shown.",
     show_default=f"{LIMIT}; {LOCAL_LIMIT} for a local model",
 )
 

@@ -27,13 +27,13 @@ def gate(
     before: Path = typer.Option(..., "--before", metavar="DIR", help="The harness before the step."),
     after: Path = typer.Option(..., "--after", metavar="DIR", help="The same harness after it."),
     ignore: list[str] = typer.Option(
-        [], "--ignore", metavar="GLOB", help="Leave these files aside, such as 'logs/*'; may be given again."
+        [], "--ignore", metavar="GLOB", help="Leave these files aside, such as 'logs/*'; may be repeated."
     ),
     record: bool = typer.Option(
         False, "--record", help="If it is admitted, make it an entry that can be undone, in --before."
     ),
     loosen: bool = typer.Option(
-        False, "--loosen", help="Record it also if it loosens permissions or removes a guard."
+        False, "--loosen", help="Record it even if it loosens permissions or removes a guard."
     ),
     note: str = NoteOption,
     by: str = ByOption,

@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def install(
-    block: bool = typer.Option(False, "--block", help="Let a commit wait until Takeback can record."),
+    block: bool = typer.Option(False, "--block", help="Keep a commit from being made until Takeback can record."),
     command: str = typer.Option(
         "", "--command", metavar="PATH", help="The program that the hooks start.", show_default="takeback"
     ),
@@ -44,7 +44,7 @@ def install(
 
     Before a commit, harness files that changed and are not recorded are adopted; the journal's head goes into the
     message as the trailer Takeback-Head. A hook that is there already runs first. Without `--block`, nothing that
-    fails in Takeback keeps a commit from being made; `git commit --no-verify` leaves them out.
+    fails in Takeback keeps a commit from being made; `git commit --no-verify` skips them.
 
     Example: `takeback git-hook install`
     """
@@ -65,11 +65,11 @@ def uninstall(directory: Path = DirOption, as_json: bool = JsonFlag) -> None:
 
 def run(
     hook: str = typer.Argument(..., metavar="HOOK", help=f"One of {', '.join(HOOKS)}.", show_default=False),
-    message: Path | None = typer.Argument(None, metavar="[FILE]", help="The commit message.", show_default=False),
+    message: Path | None = typer.Argument(None, metavar="FILE", help="The commit message.", show_default=False),
     directory: Path = DirOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Do what one of the hooks does; git calls it. Outside of a harness it does nothing.
+    """Do what one of the hooks does; git calls it. Outside a harness it does nothing.
 
     Example: `takeback git-hook run pre-commit`
     """

@@ -1,4 +1,4 @@
-"""`takeback init`: take a directory under care, a client's files or a workspace of its own."""
+"""`takeback init`: put a directory under care, a client's files or a workspace of its own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from takeback.adapters.clients.init import detect, init_clients, user_folder
+from takeback.adapters.init_by_name import init_adapter, other_adapters
 from takeback.adapters.manifest import HIDDEN, MANIFEST
 from takeback.adapters.workspace.init import make_workspace
 from takeback.cli.completing import one_of
@@ -15,6 +16,7 @@ from takeback.cli.inputs import read_state
 from takeback.cli.output import JsonFlag, emit, out, settle
 from takeback.cli.workspaces import JournalOption, key_file, opened
 from takeback.errors import InputError
+from takeback.present.titles import how_many
 from takeback.state import SURFACES
 
 
@@ -33,17 +35,17 @@ KINDS = ("workspace", "claude-code", "codex", "opencode", "gemini")
 def init(
     context: typer.Context,
     directory: Path = typer.Argument(
-        Path(), metavar="[DIR]", help="The directory; made if it is not there.", show_default="here"
+        Path(), metavar="DIR", help="The directory; made if it is not there.", show_default="here"
     ),
     kind: list[str] | None = typer.Option(
         None,
         "--kind",
         metavar="|".join(KINDS),
-        help="Whose files these are; found out if not said. May be repeated.",
+        help="Whose files these are; detected if left out. May be repeated, or name an installed adapter.",
         autocompletion=one_of(dict.fromkeys(KINDS, "")),
     ),
     user: bool = typer.Option(
-        False, "--user", help="Take the client's files in your home directory, not a project's."
+        False, "--user", help="Take the client's files in your home directory instead of a project's."
     ),
     state: Path | None = typer.Option(None, "--state", metavar="FILE", help="Begin with this state, as JSON."),
     journal: str | None = JournalOption,
@@ -52,7 +54,7 @@ def init(
     ),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Take a directory under Takeback's care: a client's files as they are, or a workspace of its own.
+    """Put a directory under Takeback's care: a client's files as they are, or a workspace of its own.
 
     Files of Claude Code, Codex, opencode and Gemini CLI are found and taken as they are: only .takeback/ is added.
     Where there are none, the directory becomes a workspace, with a file or folder for each surface and a manifest.
@@ -65,23 +67,26 @@ def init(
     source = context.get_parameter_source("journal")
     secret = source is not None and source.name == "ENVIRONMENT"
     kinds = tuple(kind or ())
-    for one in kinds:
-        if one not in KINDS:
-            raise InputError("--kind", found=one, expected=f"one of {', '.join(KINDS)}")
+    other = _other(kinds, state=state)
     if "workspace" in kinds and len(kinds) > 1:
         raise InputError("--kind", found=", ".join(kinds), expected="a workspace alone, or clients")
     place = _place(context, directory, kinds, user=user)
-    clients = _clients(place, kinds, user=user, state=state)
-    if clients is None:
+    clients = None if other else _clients(place, kinds, user=user, state=state)
+    if other:
+        root, fresh = init_adapter(place, other, journal=journal, secret=secret, seal=seal, keys=key_file())
+        found: tuple[str, ...] = (other,)
+        added = found if fresh else ()
+    elif clients is None:
         start = None if state is None else read_state(state)
         root, fresh = make_workspace(place, journal=journal, start=start, secret=secret, seal=seal, keys=key_file())
-        found: tuple[str, ...] = ("workspace",)
+        found = ("workspace",)
         added = found if fresh else ()
     else:
         made = init_clients(place, clients, user=user, journal=journal, secret=secret, seal=seal, keys=key_file())
         root, fresh, found, added = made.root, made.fresh, made.kinds, made.added
     with opened(root, journal) as harness:
         counts = {name: SURFACES[name].size(harness.state.part(name)) for name in sorted(harness.adapter.surfaces)}
+        size = harness.state.size()
         payload = {
             "workspace": str(root),
             "created": fresh,
@@ -89,7 +94,7 @@ def init(
             "added": list(added),
             "surfaces": counts,
             "head": harness.ledger.head,
-            "entries": harness.state.size(),
+            "entries": size,
         }
         strange = harness.status().problems
     settle(0)
@@ -98,7 +103,7 @@ def init(
         return
     was = "is" if fresh else "is already"
     if found == ("workspace",):
-        out.print(f"{root} {was} a workspace with {payload['entries']} things in it")
+        out.print(f"{root} {was} a workspace with {how_many(size, 'thing')} in it")
     else:
         out.print(f"{root} {was} under Takeback's care: {', '.join(found)}")
         for name, count in counts.items():
@@ -110,6 +115,21 @@ def init(
         out.print(f"! {problem}", style="yellow")
     told(place)
     out.print(here(NEXT), style="cyan")
+
+
+def _other(kinds: tuple[str, ...], *, state: Path | None) -> str:
+    """The adapter of another package that is meant; empty if none is."""
+    strange = [one for one in kinds if one not in KINDS]
+    if not strange:
+        return ""
+    others = other_adapters()
+    if strange[0] not in others:
+        raise InputError("--kind", found=strange[0], expected=f"one of {', '.join((*KINDS, *others))}")
+    if len(kinds) > 1:
+        raise InputError("--kind", found=", ".join(kinds), expected=f"{strange[0]} alone")
+    if state is not None:
+        raise InputError("--state", found=f"it with --kind {strange[0]}", expected="a workspace to fill")
+    return strange[0]
 
 
 def _place(context: typer.Context, directory: Path, kinds: tuple[str, ...], *, user: bool) -> Path:

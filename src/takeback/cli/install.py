@@ -46,7 +46,7 @@ def install(
 ) -> None:
     """Add Takeback's hooks, server and skill to a client's files, as one change.
 
-    A directory that is not yet under Takeback's care is taken under it first. `takeback uninstall` takes the change
+    A directory that is not yet under Takeback's care is put under it first. `takeback uninstall` takes the change
     back byte for byte.
 
     Example: `takeback install claude-code`

@@ -33,9 +33,9 @@ def register(app: typer.Typer) -> None:
 
 
 def show_entries(
-    text: str = typer.Argument("", metavar="TEXT", help="Only entries that have this in their line or id."),
+    text: str = typer.Argument("", metavar="TEXT", help="Only entries whose line or id contains this."),
     number: int | None = typer.Option(
-        None, "--number", "-n", min=0, metavar="N", help="Only the last so many; 0 for all. 30 on a terminal."
+        None, "--number", "-n", min=0, metavar="N", help="Only the last N; 0 for all. 30 on a terminal."
     ),
     patch: bool = typer.Option(False, "--patch", "-p", help="Show what each entry changed."),
     graph: bool = typer.Option(False, "--graph", help="Draw which entries depend on which, and name them."),
@@ -63,7 +63,7 @@ def show_entries(
     ),
     since: str = typer.Option("", "--since", metavar="TIME", help="Only entries from this time on, or from 2h ago."),
     template: str = typer.Option(
-        "", "--format", metavar="TEMPLATE", help="A line of one's own, such as '{short} {status} {what}'."
+        "", "--format", metavar="TEMPLATE", help="A format for each line, such as '{short} {status} {what}'."
     ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,

@@ -17,7 +17,9 @@ from takeback.synthesize.models import LocalSettings, Secret, weights
 from takeback.synthesize.models.local import start_server
 from takeback.synthesize.models.weights import QWEN, SMOL, Weights
 
-Small = Annotated[bool, typer.Option("--small", help="Take the 98 MB model: it tries the pipe, and solves nothing.")]
+Small = Annotated[
+    bool, typer.Option("--small", help="Take the 98 MB model: it tests the pipeline, and solves nothing.")
+]
 
 
 def cache() -> Path:
@@ -77,7 +79,7 @@ def serve(
 ) -> None:
     """Serve a model on loopback until interrupted. Any OpenAI-compatible client that has the key can use it.
 
-    The key is TAKEBACK_API_KEY where that is set; otherwise one is made, and said once.
+    The key is TAKEBACK_API_KEY where that is set; otherwise one is made, and shown once.
 
     Example: `takeback model serve --model-path ./other.gguf --port 8080`
     """

@@ -27,7 +27,7 @@ _SAID = {verb: ", ".join(things(verb)) for verb in ("set", "add", "remove", "edi
 KeyArgument = typer.Argument(
     ...,
     metavar="NAME",
-    help='Its name, as it stands in an address: a.b in config["a.b"].',
+    help='Its name, as in an address: a.b in config["a.b"].',
     autocompletion=completing.names,
 )
 ValueArgument = typer.Argument(
@@ -35,7 +35,7 @@ ValueArgument = typer.Argument(
 )
 TextOption = typer.Option(None, "--text", metavar="TEXT", help="The value, as text whatever it looks like.")
 JsonValueOption = typer.Option(
-    None, JSON_VALUE, metavar="JSON", help="The value, as JSON; --json with JSON behind it means the same."
+    None, JSON_VALUE, metavar="JSON", help="The value, as JSON; --json followed by JSON means the same."
 )
 FromOption = typer.Option(None, "--from", metavar="FILE", help="Take the value from a file, or from - (stdin).")
 IndexOption = typer.Option(None, "--index", min=0, metavar="N", help="Put it at this position, counted from 0.")
@@ -199,7 +199,7 @@ def edit(
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Edit a text in one place. Only the lines it touches are the entry's: others can be edited and undone apart.
+    """Edit a text in one place. Only the lines it touches are the entry's: others are edited and undone separately.
 
     Example: `takeback edit prompt system --old 'Use tabs.' --new 'Use spaces.'`,
     `takeback edit prompt system --append 'No emoji.'`

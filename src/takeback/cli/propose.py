@@ -83,7 +83,7 @@ def propose(
         None,
         "--rule",
         metavar="NAME",
-        help=f"Who judges: {', '.join(RULE_NAMES)}.",
+        help=f"The rule that judges: {', '.join(RULE_NAMES)}.",
         show_default="proof; split-wald for a task",
         autocompletion=one_of(RULES),
     ),

@@ -41,10 +41,14 @@ def repair(
     budget: int = BudgetOption,
     language: str | None = LanguageOption,
     rule: str = typer.Option(
-        "proof", "--rule", metavar="NAME", help=f"Who judges: {', '.join(RULE_NAMES)}.", autocompletion=one_of(RULES)
+        "proof",
+        "--rule",
+        metavar="NAME",
+        help=f"The rule that judges: {', '.join(RULE_NAMES)}.",
+        autocompletion=one_of(RULES),
     ),
     state: Path | None = StateOption,
-    seed: int = typer.Option(7000, "--seed", metavar="N", help="Seed of the first call, less one."),
+    seed: int = typer.Option(7000, "--seed", metavar="N", help="One less than the seed of the first call."),
     sampling: str = SamplingOption,
     record: Path | None = RecordOption,
     threads: int = ThreadsOption,

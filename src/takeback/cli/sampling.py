@@ -10,7 +10,7 @@ SamplingOption = typer.Option(
     "",
     "--sampling",
     metavar="NAME=VALUE,...",
-    help="temperature=0.2,top_p=0.95,max_tokens=2048 unless said; also reasoning_effort. temperature=none: not sent.",
+    help="temperature=0.2,top_p=0.95,max_tokens=2048 by default; also reasoning_effort. temperature=none omits it.",
 )
 
 __all__ = ["SamplingOption", "read_sampling"]

@@ -10,7 +10,15 @@ from takeback.canonical import pretty
 from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.plans import SEVERAL
-from takeback.cli.workspaces import DirOption, EntryArgument, JournalOption, NoPagerFlag, StatFlag, opened
+from takeback.cli.workspaces import (
+    DirOption,
+    EntryArgument,
+    JournalOption,
+    NoPagerFlag,
+    StatFlag,
+    opened,
+    tell_left_out,
+)
 from takeback.harness.codec import candidate_of, evidence_of
 from takeback.harness.log import changes_of, state_after, state_before, view
 from takeback.harness.toggle_requests import named_entry
@@ -42,6 +50,8 @@ def show(
         changes = () if record.kind == "genesis" else changes_of(harness, record)
         what = summary(seen, names_in(harness))
         whole = state_after(harness, record).write() if state else None
+        if state:
+            tell_left_out(harness)
         candidate, evidence = candidate_of(harness.journal, record), evidence_of(harness.journal, record)
         if as_json:
             details = {"what": what, "candidate": candidate, "evidence": evidence, "changes": changes_json(changes)}

@@ -31,8 +31,8 @@ FeedbackOption = typer.Option(
     help=f"What a failed turn is told: {', '.join(Mode)}.",
     autocompletion=one_of(MODES),
 )
-BudgetOption = typer.Option(4, "--budget", min=1, max=64, metavar="N", help="How many turns at most.")
-RecordOption = typer.Option(None, "--record", metavar="DIR", help="Write every reply down there; resumes from it.")
+BudgetOption = typer.Option(4, "--budget", min=1, max=64, metavar="N", help="The most turns.")
+RecordOption = typer.Option(None, "--record", metavar="DIR", help="Write every reply there, and resume from it.")
 ThreadsOption = typer.Option(1, "--threads", min=1, max=256, metavar="N", help="Threads of the local model.")
 
 

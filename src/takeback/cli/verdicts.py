@@ -9,6 +9,7 @@ from takeback.cli.differences import show_difference
 from takeback.cli.output import out
 from takeback.present.contents import sheet_of
 from takeback.present.diffs import difference
+from takeback.present.titles import how_many
 from takeback.state import State
 from takeback.verify import Code, Counterexample, Grade, Verdict
 from takeback.verify.trip import Residual
@@ -41,7 +42,8 @@ def show_verdict(verdict: Verdict, name: str, file: str = "") -> None:
     told = f"({verdict.grade.value}, rule {verdict.rule}, language {verdict.language})"
     out.print((f"{name}: {word} ", "bold"), (told, _COLOURS[verdict.grade]))
     if verdict.classes is not None and verdict.grade is Grade.PROVED:
-        out.print(f"  holds on every state of the model ({verdict.classes} classes of states looked at)")
+        classes = how_many(verdict.classes, "class", "classes")
+        out.print(f"  holds on every state of the model ({classes} of states looked at)")
     if verdict.splits:
         if verdict.classes is not None:
             out.print("  the sample beside it, which does not decide:")

@@ -30,12 +30,14 @@ def register(app: typer.Typer) -> None:
 
 
 def watch(
-    verify: bool = typer.Option(False, "--verify", help="Warn of what a client would not load, or what is looser."),
+    verify: bool = typer.Option(
+        False, "--verify", help="Warn of what a client would not load, and of looser permissions."
+    ),
     command: str = typer.Option("", "--exec", metavar="CMD", help="Run this after each change: a health check."),
     auto: bool = typer.Option(False, "--auto", help="Take a change back after which the command fails."),
     seconds: float = typer.Option(300.0, "--seconds", min=0.1, help="How long one run of the command may take."),
-    until: float = typer.Option(0.0, "--for", min=0.0, help="End after so many seconds.", show_default="never"),
-    polling: bool = typer.Option(False, "--polling", help="Look again and again, for network drives."),
+    until: float = typer.Option(0.0, "--for", min=0.0, help="End after this many seconds.", show_default="never"),
+    polling: bool = typer.Option(False, "--polling", help="Poll the files, for network drives."),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,

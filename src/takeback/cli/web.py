@@ -42,8 +42,8 @@ def register(app: typer.Typer) -> None:
 def web(
     places: list[str] = typer.Argument(
         None,
-        metavar="[DIR|URL]...",
-        help="Workspaces, and databases (postgresql://…) whose journals are listed. The workspace here if none.",
+        metavar="DIR|URL",
+        help="Workspaces, and databases (postgresql://…) whose journals are listed; the workspace here if left out.",
     ),
     lab: Path = typer.Option(None, "--lab", metavar="DIR", help="Show the lab's reports on this results folder too."),
     by: str = ByOption,

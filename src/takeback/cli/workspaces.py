@@ -17,6 +17,7 @@ from takeback.cli.here import line
 from takeback.cli.here import told as told_directory
 from takeback.cli.output import err, when_interrupted
 from takeback.harness import Harness
+from takeback.harness.missing import left_out
 
 SHORT = 10
 
@@ -42,7 +43,7 @@ ByOption = typer.Option(
 )
 StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
 PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
-NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, also on a terminal.")
+NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, even on a terminal.")
 
 
 def entries_argument(completion: completing.Completion) -> Any:
@@ -81,6 +82,13 @@ def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Itera
             raise
     finally:
         harness.close()
+
+
+def tell_left_out(harness: Harness) -> None:
+    """Say which surfaces are not in a state that is shown, because they are not installed."""
+    told = left_out(harness.ledger.missing)
+    if told:
+        err.print(told, style="yellow")
 
 
 def _left(harness: Harness, before: int) -> str:

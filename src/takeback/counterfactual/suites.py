@@ -127,6 +127,7 @@ def _distinct(nominal: State, mutation: Program, split: str, seed: int, seen: se
     aims: dict[str, list[Operation]] = {}
     for op in mutation:
         aims.setdefault(op.kind.surface, []).append(op)
+    nominal = nominal.complete()
     for at in range(MAX_STATES):
         for attempt in range(_ATTEMPTS):
             rng = random.Random(int.from_bytes(root[:8], "big") ^ (at << 8 | attempt))
@@ -169,10 +170,11 @@ def _mark(nominal: State, state: State) -> str:
     """Return what tells a state from others of the same nominal: its differences, and a chain's whole order."""
     found: list[str] = []
     for name, part in state.parts.items():
-        if part is nominal.parts[name]:
+        before = nominal.part(name)
+        if part is before:
             continue
         surface = SURFACES[name]
-        changes = list(surface.diff(nominal.parts[name], part))
+        changes = list(surface.diff(before, part))
         if changes and isinstance(part, Chain):
             found.append(f"{name} in order {encode(part.ids())}")
         found += (f"{name} {change.address.key}={_shown(surface, change.after)}" for change in changes)

@@ -17,8 +17,9 @@ from takeback.language import Candidate, NoInverse, read_candidate
 from takeback.state import State
 from takeback.undo import Write, relied_on
 from takeback.undo.recording import run_recorded
-from takeback.verify import Admitted, Verdict, objection
+from takeback.verify import Admitted, Verdict, objection, verify
 from takeback.verify.evidence import unbound, verified
+from takeback.verify.rules import PROOF
 
 Given = Candidate | Admitted | NoInverse | Mapping[str, Any]
 """How a caller gives a candidate: as it is, as JSON, as an `Admitted`, or as what the oracle answered."""
@@ -48,7 +49,10 @@ def judged(
     *,
     force: bool,
 ) -> Judged | Refused:
-    """Decide whether a candidate may be applied; `evidence` is a verdict already at hand."""
+    """Decide whether a candidate may be applied; `evidence` is a verdict already at hand.
+
+    Without a verifier of its own a harness admits by proof, and takes no evidence by another rule for that.
+    """
     if isinstance(given, NoInverse):
         return Refused(Why.VERDICT, str(given))
     if isinstance(given, Admitted):
@@ -66,6 +70,8 @@ def judged(
     if not verdict.admitted and not force:
         return Refused(Why.VERDICT, "the candidate is not admitted", verdict)
     why = objection(verdict, candidate) if verdict.admitted else unbound(verdict, candidate)
+    if why is None and verdict.admitted and verifier is verify and verdict.rule != PROOF:
+        why = f"the verdict was decided by {verdict.rule!r}, and this harness admits by {PROOF!r}"
     if why is not None:
         return Refused(Why.EVIDENCE, why, verdict)
     return Judged(verified(verdict), verdict)
@@ -109,5 +115,6 @@ def not_now(look: Look, verdict: Verdict | None = None) -> Refused:
     if look.broken:
         message = f"{look.broken[0]}; mend it, or put it back with 'takeback discard {look.broken[0].path}'"
         return Refused(Why.BROKEN, message, verdict, look.drift, broken=look.broken)
-    message = f"{len(look.drift)} thing(s) were changed behind Takeback's back; adopt that first, or put it back"
+    things = "1 thing was" if len(look.drift) == 1 else f"{len(look.drift)} things were"
+    message = f"{things} changed behind Takeback's back; adopt that first, or put it back"
     return Refused(Why.DRIFT, message, verdict, look.drift)

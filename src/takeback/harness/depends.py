@@ -14,6 +14,7 @@ from takeback.harness.missing import installed, not_installed
 from takeback.harness.results import PlanOutcome
 from takeback.state import SURFACES
 from takeback.undo import Blocked, Plan, plan_toggle
+from takeback.undo.index import claim_of
 
 MOST: Final = 100
 """So many earlier entries are asked about at most, the nearest."""
@@ -75,7 +76,9 @@ def _nearest(ledger: Ledger, number: int) -> list[int]:
         versions = [version for depth in depths for version in index.at(slot[:depth])]
         if surface.nested:
             versions += index.below(slot)
-        if surface.exclusive:
-            versions += [version for version in index.below(slot[:1]) if version.write.slot != slot]
+        claim = claim_of(write) if surface.exclusive else None
+        if claim is not None:
+            held = ledger.history.holders(surface.name, claim) - {slot}
+            versions += [version for other in held for version in index.at(other)]
         found |= {version.entry for version in versions if version.entry < number}
     return sorted(found - undone, reverse=True)[:MOST]

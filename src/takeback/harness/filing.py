@@ -15,9 +15,11 @@ from takeback.harness.images import DirectoryImage, FileChange, FileImage, image
 from takeback.harness.ledger import Ledger
 from takeback.harness.recorded import exact, followed, recorded_paths, was_made
 from takeback.harness.results import Refused, Why
+from takeback.harness.two_roads import unadmitted
 from takeback.journal import Draft
 from takeback.journal.counted import counted_all
 from takeback.state import State
+from takeback.undo import Plan
 
 LAYOUT = "layout"
 """In the payload of an entry: the files it changed in nothing that the state says."""
@@ -118,6 +120,16 @@ def _folders(path: str) -> Iterator[str]:
 def found_by_files(engine: Engine, draft: Draft, entries: Iterable[int]) -> Draft:
     """A record of toggled entries that is found by the files they changed, whether it changes them or not."""
     return draft if engine.formatted is None else touching_files(draft, recorded_paths(engine.ledger, entries))
+
+
+def annotated(engine: Engine, plan: Plan) -> Plan:
+    """A plan with its entries that have no admitted recovery, and the files of which only the layout changes."""
+    ledger = engine.ledger
+    if plan.on or not ledger.admitted.issuperset(plan.off):
+        plan = plan._replace(unadmitted=unadmitted(ledger, plan))
+    if engine.formatted is not None:
+        plan = plan._replace(layout=layout_of(ledger, (*plan.off, *plan.on)))
+    return plan
 
 
 def layout_of(ledger: Ledger, entries: Iterable[int]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from takeback.harness.applying import Given, Judged, judged, not_now, prepared, 
 from takeback.harness.codec import change_draft, toggle_draft
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.engine import LOCK_SECONDS, Engine
-from takeback.harness.filing import found_by_files, layout_of, ready, written
+from takeback.harness.filing import annotated, found_by_files, ready, written
 from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
@@ -42,7 +42,7 @@ from takeback.harness.results import (
 )
 from takeback.harness.retrying import tried_again
 from takeback.harness.toggle_requests import ToggleRequest, named_entry, redo_request, restore_request, undo_request
-from takeback.harness.two_roads import compare_roads, unadmitted
+from takeback.harness.two_roads import compare_roads
 from takeback.journal import Record, Ref, Store
 from takeback.journal.search import ValuePlace
 from takeback.language import Candidate
@@ -59,9 +59,9 @@ ToggleReader = Callable[[Ledger, Sequence[EntryLike]], ToggleRequest]
 class Harness:
     """One harness, its journal and what it is bound to.
 
-    `verifier` decides about candidates (by proof unless another is given). An empty journal is begun with `start`,
-    or with what is there; where `begin` is false it is an error. `about` goes into its first record; a journal begun
-    with another `identity` is refused.
+    `verifier` decides about candidates: by proof unless another is given, and then evidence by a sample counts for
+    nothing. An empty journal is begun with `start`, or with what is there; where `begin` is false it is an error.
+    `about` goes into its first record; a journal begun with another `identity` is refused.
     """
 
     def __init__(
@@ -329,21 +329,18 @@ class Harness:
             )
 
     def _planned(self, off: Collection[int], on: Collection[int], cascade: bool, strict: bool) -> PlanOutcome:
-        engine = self._engine
-        ledger = engine.ledger
+        ledger = self._engine.ledger
         try:
             plan: PlanOutcome = plan_toggle(ledger.history, ledger.state, off, on)
         except UnknownSurfaceError as fault:
             return not_installed(fault)
+        if isinstance(plan, Blocked) and isinstance(plan.together, Plan):
+            plan = replace(plan, together=annotated(self._engine, plan.together))
         if cascade and isinstance(plan, Blocked) and plan.together is not None:
-            off, on, plan = (*off, *plan.off), (*on, *plan.on), plan.together
-        if not isinstance(plan, Plan):
-            return plan
-        if on or not ledger.admitted.issuperset(off):
-            plan = plan._replace(unadmitted=unadmitted(ledger, plan))
-        if engine.formatted is not None:
-            plan = plan._replace(layout=layout_of(ledger, (*plan.off, *plan.on)))
-        return nothing_kept(plan) if strict else plan
+            plan = plan.together
+        elif isinstance(plan, Plan):
+            plan = annotated(self._engine, plan)
+        return nothing_kept(plan) if strict and isinstance(plan, Plan) else plan
 
     def _toggle(
         self, kind: str, ask: ToggleAsk, token: str | None, *, cascade: bool, strict: bool, by: str = ""

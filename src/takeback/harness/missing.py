@@ -6,14 +6,14 @@ surface are neither taken back nor brought back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from takeback.errors import HarnessError, UnknownSurfaceError
 from takeback.harness.results import Refused, Why
 from takeback.state import SURFACES
 from takeback.undo import Write
 
-HINT = "install the package that brings it; nothing of it is lost meanwhile"
+HINT = "install the package that provides it; nothing is lost meanwhile"
 
 
 def installed(writes: Iterable[Write], missing: set[str]) -> Iterator[Write]:
@@ -38,10 +38,23 @@ def not_installed(fault: UnknownSurfaceError) -> Refused:
 
 def missing_told(missing: set[str]) -> tuple[str, ...]:
     """What a person is told who looks at a harness."""
-    if not missing:
-        return ()
-    return (f"{_named(missing)}: what the journal says of it can be read, and cannot be taken back here",)
+    return tuple(
+        f"{_named((name,))}: what the journal says of it can be read, and cannot be taken back here"
+        for name in sorted(missing)
+    )
 
 
-def _named(surfaces: Iterable[str]) -> str:
-    return f"the surface {', '.join(repr(name) for name in sorted(surfaces))} is not installed"
+def left_out(missing: set[str]) -> str:
+    """What a person is told who is shown a state in which something is missing; empty if nothing is."""
+    return f"{_named(missing)}: what the journal says of {_it(missing)} is left out" if missing else ""
+
+
+def _named(surfaces: Collection[str]) -> str:
+    shown = ", ".join(repr(name) for name in sorted(surfaces))
+    return (
+        f"the surface {shown} is not installed" if len(surfaces) == 1 else f"the surfaces {shown} are not installed"
+    )
+
+
+def _it(surfaces: Collection[str]) -> str:
+    return "it" if len(surfaces) == 1 else "them"

@@ -58,7 +58,7 @@ def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:
         writes = writes_of(ledger.store, record)
         if candidate is None or any(is_gone(write.before) for write in writes):
             return Roads.ALONE
-        region = {write.slot for write in writes} | set(_named(candidate))
+        region = {write.slot for write in writes} | set(_named(candidate, reached))
         if any(_written_after(ledger.history, slot, view, number) for slot in region):
             return Roads.OVERLAID
         before = _before(ledger, reached, writes, plan)
@@ -100,7 +100,7 @@ def _explained(ledger: Ledger, plan: Plan, what: str) -> Roads:
     for number in sorted(plan.off, reverse=True):
         record = ledger.store.get(number)
         candidate = admitted_candidate(ledger.store, record)
-        named = set(_named(candidate)) if candidate is not None else set()
+        named = set(_named(candidate, plan.before)) if candidate is not None else set()
         region = {write.slot for write in writes_of(ledger.store, record)} | named
         earlier = {version.entry for version in _versions(ledger, region) if version.entry < number}
         if any(toggled.get(entry, 0) > record.seq for entry in earlier):
@@ -121,14 +121,14 @@ def _toggled(ledger: Ledger, start: int) -> dict[int, int]:
     return found
 
 
-def _named(candidate: Candidate) -> Iterator[Slot]:
-    """Slots that a witness or a recovery names; a surface stands for all of it."""
+def _named(candidate: Candidate, state: State) -> Iterator[Slot]:
+    """Slots that a witness or a recovery names in a state: `*` is all that the surface has there."""
     for op in (*candidate.witness, *candidate.recovery):
-        surface, path = op.kind.surface, op.path
+        name, path = op.kind.surface, op.path
         if op.target == "*":
-            yield (surface,)
+            yield from ((name, *slot) for slot in SURFACES[name].differing(SURFACES[name].empty, state.part(name)))
         else:
-            yield (surface, *((path,) if isinstance(path, str) else tuple(path)))
+            yield (name, *((path,) if isinstance(path, str) else tuple(path)))
 
 
 def _versions(ledger: Ledger, slots: set[Slot]) -> Iterator[Version]:

@@ -178,7 +178,9 @@ def _store_class(scheme: str) -> Any:
         except (ImportError, AttributeError) as fault:
             raise JournalError(f"the entry point {scheme} of {GROUP} cannot be loaded: {fault}") from fault
     shown = scheme if scheme.isidentifier() else "(not shown)"
-    raise JournalError(f"unknown kind of journal {shown!r}; expected a file path or postgresql://…")
+    schemes = sorted({"postgresql", *(point.name for point in entry_points(group=GROUP))})
+    known_as = " or ".join(f"{name}://…" for name in schemes)
+    raise JournalError(f"unknown kind of journal {shown!r}; expected a file path or {known_as}")
 
 
 def missing(location: str) -> str:

@@ -44,6 +44,9 @@ class NoInverse:
     def __str__(self) -> str:
         return f"no recovery in {self.level.value}: {'; '.join(map(str, self.lacking))}"
 
+    def __repr__(self) -> str:
+        return f"NoInverse({self.level.value}, lacking: {len(self.lacking)})"
+
 
 def gate(candidate: Candidate, level: Level, programs: Iterable[str] = PROGRAMS) -> tuple[OutOfLanguage, ...]:
     """Return every operation of the named programs that is not in the language; none: it is in."""

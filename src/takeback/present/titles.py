@@ -77,3 +77,8 @@ def _units(slots: Iterable[Slot], states: tuple[State, ...]) -> dict[str, int]:
 def _parts(slot: Slot, state: State) -> Parts | None:
     content = get_slot(state, whole_of(slot))
     return None if content is ABSENT else parts_of(content)
+
+
+def how_many(number: int, one: str, several: str = "") -> str:
+    """A number of things in words: 1 test, 2 tests; `several` where that is not `one` with an s."""
+    return f"{number} {one if number == 1 else several or f'{one}s'}"

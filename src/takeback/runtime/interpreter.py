@@ -48,13 +48,13 @@ class Receipt(NamedTuple):
 
 def capture(program: Program, state: State) -> Witness:
     """Run a witness program on the state before the change."""
-    parts = state.parts
+    parts = state.complete().parts
     return {op.witness_key: op.kind.run(parts[op.kind.surface], op) for op in program}  # type: ignore[misc]
 
 
 def forward(program: Program, state: State) -> tuple[State, Receipt]:
     """Run a mutation; on failure return the state as it was."""
-    parts = state.parts.copy()
+    parts = state.complete().parts.copy()
     writes = []
     at = 0
     try:
@@ -80,7 +80,7 @@ def advance(program: Program, parts: SurfaceValues) -> None:
 
 def recover(program: Program, state: State, witness: Witness) -> State:
     """Run a recovery program; raise `RecoveryFailed` naming the operation that could not run."""
-    parts = state.parts.copy()
+    parts = state.complete().parts.copy()
     retreat(program, parts, witness)
     return State.of(parts)
 

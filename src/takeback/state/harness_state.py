@@ -50,6 +50,10 @@ class State:
             if surface.size(self.part(name))
         }
 
+    def complete(self) -> State:
+        """Return this state with a part for each surface, also for one that was registered after it was made."""
+        return self if len(self.parts) == len(SURFACES) else State(self.parts)
+
     def part(self, name: str) -> Any:
         """Return the value of one surface."""
         part = self.parts.get(name)

@@ -30,20 +30,29 @@ def entry_points(group: str) -> Iterable[EntryPoint]:
 @cache
 def install_surfaces() -> tuple[str, ...]:
     """Register every surface that is installed; returns the names of those that are new."""
-    new: list[str] = []
-    for point in entry_points(group=GROUP):
-        if point.name in SURFACES:
-            continue
-        try:
-            found: Any = point.load()
-        except (ImportError, AttributeError) as fault:
-            raise InputError(
-                f"the entry point {point.name} of {GROUP}", found=str(fault), expected="a surface that can be loaded"
-            ) from fault
-        surface = found if isinstance(found, Surface) else found()
+    found = [_loaded(point) for point in entry_points(group=GROUP) if point.name not in SURFACES]
+    new = [surface for surface in found if type(SURFACES.get(surface.name)) is not type(surface)]
+    for surface in new:
         register(surface)
-        new.append(surface.name)
-    return tuple(new)
+    return tuple(surface.name for surface in new)
+
+
+def _loaded(point: EntryPoint) -> Surface:
+    """The surface that an entry point names; whatever goes wrong in another package is told as its own."""
+    try:
+        found: Any = point.load()
+        surface = found if isinstance(found, Surface) or not callable(found) else found()
+    except Exception as fault:
+        raise InputError(
+            f"the entry point {point.name} of {GROUP}",
+            found=f"{type(fault).__name__}: {fault}",
+            expected="a surface that can be loaded",
+        ) from fault
+    if not isinstance(surface, Surface):
+        raise InputError(
+            f"the entry point {point.name} of {GROUP}", found=type(surface).__name__, expected="a Surface"
+        )
+    return surface
 
 
 def surface_named(name: str, where: str) -> Surface:

@@ -33,7 +33,9 @@ def slot_of_key(key: str) -> Slot:
 def slot_title(slot: Slot) -> str:
     """Return a slot as people write it."""
     surface = SURFACES.get(slot[0])
-    return str(Address(slot[0], "/".join(slot[1:]))) if surface is None else surface.slot_title(slot[1:])
+    if surface is not None:
+        return surface.slot_title(slot[1:])
+    return str(Address(slot[0], "/".join(slot[1:]))) if len(slot) > 1 else slot[0]
 
 
 def slots_above(slot: Slot) -> list[Slot]:
@@ -53,11 +55,6 @@ def dump_state(state: State) -> dict[str, Any]:
         for name, surface in SURFACES.items()
         if (part := state.part(name)) is not surface.empty and surface.kept(part)
     }
-
-
-def load_state(raw: Any) -> State:
-    """Return the state that `dump_state` wrote down."""
-    return State({name: SURFACES[name].load(part) for name, part in raw.items()})
 
 
 def get_slot(state: State, slot: Slot) -> Any:

@@ -37,6 +37,9 @@ class Change(NamedTuple):
     before: Any
     after: Any
 
+    def __repr__(self) -> str:
+        return f"Change({self.address})"
+
 
 @dataclass(frozen=True, slots=True)
 class Component:

@@ -38,6 +38,11 @@ class Attempt:
         """Its witness, recovery and contract as they were written."""
         return {name: self.raw[name] for name in PARTS if name in self.raw} if self.raw is not None else {}
 
+    def __repr__(self) -> str:
+        if self.rejected is not None:
+            return f"Attempt({self.rejected.shortfall})"
+        return f"Attempt({'a mutation alone' if self.candidate is None else self.candidate!r})"
+
 
 def read_proposal(reply: Reply) -> Attempt:
     """The attempt in a reply that was asked for a whole candidate."""

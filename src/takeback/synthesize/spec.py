@@ -58,6 +58,14 @@ def open_model(spec: Spec, around: Surroundings) -> ChatModel:
 
 
 def _expected() -> str:
-    providers = ((name, find_provider(name)) for name in provider_names())
-    *forms, last = (provider.form(name) for name, provider in providers if provider is not None)
+    *forms, last = (_form(name) for name in provider_names())
     return f"{ORACLE}, {PORTFOLIO}[:<model>], {', '.join(forms)} or {last}"
+
+
+def _form(name: str) -> str:
+    """How a model of a kind is named; one that cannot be loaded must not hide what was asked."""
+    try:
+        provider = find_provider(name)
+    except InputError:
+        return f"{name} (cannot be loaded)"
+    return name if provider is None else provider.form(name)

@@ -213,7 +213,9 @@ class Index:
         return self.node(slot).versions
 
     def below(self, slot: Slot) -> list[Version]:
-        """Versions of every slot beneath one, oldest first."""
+        """Versions of every slot beneath one, oldest first. A surface alone is no slot that others lie beneath."""
+        if len(slot) == 1:
+            return []
         node = self._node(slot)
         if self.source is not None and not node.below:
             self._load_below(self.source, slot, node)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from takeback.canonical import encode, sha256
 from takeback.state import ABSENT, SURFACES, State, diff
-from takeback.state.slots import Slot
+from takeback.state.slots import Slot, slot_title
 
 
 class SlotChange(NamedTuple):
@@ -16,6 +16,9 @@ class SlotChange(NamedTuple):
     slot: Slot
     before: Any
     after: Any
+
+    def __repr__(self) -> str:
+        return f"SlotChange({slot_title(self.slot)})"
 
 
 class Kept(NamedTuple):
@@ -79,6 +82,9 @@ class Blocked:
         """All entries that block."""
         return tuple(sorted((*self.off, *self.on)))
 
+    def __repr__(self) -> str:
+        return f"Blocked(off: {len(self.off)}, on: {len(self.on)}, together: {type(self.together).__name__})"
+
 
 @dataclass(frozen=True, slots=True)
 class Gone:
@@ -86,6 +92,9 @@ class Gone:
 
     slots: tuple[Slot, ...]
     left: tuple[SlotChange, ...]
+
+    def __repr__(self) -> str:
+        return f"Gone(slots: {len(self.slots)}, left: {len(self.left)})"
 
 
 Outcome = Plan | Blocked | Gone

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, overload
 
-from takeback.state.slots import Slot
+from takeback.state.slots import Slot, slot_title
 
 When = tuple[int, int]
 """A time in a history: an entry, and the position of a write in it."""
@@ -27,6 +27,9 @@ class Write(NamedTuple):
     after: Any
     strict: bool = False
     on: When | None = None
+
+    def __repr__(self) -> str:
+        return f"Write({slot_title(self.slot)})"
 
 
 class Version(NamedTuple):

@@ -8,7 +8,7 @@ from takeback.errors import InputError, LimitError
 from takeback.language import Candidate, read_candidate
 from takeback.state import Level, State
 from takeback.verify.evidence import issue
-from takeback.verify.options import MAX_SECONDS, check_seconds, the_level
+from takeback.verify.options import MAX_SECONDS, check_given, check_seconds, the_level
 from takeback.verify.proof import prove
 from takeback.verify.rules import PROOF, RULES, THRESHOLD
 from takeback.verify.sampled import refusals, rejected, trip_reasons, verify_sampled
@@ -42,6 +42,7 @@ def verify(
     """
     _check_use(rule, seed=seed, dev=dev, iid=iid, ood=ood, threshold=threshold)
     check_seconds(max_seconds)
+    check_given(candidate, nominal, locked)
     if rule in RULES:
         return verify_sampled(
             candidate,

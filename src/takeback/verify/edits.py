@@ -57,7 +57,7 @@ class Placed(Trial):
         one = self.candidate
         after = recover(one.recovery, forward(one.mutation, state)[0], capture(one.witness, state)).parts
         for name, _ in self._touched:
-            if next(SURFACES[name].differing(state.parts[name], after[name]), None) is not None:
+            if next(SURFACES[name].differing(state.part(name), after[name]), None) is not None:
                 return replace(trip, failure=f"{name}: an element stands at another place")
         return trip
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from takeback.errors import EvidenceError
 from takeback.language import Candidate
 from takeback.state import Level
-from takeback.verify.rules import RULE_NAMES
+from takeback.verify.rules import RULE_NAMES, RULES, THRESHOLD
 from takeback.verify.verdict import Verdict
 
 _Said = tuple[object, ...]
@@ -66,7 +66,8 @@ def objection(
 ) -> str | None:
     """Return why a verdict is no evidence that `candidate` may be admitted; None: it is.
 
-    With `rule` it must have been decided by that rule, with `level` in that language or a smaller one.
+    A sample counts for its rule only if it was held to all that the rule demands. With `rule` it must have been
+    decided by that rule, with `level` in that language or a smaller one.
     """
     why = unbound(verdict, candidate)
     if why is not None or not isinstance(verdict, Verdict):
@@ -77,8 +78,25 @@ def objection(
         return f"the rule {verdict.rule!r} admits nothing into a harness"
     if rule is not None and verdict.rule != rule:
         return f"the verdict was decided by {verdict.rule!r}, not by {rule!r}"
+    less = _less_than_its_rule(verdict)
+    if less is not None:
+        return less
     if level is not None and not level.includes(Level(verdict.language)):
         return f"the verdict is about the language {verdict.language}, not {level.value}"
+    return None
+
+
+def _less_than_its_rule(verdict: Verdict) -> str | None:
+    """Why a sample was smaller, or held to less, than the rule that decided it demands; None: it was not."""
+    rule = RULES.get(verdict.rule)
+    if rule is None:
+        return None
+    if verdict.threshold is None or verdict.threshold < THRESHOLD:
+        return f"the verdict was held to {verdict.threshold}, and the rule {rule.name!r} demands {THRESHOLD}"
+    for name, wanted in (("iid", rule.iid), ("ood", rule.ood)):
+        of = verdict.splits[name].of
+        if of < wanted:
+            return f"the verdict rests on {of} of the {wanted} {name} states that the rule {rule.name!r} demands"
     return None
 
 

@@ -6,8 +6,8 @@ from math import isfinite
 from typing import Final
 
 from takeback.errors import InputError
-from takeback.language import widest_level
-from takeback.state import Level
+from takeback.language import Candidate, widest_level
+from takeback.state import Level, State
 from takeback.verify.rules import RULES, Rule
 
 MAX_SECONDS: Final = 30.0
@@ -29,6 +29,17 @@ def the_rule(name: str) -> Rule:
     if rule is None:
         raise InputError("rule", found=name, expected=f"one of {', '.join(RULES)}")
     return rule
+
+
+def check_given(candidate: object, nominal: object = None, locked: object = None) -> None:
+    """Refuse what is no candidate, no state and no digest."""
+    if not isinstance(candidate, Candidate):
+        found = type(candidate).__name__
+        raise InputError("candidate", found=found, expected="a Candidate", hint="read_candidate reads one from JSON")
+    if nominal is not None and not isinstance(nominal, State):
+        raise InputError("nominal", found=type(nominal).__name__, expected="a State")
+    if locked is not None and not isinstance(locked, str):
+        raise InputError("locked", found=locked, expected="the digest of a mutation")
 
 
 def check_seconds(max_seconds: float) -> None:

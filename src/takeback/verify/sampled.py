@@ -16,7 +16,15 @@ from takeback.state import Level, State
 from takeback.verify.edits import edits_back
 from takeback.verify.evidence import issue
 from takeback.verify.minimal import smallest
-from takeback.verify.options import MAX_SECONDS, check_seconds, check_seed, check_threshold, the_level, the_rule
+from takeback.verify.options import (
+    MAX_SECONDS,
+    check_given,
+    check_seconds,
+    check_seed,
+    check_threshold,
+    the_level,
+    the_rule,
+)
 from takeback.verify.rules import DEV, THRESHOLD, Rule
 from takeback.verify.selfcheck import self_check
 from takeback.verify.shrink import shrunk
@@ -44,6 +52,7 @@ def verify_sampled(
     the widest language installed.
     """
     chosen, level = the_rule(rule), the_level(level)
+    check_given(candidate, nominal, locked)
     check_seed(seed)
     check_threshold(threshold)
     check_seconds(max_seconds)

@@ -33,14 +33,6 @@ def edited_slots(candidate: Candidate) -> Iterator[tuple[str, tuple[str, ...]]]:
     return iter(dict.fromkeys(slots))
 
 
-def one_piece_less(state: State, candidate: Candidate) -> Iterator[State]:
-    """Yield the states with one character or item less in what a candidate edits."""
-    for name, slot in edited_slots(candidate):
-        pieces = _pieces(state, name, slot, list)
-        for at in range(len(pieces)):
-            yield _with(state, name, slot, [*pieces[:at], *pieces[at + 1 :]])
-
-
 def _pieces(state: State, name: str, slot: tuple[str, ...], cut: Callable[[str], list[str]]) -> list[Any]:
     """What a value is made of: a list of its items, a text of what it is cut into."""
     parts = parts_of(SURFACES[name].get_slot(state.part(name), slot))

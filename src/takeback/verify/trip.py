@@ -46,6 +46,9 @@ class Residual:
             plain["found"] = self.found
         return plain
 
+    def __repr__(self) -> str:
+        return f"Residual({self.address})"
+
 
 @dataclass(frozen=True, slots=True)
 class Trip:
@@ -66,6 +69,12 @@ class Trip:
     def passed(self) -> bool:
         """Tell whether recovery brought the state back and the contract covers all effects."""
         return not (self.residuals or self.uncovered or self.failure)
+
+    def __repr__(self) -> str:
+        if self.passed:
+            return "Trip(passed)"
+        fault = f", {self.fault.value}" if self.fault is not None else ""
+        return f"Trip(residuals: {len(self.residuals)}, uncovered: {len(self.uncovered)}{fault})"
 
 
 PASSED = Trip()
@@ -95,7 +104,7 @@ class Trial:
     def run(self, state: State) -> Trip:
         """Run one round trip; any fault fails the trip, with its reason."""
         try:
-            return self._run(state)
+            return self._run(state.complete())
         except Exception as fault:  # noqa: BLE001  (fails closed)
             return Trip(failure=f"fault: {type(fault).__name__}: {fault}", fault=FaultKind.EXCEPTION)
 

@@ -77,6 +77,9 @@ class Split:
         """Return the counts as JSON."""
         return {"passed": self.passed, "of": self.of, "bound": self.bound}
 
+    def __repr__(self) -> str:
+        return f"Split({self.name}, {self.passed} of {self.of})"
+
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:

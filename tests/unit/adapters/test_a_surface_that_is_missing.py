@@ -9,14 +9,18 @@ import pytest
 from tests.support.changes import candidate, config, prompt
 from tests.support.ninth import Alarms
 from tests.support.running import op
+from typer.testing import CliRunner
 
 from takeback import Applied, Refused, TakebackError, Undone, Why, init_workspace, open_memory, open_workspace
 from takeback.adapters.doctor import examine_workspace
+from takeback.cli import app
 from takeback.harness.depends import dependents, needs
 from takeback.harness.ledger import MIN_CHECKPOINT
 from takeback.harness.log import state_before
+from takeback.harness.missing import left_out, missing_told
 from takeback.language import read_candidate
 from takeback.state import register, unregister
+from takeback.state.slots import slot_title
 
 
 def alarm(name, hour, *more):
@@ -131,3 +135,28 @@ def test_a_stored_journal_of_a_harness_in_memory_opens_as_well(tmp_path):
         assert "'alarms' is not installed" in harness.status().problems[0]
     with with_alarms(), open_memory(journal=tmp_path / "journal.db") as harness:
         assert harness.state["alarms", "early"] == 5
+
+
+@pytest.mark.parametrize(
+    "words", [["export"], ["show", "#3", "--state"], ["diff", "#1", "#4"]], ids=["export", "show", "diff"]
+)
+def test_a_state_that_is_shown_without_it_says_so(root, words):
+    told = CliRunner().invoke(app, [*words, "--dir", str(root), "--json"])
+    assert told.exit_code == 0
+    assert "early" not in json.dumps(json.loads(told.stdout).get("state", {}))
+    assert told.stderr == "the surface 'alarms' is not installed: what the journal says of it is left out\n"
+
+
+def test_several_are_named_one_by_one_where_they_are_a_problem_and_together_in_a_sentence():
+    assert (
+        left_out({"b", "a"}) == "the surfaces 'a', 'b' are not installed: what the journal says of them is left out"
+    )
+    assert [one.split(":")[0] for one in missing_told({"b", "a"})] == [
+        "the surface 'a' is not installed",
+        "the surface 'b' is not installed",
+    ]
+
+
+def test_a_surface_that_is_one_slot_is_called_by_its_name():
+    assert slot_title(("alarms",)) == "alarms"
+    assert slot_title(("alarms", "a", "b")) == 'alarms["a/b"]'

@@ -142,16 +142,47 @@ def test_surfaces_of_other_packages_are_found_by_their_entry_points(monkeypatch)
         installed.install_surfaces.cache_clear()
 
 
-def test_a_surface_that_cannot_be_loaded_is_named(monkeypatch):
+class Broken:
+    """An entry point whose package is at fault."""
+
+    name = "clocks"
+
+    def __init__(self, gives):
+        self.gives = gives
+
+    def load(self):
+        if isinstance(self.gives, Exception):
+            raise self.gives
+        return self.gives
+
+
+@pytest.mark.parametrize(
+    ("gives", "said"),
+    [
+        (ImportError("no module named clocks"), "ImportError: no module named clocks"),
+        (RuntimeError("out of order"), "RuntimeError: out of order"),
+        (lambda needed: None, "TypeError"),
+        (7, "found int, expected a Surface"),
+        (dict, "found dict, expected a Surface"),
+    ],
+)
+def test_a_surface_that_cannot_be_loaded_is_named_each_time_and_the_others_are_not_registered_twice(
+    monkeypatch, gives, said
+):
     class Point:
-        name = "alarms"
+        name = "another-name-than-the-surface-has"
+        load = staticmethod(lambda: Alarms)
 
-        @staticmethod
-        def load():
-            raise ImportError("no module named alarms")
-
+    monkeypatch.setattr(installed, "entry_points", lambda group: [Point, Broken(gives)])
+    installed.install_surfaces.cache_clear()
+    for _ in range(2):
+        with pytest.raises(InputError, match=f"the entry point clocks of takeback.surfaces: .*{said}"):
+            installed.install_surfaces()
     monkeypatch.setattr(installed, "entry_points", lambda group: [Point])
-    installed.install_surfaces.cache_clear()
-    with pytest.raises(InputError, match="no module named alarms"):
-        installed.install_surfaces()
-    installed.install_surfaces.cache_clear()
+    try:
+        assert installed.install_surfaces() == ("alarms",)
+        installed.install_surfaces.cache_clear()
+        assert installed.install_surfaces() == ()
+    finally:
+        unregister("alarms")
+        installed.install_surfaces.cache_clear()

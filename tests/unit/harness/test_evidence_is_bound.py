@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from takeback import Applied, Grade, InputError, Level, Refused, State, Why, open_memory, read_candidate, verify
+from takeback.language.program import load_json
 from takeback.verify import Admitted, Verdict
 
 GOOD = read_candidate(
@@ -163,3 +166,51 @@ def test_a_verifier_of_ones_own_admits_only_what_a_verifier_of_takeback_issued()
         assert refused.why is Why.EVIDENCE
         assert harness.state.write() == {}
     assert isinstance(open_memory(verifier=lambda one: verify(one, rule="proof")).apply(GOOD), Applied)
+
+
+PASSES_EVERY_SAMPLE = read_candidate(
+    load_json(Path(__file__).parents[3] / "examples/candidates/passes-every-sample/candidate.json")
+)
+
+
+@pytest.mark.parametrize("ask", ["apply", "preview"])
+@pytest.mark.parametrize("given", [lambda one, _: one, Admitted], ids=["a candidate", "an admitted one"])
+def test_a_harness_that_admits_by_proof_takes_no_sample_for_it(given, ask):
+    sampled = verify(PASSES_EVERY_SAMPLE, rule="split-wald")
+    assert sampled.admitted
+    assert not verify(PASSES_EVERY_SAMPLE).admitted
+    harness = open_memory()
+    refused = getattr(harness, ask)(given(PASSES_EVERY_SAMPLE, sampled), evidence=sampled)
+    assert isinstance(refused, Refused)
+    assert (refused.why, refused.message) == (
+        Why.EVIDENCE,
+        "the verdict was decided by 'split-wald', and this harness admits by 'proof'",
+    )
+    assert [entry.kind for entry in harness.log()] == ["genesis"]
+
+
+def test_a_harness_with_a_verifier_of_its_own_takes_evidence_by_its_rule():
+    by_sample = partial(verify, rule="split-wald")
+    done = open_memory(verifier=by_sample).apply(PASSES_EVERY_SAMPLE, evidence=by_sample(PASSES_EVERY_SAMPLE))
+    assert isinstance(done, Applied)
+    assert (done.verdict.grade, done.forced) == (Grade.SAMPLED, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"threshold": 0.01}, "was held to 0.01, and the rule 'split-wald' demands 0.85"),
+        ({"iid": 1}, "rests on 1 of the 20 iid states that the rule 'split-wald' demands"),
+        ({"ood": 19}, "rests on 19 of the 20 ood states that the rule 'split-wald' demands"),
+    ],
+)
+def test_a_verdict_by_less_than_its_rule_is_no_evidence(options, said):
+    by_less = partial(verify, rule="split-wald", **options)
+    verdict = by_less(GOOD)
+    assert verdict.admitted
+    refused = open_memory(verifier=by_less).apply(GOOD, evidence=verdict)
+    assert isinstance(refused, Refused)
+    assert refused.why is Why.EVIDENCE
+    assert said in refused.message
+    more = verify(GOOD, rule="split-wald", threshold=0.9, iid=30, ood=30, dev="Q20")
+    assert isinstance(open_memory(verifier=lambda _: more).apply(GOOD), Applied)

@@ -14,7 +14,7 @@ from takeback.harness.two_roads import Roads, compare_roads
 from takeback.language import Candidate, read_candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
-from takeback.undo import plan_undo
+from takeback.undo import Blocked, plan_undo
 
 START = {
     "config": {"a": {"b": 1}, "l": ["x"]},
@@ -141,3 +141,46 @@ def test_the_doctor_looks_at_every_live_entry(root, harness):
     assert all(finding.good for finding in found)
     assert found[-1].detail == "3 run and compared, 1 overlaid by other entries, 1 without an admitted recovery"
     assert "recoveries" not in [finding.check for finding in examine_workspace(root)]
+
+
+def whole_chain(name):
+    return {
+        "mutation": [middleware(name)],
+        "witness": [{"op_type": "capture_middleware", "target": "*", "witness_key": "w"}],
+        "recovery": [{"op_type": "restore_middleware", "target": "*", "witness_key": "w"}],
+        "contract": ["middleware"],
+    }
+
+
+def test_comparing_a_recovery_of_a_whole_chain_leaves_the_index_as_it_was(tmp_path):
+    stored = tmp_path / "journal.db"
+    with open_memory(State.read(START), journal=stored) as harness:
+        first = harness.apply(candidate(middleware("new"))).entry
+        second = harness.apply(whole_chain("other")).entry
+        harness.apply(candidate(middleware("third")))
+    with open_memory(journal=stored) as harness:
+        assert isinstance(harness.undo(second), Undone)
+        assert isinstance(harness.undo(first), Undone)
+        assert [one["id"] for one in harness.state.write()["middleware"]] == ["auth", "log", "third"]
+
+
+def test_a_recovery_of_a_whole_chain_is_overlaid_by_whatever_wrote_in_the_chain_since(tmp_path):
+    stored = tmp_path / "journal.db"
+    with open_memory(State.read(START), journal=stored) as harness:
+        entry = harness.apply(whole_chain("other")).entry
+        assert roads(harness, entry.number) is Roads.AGREE
+        later = harness.apply(candidate(middleware("third"))).entry
+    with open_memory(journal=stored) as harness:
+        assert roads(harness, entry.number) is Roads.OVERLAID
+        assert roads(harness, entry.number, later.number) is Roads.AGREE
+
+
+def test_they_are_named_too_in_what_taking_back_more_would_do(harness):
+    whole = candidate(config("l", ["y"]))
+    forced = harness.apply(Candidate(whole.mutation, (), (), whole.contract), force=True).entry
+    harness.apply(candidate({"op_type": "append_config", "target": "l", "value": "z"}))
+    blocked = harness.plan_undo(forced.id)
+    assert isinstance(blocked, Blocked)
+    assert blocked.together.unadmitted == (forced.number,)
+    assert blocked.together == harness.plan_undo(forced.id, cascade=True)
+    assert harness.undo(forced.id).together.unadmitted == (forced.number,)

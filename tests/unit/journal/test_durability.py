@@ -117,14 +117,17 @@ def test_a_harness_goes_on_after_its_connection_was_lost_in_the_middle_of_a_chan
 
 def test_a_store_of_another_package_is_found_by_its_scheme(monkeypatch):
     class Point:
+        name = "elsewhere"
+
         @staticmethod
         def load():
             return MemoryStore
 
     monkeypatch.setattr(
         "takeback.journal.store.entry_points",
-        lambda group, name: [Point] if (group, name) == ("takeback.stores", "elsewhere") else [],
+        lambda group, name="elsewhere": [Point] if (group, name) == ("takeback.stores", "elsewhere") else [],
     )
     assert isinstance(open_journal("elsewhere://host/journal"), MemoryStore)
-    with pytest.raises(JournalError, match="unknown kind of journal 'nowhere'"):
+    known = "unknown kind of journal 'nowhere'; expected a file path or elsewhere://… or postgresql://…"
+    with pytest.raises(JournalError, match=known):
         open_journal("nowhere://user:secret@host")

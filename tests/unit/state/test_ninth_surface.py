@@ -6,10 +6,11 @@ import pytest
 from tests.support.ninth import Alarms
 from tests.support.running import op
 
+from takeback.adapters import open_memory
 from takeback.counterfactual import nominal_state, suites
 from takeback.errors import InputError
 from takeback.language import Candidate, candidate_schema, gate, read_candidate, read_program
-from takeback.runtime import witness_to_json
+from takeback.runtime import capture, forward, recover, witness_to_json
 from takeback.state import KINDS, SURFACES, Level, Stage, State, diff, register, unregister
 from takeback.synthesize import invert, oracle
 from takeback.verify import Grade, prove, round_trip, verify_json, verify_sampled
@@ -102,3 +103,27 @@ def test_a_surface_that_is_taken_out_leaves_nothing_behind():
             read_candidate(GOOD)
     finally:
         register(Alarms())
+
+
+@pytest.fixture
+def earlier():
+    """A state from before the surface was there."""
+    unregister("alarms")
+    state = State.read({"prompts": {"p": "x"}})
+    register(Alarms())
+    return state
+
+
+def test_a_state_from_before_it_was_registered_is_one_without_it(earlier):
+    candidate = read_candidate(GOOD)
+    assert round_trip(candidate, earlier).passed
+    assert forward(candidate.mutation, earlier)[0].write() == {"prompts": {"p": "x"}, "alarms": {"night": 7}}
+    assert capture(candidate.witness, earlier)["w"].existed is False
+    assert recover(candidate.recovery, earlier, capture(candidate.witness, earlier)) == earlier
+    assert open_memory(earlier).apply(candidate).forced is False
+
+
+def test_states_made_around_one_from_before_it_was_registered_vary_it(earlier):
+    assert verify_sampled(read_candidate(GOOD), nominal=earlier).admitted
+    made = suites(earlier, read_program([SET], Stage.FORWARD, "m"), iid=20, ood=20)
+    assert len({state.part("alarms").get("night") for state in (*made.iid, *made.ood)}) > 3

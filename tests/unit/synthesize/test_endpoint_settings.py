@@ -197,3 +197,9 @@ def test_a_provider_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch
 def test_the_packages_own_metadata_names_the_providers_it_brings() -> None:
     metadata = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
     assert metadata["project"]["entry-points"]["takeback.models"] == providers.BUILT_IN
+
+
+def test_a_provider_that_cannot_be_used_does_not_hide_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    found(monkeypatch, ImportError("no such module"))
+    with pytest.raises(InputError, match=r"--synthesizer: found openai, expected .* or echo \(cannot be loaded\)"):
+        parse_spec("openai")

@@ -10,7 +10,7 @@ from tests.support.changes import config, file, listener, middleware, mutation, 
 from takeback.journal.encoding import encode
 from takeback.runtime import forward
 from takeback.state import ABSENT, State, register, unregister
-from takeback.state.slots import differing_slots, dump_state, get_slot, load_state, put_slots, slot_key, slot_of_key
+from takeback.state.slots import differing_slots, dump_state, get_slot, put_slots, slot_key, slot_of_key
 from takeback.state.surface import SURFACES, Surface
 from takeback.undo.merge import bring_forward
 from takeback.undo.recording import run_recorded, writes_between
@@ -25,6 +25,10 @@ FULL = {
     "files": {"d/f": {"base64": "/wA=", "mode": "0600"}, "d/t": {"content": "é"}, "e": {"directory": True}},
     "resources": {"r": {"address": "tcp://127.0.0.1:9100"}},
 }
+
+
+def load_state(raw):
+    return State({name: SURFACES[name].load(part) for name, part in raw.items()})
 
 
 def test_a_state_comes_back_with_every_place():

@@ -101,3 +101,21 @@ def test_the_widest_installed_language_is_used_where_none_is_named(monkeypatch):
     assert verify_json({}).language == widest_level().value
     monkeypatch.setattr(module, "KINDS", {n: k for n, k in KINDS.items() if k.level is Level.L0})
     assert verify(GOOD).language == "L0"
+
+
+@pytest.mark.parametrize(
+    "call", [verify, prove, verify_sampled, lambda one, **more: verify(one, rule="exact", **more)]
+)
+def test_what_is_no_candidate_and_no_digest_is_an_error(call):
+    for given in (PLAIN, None, "{}", GOOD.mutation):
+        with pytest.raises(InputError, match=r"^candidate: found .*, expected a Candidate\n  read_candidate"):
+            call(given)
+    with pytest.raises(InputError, match=r"^locked: found 3, expected the digest of a mutation"):
+        call(GOOD, locked=3)
+
+
+@pytest.mark.parametrize("rule", ["proof", "split-wald", "exact"])
+def test_what_is_no_state_is_an_error_also_where_a_proof_needs_none(rule):
+    for given in ({}, {"config": {}}, 0, "{}"):
+        with pytest.raises(InputError, match=r"^nominal: found .*, expected a State"):
+            verify(GOOD, rule=rule, nominal=given)

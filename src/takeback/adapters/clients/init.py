@@ -16,11 +16,11 @@ from takeback.adapters.clients.adapter import ClientAdapter
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import HEAD
 from takeback.adapters.making import (
-    LOCAL,
     demand_own,
     identity_of,
     locked,
     make_private,
+    noted_journal,
     opened_journal,
     quietly_unlinked,
 )
@@ -29,7 +29,6 @@ from takeback.adapters.open_by_manifest import manifest_of, open_workspace
 from takeback.errors import HarnessError, InputError
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
-from takeback.journal.url import without_password
 from takeback.state import State
 from takeback.state.installed import install_surfaces
 
@@ -89,14 +88,7 @@ def init_clients(
     if not wanted:
         known = ", ".join(CLIENTS)
         raise InputError(str(root), found="no client's files", expected=f"files of one of {known}, or a kind by name")
-    noted = LOCAL if journal is None else without_password(journal)
-    if journal is not None and noted != journal and not secret:
-        raise InputError(
-            "the journal's URL",
-            found="a password in it",
-            expected="a URL that can be written into the manifest",
-            hint="give the whole URL in TAKEBACK_JOURNAL, or keep the password in a pgpass file",
-        )
+    noted = noted_journal(journal, secret=secret)
     with ExitStack() as leaving, ExitStack() as failing:
         directory = locked(root, leaving, failing)
         if (root / HIDDEN).exists():

@@ -14,11 +14,11 @@ from pathlib import Path
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import HEAD
 from takeback.adapters.making import (
-    LOCAL,
     demand_own,
     identity_of,
     locked,
     make_private,
+    noted_journal,
     opened_journal,
     quietly_unlinked,
 )
@@ -29,7 +29,7 @@ from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import Unsayable
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
-from takeback.journal.url import shown, without_password
+from takeback.journal.url import shown
 from takeback.state import State
 from takeback.state.installed import install_surfaces
 from takeback.undo.merge import bring_forward
@@ -66,14 +66,7 @@ def make_workspace(
     """As `init_workspace`; also whether the directory was not a workspace before."""
     install_surfaces()
     root = Path(path)
-    noted = without_password(journal) if journal is not None else LOCAL
-    if journal is not None and noted != journal and not secret:
-        raise InputError(
-            "the journal's URL",
-            found="a password in it",
-            expected="a URL that can be written into the manifest",
-            hint="give the whole URL in TAKEBACK_JOURNAL, or keep the password in a pgpass file",
-        )
+    noted = noted_journal(journal, secret=secret)
     with ExitStack() as leaving, ExitStack() as failing:
         if _is_workspace(root):
             _demand_agreement(root, None if journal is None else noted, start)

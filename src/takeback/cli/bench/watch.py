@@ -18,7 +18,7 @@ def register(bench_app: typer.Typer) -> None:
 
 def watch(
     edits: int = typer.Option(1000, "--edits", min=1, max=100_000, metavar="N", help="How many edits are made."),
-    seconds: float = typer.Option(60.0, "--seconds", min=0.1, max=3600.0, help="In how many seconds."),
+    seconds: float = typer.Option(60.0, "--seconds", min=0.1, max=3600.0, help="The seconds they take."),
     as_json: bool = JsonFlag,
 ) -> None:
     """Let another process edit a harness's files while `takeback watch` follows them, and count what was lost.

@@ -14,7 +14,7 @@ def register(bench_app: typer.Typer) -> None:
 
 
 def web(
-    entries: int = typer.Option(10_000, "--entries", min=100, metavar="N", help="So many entries."),
+    entries: int = typer.Option(10_000, "--entries", min=100, metavar="N", help="How many entries the journal has."),
     as_json: bool = JsonFlag,
 ) -> None:
     """Measure the timeline of the page: bytes and time of the first view, requests per second, memory.

@@ -15,7 +15,7 @@ from takeback.lab.registry import experiment_named
 
 NAMES: Final = ("contract-audit", "oracle", "stability", "snapshots")
 ALONE: Final = "snapshots"
-TasksOption = typer.Option(None, "--tasks", min=1, help="Only so many tasks, families in equal parts.")
+TasksOption = typer.Option(None, "--tasks", min=1, help="Only this many tasks, the same number from each family.")
 WorkersOption = typer.Option(2, "--workers", min=1, help="How many units run at once.")
 EngineOption = typer.Option("local", "--engine", help="Where units run: local or ray.")
 RunsOutOption = typer.Option(None, "--out", metavar="DIR", help="Results folder: each run goes to a folder in it.")

@@ -19,7 +19,7 @@ from takeback.lab.registry import MODULES, experiment_named
 MODEL: Final = Option("model", "text", "The model's name, as its requests carry it.")
 MORE: Final = (
     Option("out", "path", "Results folder; the lock goes to locks/NAME.json in it. results if left out."),
-    Option("replace", "text", "yes: keep another lock that is there beside the new one."),
+    Option("replace", "text", "yes: replace a lock that is there, and keep it beside the new one."),
 )
 TOLD: Final = """Freeze tasks, seeds, suites, prompts, model settings and analysis of NAME by SHA-256.
 

@@ -18,7 +18,9 @@ from takeback.synthesize.models.recording import has_recording
 from takeback.verify import RULES
 
 NAMES: Final = ("natural", "factorial", "conventional", "replication", "controlled")
-NameArgument = typer.Argument(None, metavar="[NAME]", help=f"One of {', '.join(NAMES)}; all that are recorded.")
+NameArgument = typer.Argument(
+    None, metavar="NAME", help=f"One of {', '.join(NAMES)}; all that are recorded if left out."
+)
 RuleOption = typer.Option("pooled-wilson", "--rule", help=f"The other rule: {', '.join(RULES)}.")
 RecordingOption = typer.Option("replay", "--synthesizer", help="Which recording: replay, or replay:DIR with a NAME.")
 

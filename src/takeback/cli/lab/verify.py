@@ -12,7 +12,7 @@ from takeback.lab.protocol import verify_locks
 from takeback.lab.replies import find_recordings, verify_replies
 from takeback.lab.results import find_runs, verify_results
 
-ResultsFolder = typer.Argument(..., help="A folder of results: one run, or runs in folders below it.")
+ResultsFolder = typer.Argument(..., metavar="DIR", help="A folder of results: one run, or runs in folders below it.")
 
 
 def register(lab_app: typer.Typer) -> None:

@@ -54,8 +54,8 @@ RUNNING: Final = (
 )
 ASKING_OPTIONS: Final = (
     Option("synthesizer", "text", f"Who is asked: {SYNTHESIZERS}."),
-    Option("record", "path", "Write every reply down there; resumes from it."),
-    Option("freeze", "path", "Write what was run there, beside its recording: it replays untold."),
+    Option("record", "path", "Write every reply there, and resume from it."),
+    Option("freeze", "path", "Write what was run there, beside its recording, which then replays without options."),
     Option("threads", "number", "Threads of the local model; 1 if left out.", least=1),
 )
 JSON: Final = Parameter(

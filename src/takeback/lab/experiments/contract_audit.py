@@ -162,7 +162,9 @@ class ContractAudit:
     name = NAME
     asks = False
     options = (
-        Option("tasks", "number", f"How many mutations, families in equal parts; {TASKS} if left out.", least=1),
+        Option(
+            "tasks", "number", f"How many mutations, the same number from each family; {TASKS} if left out.", least=1
+        ),
     )
 
     def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> ContractPlan:

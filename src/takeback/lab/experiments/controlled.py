@@ -88,8 +88,8 @@ class Controlled:
     default_synthesizer = "oracle"
     options = (
         Option("tasks", "number", "How many candidates, drawn evenly over classes and families.", least=1),
-        Option("per-defect", "number", "So many of each defect class only.", least=1),
-        Option("feedback", "text", "Feedback modes, separated by commas; all of them."),
+        Option("per-defect", "number", "Only this many of each defect class.", least=1),
+        Option("feedback", "text", "Feedback modes, separated by commas; all if left out."),
         options.BUDGET,
         options.RULE,
         options.PROMPT,

@@ -83,7 +83,7 @@ class Factorial:
     options: tuple[Option, ...] = (
         Option("tasks", "number", "Only so many cases, drawn by seed: strata in turn, families in turn.", least=1),
         Option("per-stratum", "number", "Only so many of each stratum, drawn by seed.", least=1),
-        Option("draw", "text", "S0=24,S1=36: so many of each stratum, or all there are, drawn by seed."),
+        Option("draw", "text", "How many of each stratum, or all there are, drawn by seed: S0=24,S1=36."),
         Option("cells", "text", "Cells, such as D0L0,adaptiveL1; the paper's if left out."),
         options.BUDGET,
         options.RULE,

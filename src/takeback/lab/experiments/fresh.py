@@ -89,8 +89,8 @@ class Fresh:
     asks = True
     default_synthesizer = "oracle"
     options = (
-        Option("tasks", "number", "How many tasks, families in turn.", least=1),
-        Option("suites", "text", f"Some of {', '.join(SUITES)}, by commas; all of them."),
+        Option("tasks", "number", "How many tasks, taken from each family in turn.", least=1),
+        Option("suites", "text", f"Some of {', '.join(SUITES)}, separated by commas; all if left out."),
         Option("feedback", "text", "What a failed turn is told; D0, or as recorded."),
         options.BUDGET,
         options.PROMPT,

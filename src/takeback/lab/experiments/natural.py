@@ -87,8 +87,8 @@ class Natural:
     name = NAME
     asks = True
     options = (
-        Option("tasks", "number", "How many tasks, families in turn.", least=1),
-        Option("per-family", "number", "Lock only so many tasks of each family.", least=1),
+        Option("tasks", "number", "How many tasks, taken from each family in turn.", least=1),
+        Option("per-family", "number", "Lock only this many tasks of each family.", least=1),
         options.LANGUAGE,
         options.PROMPT,
         options.SAMPLING,

@@ -18,12 +18,12 @@ PROMPT: Final = Option("prompt", "text", "plain (names the operations) or guided
 SAMPLING: Final = Option(
     "sampling",
     "text",
-    "temperature=0.2,top_p=0.95,max_tokens=2048 unless said; also reasoning_effort. temperature=none: not sent.",
+    "temperature=0.2,top_p=0.95,max_tokens=2048 by default; also reasoning_effort. temperature=none omits it.",
 )
-BUDGET: Final = Option("budget", "number", "Turns at most; 4, or the recording's.", least=1)
+BUDGET: Final = Option("budget", "number", "The most turns; 4, or the recording's.", least=1)
 RULE: Final = Option("rule", "text", f"Rule of admission: {', '.join(RULE_NAMES)}; split-wald, or the recording's.")
 BANK: Final = Option("bank", "path", "A frozen bank; the one beside the recording, or the shipped one.")
-TASKS: Final = Option("tasks", "number", "Only so many tasks, families in equal parts.", least=1)
+TASKS: Final = Option("tasks", "number", "Only this many tasks, the same number from each family.", least=1)
 SETS: Final = Option("set", "texts", "Task sets whose references to take; bank: the shipped bank's defective ones.")
 
 

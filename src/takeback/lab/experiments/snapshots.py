@@ -119,7 +119,7 @@ class Snapshots:
     name = NAME
     asks = False
     options = (
-        Option("tasks", "number", "Only so many tasks, families in equal parts.", least=1),
+        Option("tasks", "number", "Only this many tasks, the same number from each family.", least=1),
         Option("method", "texts", "Only these methods; all of them if left out."),
     )
 

@@ -41,7 +41,7 @@ class StabilityPlan(AuditPlan):
 
 
 class Stability:
-    """Stratify a cohort under ten seeds and count the tasks that change their stratum.
+    """Stratify a cohort under ten seeds and count the tasks whose stratum changes.
 
     Example: `takeback lab stability --workers 2 --out results`
     """

@@ -1,0 +1,28 @@
+"""What depends on what, asked of a journal that is opened again: the answer, and that asking changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.changes import candidate, socket
+
+from takeback.adapters import open_memory
+from takeback.harness import Undone
+from takeback.harness.depends import needs
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["as begun", "opened again"])
+def test_who_gave_up_an_address_cannot_be_taken_back_without_who_claimed_it_since(tmp_path, again):
+    stored = tmp_path / "journal.db"
+    harness = open_memory(journal=stored)
+    harness.apply(candidate(socket("first", 9100)))
+    moved = harness.apply(candidate(socket("first", 9101))).entry
+    other = harness.apply(candidate(socket("other", 9102))).entry
+    claims = harness.apply(candidate(socket("second", 9100))).entry
+    if again:
+        harness.close()
+        harness = open_memory(journal=stored)
+    with harness:
+        assert [number for number, _ in needs(harness.ledger, claims.number)] == [moved.number]
+        assert needs(harness.ledger, other.number) == ()
+        assert isinstance(harness.undo(other), Undone)
+        assert sorted(harness.state.write()["resources"]) == ["first", "second"]
