@@ -10,6 +10,7 @@ import pytest
 
 mcp = pytest.importorskip("mcp")
 
+from tests.support.changes import candidate  # noqa: E402
 from tests.support.mcp_story import (  # noqa: E402
     BAD,
     CLAUDE_MD,
@@ -23,8 +24,10 @@ from tests.support.mcp_story import (  # noqa: E402
     project,
     settings,
 )
+from tests.support.running import op  # noqa: E402
 
 from takeback import Applied, open_workspace, oracle  # noqa: E402
+from takeback.language import read_candidate  # noqa: E402
 from takeback.language.program import read_program  # noqa: E402
 from takeback.state import Stage  # noqa: E402
 from takeback.synthesize.loop import Repair  # noqa: E402
@@ -282,3 +285,15 @@ async def test_a_plan_names_entries_that_have_no_admitted_recovery(root):
         adopted = harness.adopt(by="someone").entry
     async with in_process(root) as client:
         assert (await call(client, "plan_undo", entries=[adopted.id]))["unadmitted"] == [adopted.number]
+
+
+async def test_a_blocked_plan_names_those_among_the_entries_that_a_cascade_takes_along(root):
+    with open_workspace(root) as harness:
+        whole = read_candidate({"mutation": [op("set_config", "own", value=["a"])]})
+        forced = harness.apply(whole, force=True).entry
+        later = harness.apply(candidate(op("append_config", "own", value="b"))).entry
+    async with in_process(root) as client:
+        blocked = await call(client, "plan_undo", entries=[forced.id])
+        assert (blocked["outcome"], blocked["off"]) == ("blocked", [later.number])
+        assert blocked["unadmitted"] == [forced.number]
+        assert blocked["message"].endswith("with cascade the others go along")

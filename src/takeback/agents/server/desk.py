@@ -237,8 +237,15 @@ class Desk:
                 outcome="gone", message="what it captured was forgotten; a person can salvage what is left"
             )
         reasons = "; ".join(f"#{number}: {why}" for number, why in outcome.reasons)
-        message = f"it cannot be done alone ({reasons}); with cascade the others go along"
-        return Planned(outcome="blocked", message=masked_text(message), off=list(outcome.off), on=list(outcome.on))
+        more = outcome.together if isinstance(outcome.together, Plan) else None
+        way = "nothing makes it possible" if more is None else "with cascade the others go along"
+        return Planned(
+            outcome="blocked",
+            message=masked_text(f"it cannot be done alone ({reasons}); {way}"),
+            off=list(outcome.off),
+            on=list(outcome.on),
+            unadmitted=[] if more is None else list(more.unadmitted),
+        )
 
     def _refused(self, refused: Refused) -> Done:
         return Done(outcome="refused", message=masked_text(refused.message), command=self.mending(refused))
