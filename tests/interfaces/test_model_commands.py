@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 from takeback.cli import app
 from takeback.errors import InputError, LockChanged, RecordingError, ServiceFault, TakebackError, WeightsError
 from takeback.lab.experiments.draws import draw_order
+from takeback.lab.experiments.recorded import write_frozen
 from takeback.lab.tasks import load
 
 CANARY = "sk-canary-command"
@@ -279,7 +280,10 @@ def test_a_frozen_fresh_run_replays_what_was_run_and_not_under_another_lock(tmp_
     assert (again["suites"], again["lock"]) == (first["suites"], first["lock"])
     assert again["account"]["calls"] == first["account"]["calls"] == 4
     ran = folder / "ran.json"
-    ran.write_text(ran.read_text().replace('"budget": 1', '"budget": 2'))
+    altered = {**json.loads(ran.read_text()), "budget": 2}
+    ran.write_text(json.dumps(altered))
+    assert "it was altered since" in str(run(*replay, home=tmp_path).exception)
+    write_frozen(ran, altered)
     assert isinstance(run(*replay, home=tmp_path).exception, LockChanged)
     ran.write_text("{}")
     assert isinstance(run(*replay, home=tmp_path).exception, InputError)
@@ -311,7 +315,7 @@ def test_a_recording_of_one_experiment_is_not_replayed_as_another(recorded: Path
 
 def test_a_recording_of_another_model_than_was_frozen_is_refused(recorded: Path, bank: Path, tmp_path: Path) -> None:
     ran = recorded / "ran.json"
-    ran.write_text(ran.read_text().replace('"model": "m"', '"model": "other"'))
+    write_frozen(ran, {**json.loads(ran.read_text()), "model": "other"})
     result = run("lab", "factorial", "--synthesizer", f"replay:{recorded}", "--bank", bank, home=tmp_path)
     assert isinstance(result.exception, RecordingError)
 
