@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from takeback.cli import app
 from takeback.errors import InputError, LockChanged, RecordingError, ServiceFault, TakebackError, WeightsError
 from takeback.lab.experiments.draws import draw_order
-from takeback.lab.lock import digest_of
+from takeback.lab.experiments.recorded import write_frozen
 from takeback.lab.tasks import load
 
 CANARY = "sk-canary-command"
@@ -280,21 +280,13 @@ def test_a_frozen_fresh_run_replays_what_was_run_and_not_under_another_lock(tmp_
     assert (again["suites"], again["lock"]) == (first["suites"], first["lock"])
     assert again["account"]["calls"] == first["account"]["calls"] == 4
     ran = folder / "ran.json"
-    alter(ran, '"budget": 1', '"budget": 2', keep_digest=True)
+    altered = {**json.loads(ran.read_text()), "budget": 2}
+    ran.write_text(json.dumps(altered))
     assert "it was altered since" in str(run(*replay, home=tmp_path).exception)
-    alter(ran, '"budget": 2', '"budget": 2', keep_digest=False)
+    write_frozen(ran, altered)
     assert isinstance(run(*replay, home=tmp_path).exception, LockChanged)
     ran.write_text("{}")
     assert isinstance(run(*replay, home=tmp_path).exception, InputError)
-
-
-def alter(ran: Path, old: str, new: str, *, keep_digest: bool) -> None:
-    """Replace a text in what was frozen; without `keep_digest`, as one would who makes its digest anew too."""
-    body = json.loads(ran.read_text().replace(old, new))
-    if not keep_digest:
-        del body["digest"]
-        body["digest"] = digest_of(body, ran.name)
-    ran.write_text(json.dumps(body))
 
 
 @pytest.fixture
@@ -322,7 +314,8 @@ def test_a_recording_of_one_experiment_is_not_replayed_as_another(recorded: Path
 
 
 def test_a_recording_of_another_model_than_was_frozen_is_refused(recorded: Path, bank: Path, tmp_path: Path) -> None:
-    alter(recorded / "ran.json", '"model": "m"', '"model": "other"', keep_digest=False)
+    ran = recorded / "ran.json"
+    write_frozen(ran, {**json.loads(ran.read_text()), "model": "other"})
     result = run("lab", "factorial", "--synthesizer", f"replay:{recorded}", "--bank", bank, home=tmp_path)
     assert isinstance(result.exception, RecordingError)
 

@@ -115,6 +115,14 @@ def test_the_wait_a_busy_service_asks_for_is_kept(header: str, value: str, wait:
     assert clock.waits == [wait]
 
 
+@pytest.mark.parametrize("value", ["²", "soon", "-5", "1e3", "nan", "."])
+def test_a_wait_that_is_no_number_and_no_date_is_no_wait(value: str) -> None:
+    clock = Clock()
+    with FaultServer([Act(status=429, headers=(("Retry-After", value),)), Act(text="{}")]) as server:
+        patient(server, clock).complete(REQUEST)
+    assert clock.waits == [1.0]
+
+
 def test_a_wait_given_as_a_date_is_kept() -> None:
     clock = Clock()
     when = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)

@@ -81,8 +81,8 @@ class Factorial:
     cells: tuple[str, ...] = CELLS
     default_synthesizer = "oracle"
     options: tuple[Option, ...] = (
-        Option("tasks", "number", "Only so many cases, drawn by seed: strata in turn, families in turn.", least=1),
-        Option("per-stratum", "number", "Only so many of each stratum, drawn by seed.", least=1),
+        Option("tasks", "number", "How many cases, drawn by seed: strata in turn, families in turn.", least=1),
+        Option("per-stratum", "number", "How many of each stratum, drawn by seed.", least=1),
         Option("draw", "text", "How many of each stratum, or all there are, drawn by seed: S0=24,S1=36."),
         Option("cells", "text", "Cells, such as D0L0,adaptiveL1; the paper's if left out."),
         options.BUDGET,

@@ -24,7 +24,7 @@ class Replication(Factorial):
     name = "replication"
     options = (
         Option(
-            "per-stratum", "number", f"So many of each stratum, drawn by seed; {PER_STRATUM} if left out.", least=1
+            "per-stratum", "number", f"How many of each stratum, drawn by seed; {PER_STRATUM} if left out.", least=1
         ),
         options.BUDGET,
         options.BANK,

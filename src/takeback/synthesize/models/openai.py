@@ -282,9 +282,9 @@ def _usage(seen: Any) -> Usage:
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """How long the service asks to wait: milliseconds, seconds, or a date; None where it says nothing usable."""
     milliseconds, value = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
-    if milliseconds.replace(".", "", 1).isdigit():
+    if milliseconds.replace(".", "", 1).isdecimal():
         return float(milliseconds) / 1000
-    if value.replace(".", "", 1).isdigit():
+    if value.replace(".", "", 1).isdecimal():
         return float(value)
     try:
         moment = parsedate_to_datetime(value)
