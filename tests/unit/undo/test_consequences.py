@@ -15,7 +15,7 @@ from takeback.undo.index import Node, way_back
 from takeback.undo.merge import _without_empty
 from takeback.undo.recording import run_recorded
 from takeback.undo.settle import helpers, settle
-from takeback.undo.versions import START
+from takeback.undo.versions import OWN, START
 
 
 def edit(target, old, new, kind="prompt"):
@@ -224,6 +224,8 @@ def test_only_parts_stand_on_what_put_the_whole_there():
     world = World(prompts={"p": "one\n"})
     writes = run_recorded(mutation(prompt("q", "x"), edit("p", "one", "1")), world.state).writes
     assert [write.on for write in world.history.grounded(writes)] == [None, START]
+    writes = run_recorded(mutation(prompt("q", "x\n"), edit("q", "x", "y")), world.state).writes
+    assert [write.on for write in world.history.grounded(writes)] == [None, (OWN, 0)]
 
 
 @pytest.mark.parametrize(

@@ -408,3 +408,22 @@ def test_an_edit_of_a_text_that_is_replaced_needs_nothing_of_what_replaced_it():
     outcome = plan_undo(world.history, State.read({"prompts": {"p": "else"}}), {edited})
     assert isinstance(outcome, Plan)
     assert (outcome.changes, outcome.kept) == ((), (Kept(part, 2, slot),))
+
+
+def test_what_is_left_is_looked_for_behind_a_part_that_is_not_there_any_more():
+    world = World(prompts={"p": "one\ntwo\n"})
+    edited = run_recorded(
+        mutation({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}}), world.state
+    )
+    key, route = ("config", "a"), ("routing", "r")
+    world.history.add(1, (Write(key, ABSENT, GONE),))
+    world.history.add(2, (*edited.writes, Write(route, ABSENT, "one"), Write(key, GONE, 2)))
+    world.history.add(3, (Write(("prompts", "p"), ABSENT, "else"),))
+    state = State.read({"prompts": {"p": "else"}, "routing": {"r": "one"}, "config": {"a": 2}})
+    assert plan_undo(world.history, state, {2}) == Gone((key,), (SlotChange(route, "one", ABSENT),))
+
+
+def test_what_would_be_the_same_is_no_change():
+    world = World(config={"a": {"b": 1}})
+    world.do(config("a", {"b": 1}))
+    assert _outcome(world.history, world.state, frozenset({1}), frozenset()).changes == ()
