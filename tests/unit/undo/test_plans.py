@@ -427,3 +427,33 @@ def test_what_would_be_the_same_is_no_change():
     world = World(config={"a": {"b": 1}})
     world.do(config("a", {"b": 1}))
     assert _outcome(world.history, world.state, frozenset({1}), frozenset()).changes == ()
+
+
+def replaced_by_a_file(world):
+    """Put a file where a directory is, as by hand."""
+    after = put_slots(world.state, [(("files", "d"), world.state.part("files")["e"])])
+    return world._add(writes_between(world.state, after), after)
+
+
+def test_a_directory_that_comes_back_keeps_the_names_that_lines_of_its_files_had():
+    def insert(line):
+        return {"op_type": "edit_file", "target": "d/f", "value": {"old": "one\n", "new": f"one\n{line}\n"}}
+
+    world = World(files={"d/f": {"content": "one\ntwo\n"}, "e": {"content": "x"}})
+    first = world.do(insert("new"))
+    place = replaced_by_a_file(world)
+    world.undo(first)
+    world.undo(place)
+    second = world.do(insert("other"))
+    names = [{write.slot for write in world.history.index.writes(entry)} for entry in (first, second)]
+    assert not names[0] & names[1]
+
+
+def test_a_directory_comes_back_without_a_file_that_was_edited_and_removed():
+    world = World(files={"d/f": {"content": "one\n"}, "d/g": {"content": "y"}, "e": {"content": "x"}})
+    world.do({"op_type": "edit_file", "target": "d/f", "value": {"old": "one", "new": "1"}})
+    world.do({"op_type": "remove_file", "target": "d/f"})
+    before = world.state
+    world.undo(replaced_by_a_file(world))
+    assert world.state.write() == before.write()
+    assert list(world.state.part("files")["d"]) == ["g"]
