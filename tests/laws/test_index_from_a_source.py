@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from takeback.errors import JournalCorruptError
 from takeback.state import ABSENT, State
-from takeback.undo import History
+from takeback.undo import History, plan_undo
 from takeback.undo.index import Index, claim_of
 from takeback.undo.settle import settle
 from takeback.undo.versions import Version, Write
@@ -140,3 +142,11 @@ def test_what_is_supposed_to_be_claimed_stands_behind_what_was_claimed_before():
     with index.supposing((second,)) as supposed:
         assert index.claiming("resources", ":9101") == claimed + supposed
     assert index.claiming("resources", ":9101") == claimed
+
+
+@pytest.mark.parametrize("entries", [{1}, {1, 2}], ids=["one", "several"])
+def test_no_plan_rests_on_an_index_that_lacks_what_the_state_holds(entries):
+    source = Entries({number: (Write(("routing", name), ABSENT, "one"),) for number, name in ((1, "a"), (2, "b"))})
+    state = State.read({"routing": {"a": "written by an entry that the index lacks", "b": "one"}})
+    with pytest.raises(JournalCorruptError, match="does not hold every entry"):
+        plan_undo(History(State, Index(source)), state, entries)

@@ -94,7 +94,7 @@ def test_another_who_follows_the_journal_takes_in_what_was_appended(monkeypatch)
     monkeypatch.setattr(module, "BATCH", 2)
     ledger = begun()
     other = Ledger(ledger.store)
-    made(ledger, "0", "1")
+    one = made(ledger, "0", "1")
     announced(ledger, "1", "2")
     other.refresh()
     assert told(other) == told(ledger)
@@ -105,8 +105,9 @@ def test_another_who_follows_the_journal_takes_in_what_was_appended(monkeypatch)
     made(ledger, "2", "4")
     other.refresh()
     assert told(other) == told(ledger)
-    (write,) = other.history.index.writes(two.entry)
-    assert (is_gone(write.before), write.after) == (True, "3")  # what was there before is not read for planning
+    for entry, after in ((one.entry, "1"), (two.entry, "3")):
+        (write,) = other.history.index.writes(entry)
+        assert (is_gone(write.before), write.after) == (True, after)  # what was before is not read for planning
 
 
 def test_a_change_that_was_announced_is_what_is_ended():
@@ -118,6 +119,13 @@ def test_a_change_that_was_announced_is_what_is_ended():
     assert (ledger.pending, ledger.fate(record)) == (record, Fate.PENDING)
     assert ledger.commit(writes) == record
     assert (ledger.pending, ledger.fate(record), ledger.aborted(record)) == (None, Fate.LIVE, False)
+
+
+def test_a_change_that_is_under_way_stays_so_whatever_else_is_recorded():
+    ledger = begun()
+    record, _ = announced(ledger, "0", "1")
+    ledger.store.append([Draft("forget", {"contents": []})], expect=ledger.head)
+    assert Ledger(ledger.store).pending == record
 
 
 def test_what_ends_an_entry_names_its_number():
@@ -150,6 +158,16 @@ def test_only_what_was_applied_with_a_recovery_and_not_forced_has_an_admitted_on
     made(ledger, "1", "2", candidate=plain, forced=True)
     made(ledger, "2", "3")
     assert ledger.admitted == {good.entry} == Ledger(ledger.store).admitted
+
+
+@pytest.mark.parametrize("short", ["before", "after"])
+def test_a_record_that_holds_fewer_values_than_it_names_slots_is_refused(short):
+    ledger = begun()
+    whole = change_draft("apply", written("p", "0", "1"), {})
+    draft = Draft(whole.kind, whole.payload, {**whole.contents, short: []})
+    (record,) = ledger.store.append([draft], expect=ledger.head)
+    with pytest.raises(JournalCorruptError, match=f"record {record.seq}"):
+        writes_of(ledger.store, record)
 
 
 def test_the_evidence_of_an_entry_is_read_as_it_was_given():
@@ -196,6 +214,9 @@ def test_a_checkpoint_is_due_once_following_is_dearer_than_writing_the_state_dow
     ledger.record(change_draft("apply", (), {}), ())
     assert ledger.checkpoint_due()
     ledger.checkpoint()
+    for _ in range(2):
+        assert not ledger.checkpoint_due()
+        made(ledger, "1", "1")
     assert not ledger.checkpoint_due()
     large = begun(start={"prompts": {f"p{at}": "x" for at in range(4 * module.VALUES_PER_WRITE)}})
     for _ in range(4):
@@ -212,6 +233,14 @@ def test_a_checkpoint_that_lost_what_it_says_is_refused():
         ledger.store.append([Draft("checkpoint", {}, {**contents, missing: None})], expect=ledger.head)
         with pytest.raises(JournalCorruptError, match=match):
             Ledger(ledger.store)
+
+
+def test_no_state_is_written_down_that_leaves_out_what_is_not_installed():
+    ledger = begun()
+    ledger.missing.add("elsewhere")
+    with pytest.raises(HarnessError, match="elsewhere"):
+        ledger.checkpoint()
+    assert ledger.store.latest("checkpoint") is None
 
 
 def test_replaying_counts_and_ends_where_it_is_told_to():
@@ -260,6 +289,15 @@ def test_a_value_that_was_forgotten_in_place_is_a_hole_until_it_is_filled(harnes
     assert reader.state.write() == harness.state.write()
     assert (reader.holes, set(reader.hidden)) == ({}, {key, chain})
     assert set(harness.ledger.hidden) == {key, chain}
+
+
+def test_a_line_that_was_forgotten_leaves_a_hole_where_its_text_is(harness):
+    edit = {"op_type": "edit_prompt", "target": "p", "value": {"old": "two", "new": "hunter2"}}
+    for reader in (forgotten(harness, edit), Ledger(harness.journal, until=harness.ledger.last)):
+        assert set(reader.holes) == {("prompts", "p")}
+        assert "hunter2" not in str(reader.state.write())
+        reader.fill(harness.state)
+        assert (reader.holes, reader.state.write()) == ({}, harness.state.write())
 
 
 def test_a_hole_is_not_filled_with_what_is_not_there(harness):
@@ -316,6 +354,7 @@ def places(ledger):
 
 def test_a_checkpoint_knows_where_values_stand_that_another_wrote():
     ledger = begun()
+    assert places(ledger) == {("prompts", "p")}
     other = Ledger(ledger.store)
     made(ledger, "0", "1")
     other.refresh()

@@ -71,3 +71,17 @@ def test_a_restore_goes_back_to_what_was_undone_and_redone_then(place):
         assert harness.state.write() == {"config": {"y": 1}}
         assert isinstance(harness.restore(redone.id), Undone)
         assert harness.state.write() == {"config": {"x": 1, "y": 1}}
+
+
+def test_a_group_of_hooks_loses_only_the_hook_that_is_taken_back_also_after_opening_again(place):
+    def group(*commands):
+        options = {"hooks": [{"command": command} for command in commands]}
+        value = {"id": "g", "handler": "h", "options": options}
+        return candidate({"op_type": "add_listener", "target": "PreToolUse", "value": value})
+
+    with closing(open_memory(State(), journal=place)) as harness:
+        entries = [harness.apply(group(*commands)).entry for commands in ("a", "ab", "abc")]
+    with closing(open_memory(journal=place)) as harness:
+        assert isinstance(harness.undo(entries[1].id), Undone)
+        (callback,) = harness.state.part("listeners")["PreToolUse"]
+    assert [hook["command"] for hook in callback.record["options"]["hooks"]] == ["a", "c"]

@@ -222,6 +222,14 @@ def test_what_cannot_be_merged_out_is_made_again_from_the_entries_that_stay(ledg
     assert becomes(ledger, more(TWO), more(ONE), off=[second], way=followed) == more(ONE)
 
 
+def test_a_file_that_is_gone_is_made_again_from_entries_that_were_never_live_alone(ledger):
+    first = changed(ledger, None, ONE)
+    second = changed(ledger, ONE, TWO)
+    third = changed(ledger, TWO, more(TWO))
+    toggled(ledger, more(TWO), None, off=[first, second, third])
+    assert becomes(ledger, None, more(ONE), on=[first, third], way=followed) == more(ONE)
+
+
 def test_a_file_with_more_records_than_are_looked_through_goes_by_its_steps(ledger):
     entry = changed(ledger, ONE, TWO)
     for _ in range(FARTHEST):

@@ -15,7 +15,7 @@ from takeback.undo.index import Node, way_back
 from takeback.undo.merge import _without_empty
 from takeback.undo.recording import run_recorded
 from takeback.undo.settle import helpers, settle
-from takeback.undo.versions import START
+from takeback.undo.versions import OWN, START
 
 
 def edit(target, old, new, kind="prompt"):
@@ -146,6 +146,29 @@ def test_of_large_sets_that_help_the_smallest_is_named_whether_it_goes_or_comes_
     assert helped(world, 4) == (frozenset({1}), frozenset())
 
 
+def test_of_a_large_set_what_does_not_help_is_left_out(monkeypatch):
+    monkeypatch.setattr("takeback.undo.settle.MAX_HELP", 0)
+    world = World()
+    world.do(socket("t", 9200))
+    taken = world.do(socket("t", 9102))
+    world.undo(taken)
+    wanted = world.do(socket("s", 9102))
+    world.undo(wanted)
+    world.redo(taken)
+    assert helped(world, wanted) == (frozenset({taken}), frozenset())
+
+
+def test_a_new_line_gets_no_name_that_another_had_in_the_same_text():
+    world = World(prompts={"p": "one\ntwo\n"})
+    world.do(edit("p", "one\n", "one\nnew\n"))
+    world.do(prompt("p", "else"))
+    world.undo(1)
+    world.undo(2)
+    world.do(edit("p", "one\n", "one\nother\n"))
+    first, second = ({write.slot for write in world.history.index.writes(entry)} for entry in (1, 3))
+    assert not first & second
+
+
 def test_one_that_goes_and_one_that_comes_back_are_found_beside_one_that_does_not_help():
     world = World(resources={"t": {"address": "tcp://127.0.0.1:9102"}})
     away = world.do(socket("t", 9103))
@@ -201,6 +224,8 @@ def test_only_parts_stand_on_what_put_the_whole_there():
     world = World(prompts={"p": "one\n"})
     writes = run_recorded(mutation(prompt("q", "x"), edit("p", "one", "1")), world.state).writes
     assert [write.on for write in world.history.grounded(writes)] == [None, START]
+    writes = run_recorded(mutation(prompt("q", "x\n"), edit("q", "x", "y")), world.state).writes
+    assert [write.on for write in world.history.grounded(writes)] == [None, (OWN, 0)]
 
 
 @pytest.mark.parametrize(

@@ -417,3 +417,52 @@ def test_an_edit_of_a_text_that_is_replaced_needs_nothing_of_what_replaced_it():
     outcome = plan_undo(world.history, State.read({"prompts": {"p": "else"}}), {edited})
     assert isinstance(outcome, Plan)
     assert (outcome.changes, outcome.kept) == ((), (Kept(part, 2, slot),))
+
+
+def test_what_is_left_is_looked_for_behind_a_part_that_is_not_there_any_more():
+    world = World(prompts={"p": "one\ntwo\n"})
+    edited = run_recorded(
+        mutation({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}}), world.state
+    )
+    key, route = ("config", "a"), ("routing", "r")
+    world.history.add(1, (Write(key, ABSENT, GONE),))
+    world.history.add(2, (*edited.writes, Write(route, ABSENT, "one"), Write(key, GONE, 2)))
+    world.history.add(3, (Write(("prompts", "p"), ABSENT, "else"),))
+    state = State.read({"prompts": {"p": "else"}, "routing": {"r": "one"}, "config": {"a": 2}})
+    assert plan_undo(world.history, state, {2}) == Gone((key,), (SlotChange(route, "one", ABSENT),))
+
+
+def test_what_would_be_the_same_is_no_change():
+    world = World(config={"a": {"b": 1}})
+    world.do(config("a", {"b": 1}))
+    assert _outcome(world.history, world.state, frozenset({1}), frozenset()).changes == ()
+
+
+def replaced_by_a_file(world):
+    """Put a file where a directory is, as by hand."""
+    after = put_slots(world.state, [(("files", "d"), world.state.part("files")["e"])])
+    return world._add(writes_between(world.state, after), after)
+
+
+def test_a_directory_that_comes_back_keeps_the_names_that_lines_of_its_files_had():
+    def insert(line):
+        return {"op_type": "edit_file", "target": "d/f", "value": {"old": "one\n", "new": f"one\n{line}\n"}}
+
+    world = World(files={"d/f": {"content": "one\ntwo\n"}, "e": {"content": "x"}})
+    first = world.do(insert("new"))
+    place = replaced_by_a_file(world)
+    world.undo(first)
+    world.undo(place)
+    second = world.do(insert("other"))
+    names = [{write.slot for write in world.history.index.writes(entry)} for entry in (first, second)]
+    assert not names[0] & names[1]
+
+
+def test_a_directory_comes_back_without_a_file_that_was_edited_and_removed():
+    world = World(files={"d/f": {"content": "one\n"}, "d/g": {"content": "y"}, "e": {"content": "x"}})
+    world.do({"op_type": "edit_file", "target": "d/f", "value": {"old": "one", "new": "1"}})
+    world.do({"op_type": "remove_file", "target": "d/f"})
+    before = world.state
+    world.undo(replaced_by_a_file(world))
+    assert world.state.write() == before.write()
+    assert list(world.state.part("files")["d"]) == ["g"]
