@@ -219,7 +219,8 @@ def test_nothing_of_a_hidden_state_reaches_a_prompt(mode: Mode) -> None:
         start = attempt_from({"mutation": MUTATION, **deletes})
         found = repair(start, model, lambda c: verify_on(c, made, level=Level.L1), Settings(mode=mode))
     assert found.admitted is None
-    assert canary in str(found.verdict.splits["iid"].trips)
+    left = [residual.to_json() for trip in found.verdict.splits["iid"].trips for residual in trip.residuals]
+    assert canary in json.dumps(left)
     assert len(server.seen) == 4
     assert canary not in json.dumps([seen.body for seen in server.seen])
 

@@ -1,6 +1,5 @@
 """Solvability and its stability: the counts move when the oracle or the states change under them."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -8,7 +7,8 @@ import pytest
 from takeback.errors import InputError
 from takeback.lab.engines import Processes
 from takeback.lab.experiments import oracle, stability
-from takeback.lab.lock import digest_of, make_lock, write_lock
+from takeback.lab.experiments.recorded import write_frozen
+from takeback.lab.lock import make_lock, write_lock
 from takeback.lab.report.inputs import read_input
 from takeback.lab.runner import run_experiment
 
@@ -96,9 +96,8 @@ def test_worker_processes_find_the_same_as_one():
 
 def _bank(tmp_path, entries):
     lock = make_lock("natural", {})
-    frozen = {"sampling": {}, "locked": ["nat_cfg_001"], "lock": lock.digest, "digest": digest_of(entries)}
-    bank = {"model": "m", **frozen, "entries": entries}
-    (tmp_path / "bank.json").write_text(json.dumps(bank))
+    bank = {"model": "m", "sampling": {}, "locked": ["nat_cfg_001"], "lock": lock.digest, "entries": entries}
+    write_frozen(tmp_path / "bank.json", bank)
     write_lock(lock, tmp_path / "lock.json")
     return tmp_path
 
