@@ -38,7 +38,7 @@ TARGETS = (
             "verify/trip.py",
             "verify/verdict.py",
         ),
-        _VERIFY,
+        (*_VERIFY, "tests/quality/test_minimal_counterexamples.py"),
     ),
     Target("undo", ("undo/*.py",), _UNDO),
     Target("journal view", ("harness/ledger.py", "harness/recorded.py", "harness/codec.py"), _VIEW),
