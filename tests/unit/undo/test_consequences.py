@@ -251,10 +251,12 @@ def test_only_parts_stand_on_what_put_the_whole_there():
         (("config", "a"), GONE, "x", False),
         (("config", "a"), "x", GONE, False),
         (("config", "a"), "x", ABSENT, True),
+        (("resources", "s"), {"address": ":9101"}, ABSENT, True),
+        (("resources", "s"), ABSENT, {"address": ":9101"}, False),
     ],
 )
 def test_the_way_back_is_plain_where_nothing_else_has_to_be_looked_at(slot, before, after, plain):
-    """What was written and removed again may have left the containers above it."""
+    """What was written and removed again may have left the containers above it; others may hold an address by now."""
     change = way_back(Node(slot), before, after)
     assert (change is not None) is plain
 
