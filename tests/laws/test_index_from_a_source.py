@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from takeback.errors import JournalCorruptError
-from takeback.state import ABSENT, State
+from takeback.state import ABSENT, PMap, State
 from takeback.undo import History, plan_undo
 from takeback.undo.index import Index, claim_of
 from takeback.undo.settle import settle
@@ -142,6 +142,15 @@ def test_what_is_supposed_to_be_claimed_stands_behind_what_was_claimed_before():
     with index.supposing((second,)) as supposed:
         assert index.claiming("resources", ":9101") == claimed + supposed
     assert index.claiming("resources", ":9101") == claimed
+
+
+def test_what_an_entry_wrote_at_a_slot_and_below_it_is_held_once():
+    slot = ("config", "a")
+    writes = (Write(slot, ABSENT, PMap()), Write((*slot, "b"), ABSENT, 1))
+    index, (here, below) = Index(Entries({1: writes})), (Version(1, at, write) for at, write in enumerate(writes))
+    assert list(index.at(slot)) == [here]
+    assert index.below(slot) == [below]
+    assert list(index.at(slot)) == [here]
 
 
 @pytest.mark.parametrize("entries", [{1}, {1, 2}], ids=["one", "several"])

@@ -105,6 +105,18 @@ def test_what_is_in_the_way_is_found_and_nothing_that_is_not():
     assert helped(world, 2) == (frozenset({1}), frozenset())
 
 
+def test_only_what_put_a_file_in_the_way_is_tried_not_what_was_written_below_it_before():
+    world = World()
+    before = world.do(file("d/x", "0"))
+    world.undo(before)
+    way = world.do(file("d", "1"))
+    world.undo(way)
+    wanted = world.do(file("d/x", "2"))
+    world.undo(wanted)
+    world.redo(way)
+    assert settle(world.history, frozenset(), frozenset({wanted})).causes == {wanted: {way}}
+
+
 def test_two_entries_in_the_way_are_found_together():
     world = World()
     for top in "de":
@@ -239,10 +251,12 @@ def test_only_parts_stand_on_what_put_the_whole_there():
         (("config", "a"), GONE, "x", False),
         (("config", "a"), "x", GONE, False),
         (("config", "a"), "x", ABSENT, True),
+        (("resources", "s"), {"address": ":9101"}, ABSENT, True),
+        (("resources", "s"), ABSENT, {"address": ":9101"}, False),
     ],
 )
 def test_the_way_back_is_plain_where_nothing_else_has_to_be_looked_at(slot, before, after, plain):
-    """What was written and removed again may have left the containers above it."""
+    """What was written and removed again may have left the containers above it; others may hold an address by now."""
     change = way_back(Node(slot), before, after)
     assert (change is not None) is plain
 

@@ -432,6 +432,19 @@ def test_what_is_left_is_looked_for_behind_a_part_that_is_not_there_any_more():
     assert plan_undo(world.history, state, {2}) == Gone((key,), (SlotChange(route, "one", ABSENT),))
 
 
+def test_a_line_is_left_to_put_back_where_only_something_else_was_forgotten():
+    world = World(prompts={"p": "one\ntwo\n"})
+    edited = run_recorded(
+        mutation({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}}), world.state
+    )
+    key = ("config", "a")
+    world.history.add(1, (Write(key, ABSENT, GONE),))
+    world.history.add(2, (*edited.writes, Write(key, GONE, 2)))
+    outcome = plan_undo(world.history, put_slots(edited.state, [(key, 2)]), {2})
+    (line,) = edited.writes
+    assert outcome == Gone((key,), (SlotChange(line.slot, line.after, line.before),))
+
+
 def test_what_would_be_the_same_is_no_change():
     world = World(config={"a": {"b": 1}})
     world.do(config("a", {"b": 1}))
