@@ -62,6 +62,21 @@ def test_tampering_is_named_with_record_and_difference(path, statement, seq, wor
     assert [(fault.seq, words in fault.problem) for fault in report.faults] == [(seq, True)]
 
 
+@pytest.mark.parametrize("seal", [False, True], ids=["plain", "sealed"])
+def test_a_forgotten_content_that_was_put_back_is_named(tmp_path, seal):
+    path, row = tmp_path / "journal.db", "SELECT salt, lookup, body, id FROM contents WHERE id = ?"
+    with closing(open_journal(path, seal=seal)) as store:
+        ref = fill(store)[2].contents["before"]
+        kept = store.run(row, (ref,))[0]
+        store.forget([ref])
+        assert store.check().whole
+    tamper(path, ("UPDATE contents SET salt = ?, lookup = ?, body = ?, forgotten = NULL WHERE id = ?", kept))
+    report = examine(path)
+    assert [
+        (fault.seq, "before of record 3) was forgotten, but is there" in fault.problem) for fault in report.faults
+    ] == [(3, True)]
+
+
 INDEX_DAMAGE = (
     "DELETE FROM touches WHERE entry = 4",
     'INSERT INTO touches VALUES (\'["config","k3"]\', 2, 1)',
@@ -254,3 +269,23 @@ def test_a_password_never_appears_in_an_error(url):
         chain.append(str(error))
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     assert not any("s3cr" in text for text in chain)
+
+
+@pytest.mark.parametrize(
+    ("url", "repeated"),
+    [
+        ("postgresql://me@127.0.0.1:1/db", True),
+        ("postgresql://me:@127.0.0.1:1/db?sslmode=disable", True),
+        ("postgresql://me:s3cret@127.0.0.1:1/db", False),
+        ("postgresql://me@127.0.0.1:1/db?password=s3cret", False),
+    ],
+)
+def test_what_the_driver_says_is_repeated_where_the_url_holds_no_secret_and_only_there(monkeypatch, url, repeated):
+    def connect(conninfo, **_options):
+        raise psycopg.OperationalError(f"cannot read {conninfo}: Connection refused")
+
+    monkeypatch.setattr(psycopg, "connect", connect)
+    with pytest.raises(JournalError) as caught:
+        open_journal(url)
+    assert "Connection refused" in caught.value.message
+    assert (f"cannot read {url}" in caught.value.message, "s3cret" in caught.value.message) == (repeated, False)

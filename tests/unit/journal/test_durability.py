@@ -81,6 +81,29 @@ def test_a_journal_that_can_only_be_read_is_read(tmp_path):
             store.append([Draft("apply", {})])
 
 
+def test_a_postgresql_journal_opened_for_reading_is_not_written(postgres_url, tmp_path):
+    url, keys = f"{postgres_url}#reading", tmp_path / "keys"
+    with closing(open_journal(url, keys=keys)) as store:
+        store.append([Draft("apply", {}, {"after": leaf(1)})])
+    with closing(open_journal(url, keys=keys, readonly=True)) as store:
+        assert store.readonly
+        with pytest.raises(JournalError, match="can only be read here"):
+            store.append([Draft("apply", {})])
+        assert store.head().seq == 1
+
+
+def test_a_connection_lost_at_the_commit_is_said_to_be_and_a_refused_commit_is_not(postgres_url, tmp_path):
+    with closing(open_journal(f"{postgres_url}#commit", keys=tmp_path / "keys")) as store:
+        store.run("CREATE TEMPORARY TABLE one (n INT UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+        with pytest.raises(JournalError, match="duplicate key"), store.transaction():
+            store.run_many("INSERT INTO one VALUES (?)", [(1,), (1,)])
+        (pid,) = store.run("SELECT pg_backend_pid()")[0]
+        lost = pytest.raises(JournalError, match="lost at the commit")
+        with psycopg.connect(postgres_url, autocommit=True) as other, lost, store.transaction():
+            other.execute("SELECT pg_terminate_backend(%s)", (pid,))
+        assert store.run("SELECT 1") == [(1,)], "on a new connection"
+
+
 def test_a_harness_connects_again_after_its_connection_was_lost(postgres_url, tmp_path):
     url = f"{postgres_url}#lost"
     with closing(open_memory(journal=url, keys=tmp_path / "keys")) as harness:

@@ -221,6 +221,18 @@ def test_what_was_forgotten_is_not_captured_again_by_a_later_change(agent):
         assert harness.status().clean
 
 
+def test_a_line_of_a_forgotten_text_is_not_captured_again_by_an_edit_of_it(agent):
+    with closing(open_workspace(agent, hold=False)) as harness:
+        harness.forget(apply(harness, prompt("p", f"key {SECRET}\ntwo\n"), prompt("q", "one\ntwo\n")))
+        for text, old in (("p", SECRET), ("q", "two")):
+            edit = {"op_type": "edit_prompt", "target": text, "value": {"old": old, "new": "gone"}}
+            entry = named_entry(harness.ledger, apply(harness, edit))
+            (write,) = writes_of(harness.journal, entry)
+            assert write.slot[:2] == ("prompts", text)
+            assert (is_gone(write.before), is_gone(write.after)) == (True, False)
+        assert harness.state.write()["prompts"] == {"p": "key gone\ntwo\n", "q": "one\ngone\n"}
+
+
 @pytest.mark.parametrize("opened_again", [False, True])
 def test_a_forgotten_value_that_is_written_again_is_captured_again(agent, opened_again):
     with closing(open_workspace(agent, hold=False)) as harness:

@@ -7,6 +7,9 @@ import sqlite3
 import tempfile
 from contextlib import closing
 
+import pytest
+
+from takeback.errors import JournalError
 from takeback.journal import sqlite_file
 from takeback.journal.sealing import ContentKey, KeyFile
 
@@ -27,3 +30,19 @@ def test_keys_that_can_only_be_read_by_a_copy_are_held_in_memory_and_nowhere_els
     with closing(KeyFile(found / "keys", "j", create=False, readonly=True)) as read:
         assert read.get(["one"]) == {"one": b"k" * 32}
         assert not list(copies.rglob("*"))
+
+
+def test_keys_that_cannot_all_be_kept_are_not_kept_and_the_next_ones_are(tmp_path):
+    one, two = (ContentKey(name, b"k" * 32, b"l" * 32) for name in ("one", "two"))
+    with closing(KeyFile(tmp_path / "keys", "j", create=True)) as keys:
+        with pytest.raises(JournalError):
+            keys.add([one, ContentKey("bad", None, b"l" * 32)])
+        keys.add([two])
+        assert keys.get(["one", "two", "bad"]) == {"two": two.key}
+
+
+def test_the_directories_of_a_key_file_are_made(tmp_path):
+    path = tmp_path / "state" / "takeback" / "keys" / "j.keys"
+    for create in (True, False):
+        KeyFile(path, "j", create=create).close()
+    KeyFile(path.with_name("other.keys"), "k", create=True).close()
