@@ -96,6 +96,8 @@ def feedback(
     if used is Mode.COUNTEREXAMPLE and seen.example is None:
         used = Mode.D0
     wrong = defects(attempt, seen) if attempt is not None else ()
+    if used is Mode.D1 and ground.version != FIRST and seen.faults and not seen.residuals:
+        return Feedback(mode, used, _d1_broken_off(fill, mutation, wrong, seen, ground))
     return Feedback(mode, used, _TELL[used](fill, mutation, wrong, seen))
 
 
@@ -149,16 +151,29 @@ def _d0(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Vis
 
 
 def _d1(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
-    observed = [*seen.faults, *(f"the contract omits {address}" for address in seen.uncovered)]
+    observed = (*seen.faults, *_omissions(seen))
     coarse = _d0(fill, mutation, wrong, seen)
     return _bundle(fill, coarse, mutation, seen.residuals, "; ".join(observed) or _observation(seen))
 
 
+def _d1_broken_off(
+    fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible, ground: Ground
+) -> str:
+    """The grounded bundle of an attempt whose recovery broke off, which leaves all that the mutation did."""
+    coarse = _d0(fill, mutation, wrong, seen)
+    return _bundle_of_mutation(fill, coarse, mutation, ground, "; ".join((*seen.faults, *_omissions(seen))))
+
+
 def _d1_refused(fill: FileTexts, coarse: str, mutation: Program, ground: Ground) -> str:
-    """The grounded bundle of an attempt that never ran: from the locked mutation on the nominal state."""
+    """The grounded bundle of an attempt that never ran."""
+    return _bundle_of_mutation(fill, coarse, mutation, ground, "the attempt was not run")
+
+
+def _bundle_of_mutation(fill: FileTexts, coarse: str, mutation: Program, ground: Ground, observation: str) -> str:
+    """The grounded bundle from the locked mutation alone: what it leaves on the nominal state."""
     nominal = ground.nominal if ground.nominal is not None else nominal_state()
-    unrecovered = "the attempt was not run; the residuals are what the mutation leaves on the nominal state"
-    return _bundle(fill, coarse, mutation, left_over(mutation, nominal), unrecovered)
+    whence = f"{observation}; the residuals are what the mutation leaves on the nominal state"
+    return _bundle(fill, coarse, mutation, left_over(mutation, nominal), whence)
 
 
 def _bundle(
@@ -201,6 +216,10 @@ def _rates(seen: Visible) -> list[str]:
         if bound is not None:
             lines.append(f"{label}: {bound:.4f} (Required: >= {THRESHOLD})")
     return lines
+
+
+def _omissions(seen: Visible) -> list[str]:
+    return [f"the contract omits {address}" for address in seen.uncovered]
 
 
 def _observation(seen: Visible) -> str:

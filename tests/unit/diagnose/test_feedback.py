@@ -258,6 +258,21 @@ def test_d1_is_grounded_where_the_reply_was_no_candidate_at_all() -> None:
     assert "D1_EXACT_ADDRESS" in text
 
 
+def test_d1_is_grounded_where_the_recovery_breaks_off() -> None:
+    nominal = State.read(NOMINAL, "nominal")
+    tried = candidate([SET], [CAPTURE], [{**RESTORE, "witness_key": "w9"}])
+    verdict = verify_sampled(tried, nominal=nominal)
+    fine = feedback(Mode.D1, tried.mutation, tried, verdict, ground=Ground(nominal)).text
+    for label in (
+        'Observed State Residuals: config["agent.timeout_sec"]: expected 30, found 60',
+        "Residual Count: 1",
+        "no capture wrote 'w9'; the residuals are what the mutation leaves on the nominal state",
+    ):
+        assert label in fine
+    first = feedback(Mode.D1, tried.mutation, tried, verdict, ground=Ground(nominal, version="v1")).text
+    assert "Residual Count: 0" in first
+
+
 def test_the_first_version_tells_a_refusal_and_no_more() -> None:
     tried, verdict = refused()
     first = Ground(State.read(NOMINAL, "nominal"), version="v1")
