@@ -391,3 +391,12 @@ def test_what_was_stored_by_a_ledger_is_not_stored_again(tmp_path):
         first = store.record(1)
         ledger.checkpoint()
         assert store.latest("checkpoint").refs("state") == first.refs("state")
+
+
+def test_a_ledger_that_ends_at_a_record_stays_there():
+    ledger = begun()
+    for before, after in (("0", "1"), ("1", "2"), ("2", "3")):
+        made(ledger, before, after)
+    there = Ledger(ledger.store, until=4)
+    there.refresh()
+    assert (there.last, there.state["prompts", "p"]) == (4, "1")

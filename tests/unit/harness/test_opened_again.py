@@ -8,9 +8,12 @@ import pytest
 from tests.support.changes import candidate, config, file, routing
 
 from takeback.adapters import open_memory
+from takeback.errors import HarnessError
 from takeback.harness import Adopted, Applied, Undone
+from takeback.harness.codec import change_draft
+from takeback.harness.engine import Engine
 from takeback.state import State
-from takeback.undo import Blocked
+from takeback.undo import Blocked, Write
 
 
 @pytest.fixture
@@ -85,3 +88,18 @@ def test_a_group_of_hooks_loses_only_the_hook_that_is_taken_back_also_after_open
         assert isinstance(harness.undo(entries[1].id), Undone)
         (callback,) = harness.state.part("listeners")["PreToolUse"]
     assert [hook["command"] for hook in callback.record["options"]["hooks"]] == ["a", "c"]
+
+
+def test_a_change_that_cannot_be_finished_is_told_though_everything_is_as_known(place, monkeypatch):
+    def full(_):
+        raise HarnessError("no room left")
+
+    with closing(open_memory(State.read({"config": {"a": 5}}), journal=place)) as harness:
+        writes = (Write(("config", "a"), 5, 6),)
+        harness.ledger.announce(change_draft("apply", writes, {}, packer=harness.ledger.packer))
+        monkeypatch.setattr(Engine, "finish", full)
+        status = harness.status()
+        assert (status.drift, status.problems) == ((), ("no room left",))
+        assert status.pending is not None
+        monkeypatch.undo()
+        assert harness.status().problems == ()
