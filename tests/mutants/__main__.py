@@ -54,7 +54,9 @@ def _run(there: Bench, target: Target, size: int | None) -> tuple[dict[Fate, int
     print(f"{target.name}: {len(mutants)} of {len(target.mutants(there.code))} mutants, seed {SEED}", flush=True)
     reach, used = there.learn(target, SECONDS)
     if reach is None:
-        raise SystemExit(f"{target.name}: its tests fail, or take too long, without any mutant")
+        raise SystemExit(f"{target.name}: its tests take too long without any mutant")
+    if reach.failed:
+        raise SystemExit(f"{target.name}: its tests fail without any mutant\n{reach.failed}")
     with there.loaded(target, reach):
         for mutant in mutants:
             if size is not None and time.monotonic() > end:

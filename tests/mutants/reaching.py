@@ -31,6 +31,8 @@ class Reach:
 
     by_line: dict[str, dict[int, list[str]]]
     seconds: dict[str, float]
+    failed: str = ""
+    """The tests that fail without any mutant, and how."""
 
     @classmethod
     def read(cls, file: Path) -> Reach:
@@ -39,7 +41,7 @@ class Reach:
         by_line = {
             module: {int(line): tests for line, tests in at.items()} for module, at in learned["by_line"].items()
         }
-        return cls(by_line, learned["seconds"])
+        return cls(by_line, learned["seconds"], learned["failed"])
 
     def tests(self, mutant: Mutant) -> tuple[str, ...]:
         """The tests that run the line of a mutant, quickest first; none where no test was seen there."""
@@ -68,6 +70,7 @@ class Learning:
         watched = [str(code / module) for module in modules]
         self._coverage = coverage.Coverage(data_file=None, config_file=False, include=watched)
         self._seconds: dict[str, float] = {}
+        self._failed = ""
 
     def pytest_sessionstart(self) -> None:
         """Begin to watch."""
@@ -83,6 +86,11 @@ class Learning:
         finally:
             self._seconds[item.nodeid] = time.process_time() - begun
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a test that fails on the code as it is."""
+        if report.failed:
+            self._failed += f"{report.nodeid}\n{report.longreprtext}\n"
+
     def pytest_sessionfinish(self) -> None:
         """Write it down."""
         self._coverage.stop()
@@ -94,7 +102,7 @@ class Learning:
             }
             for name in data.measured_files()
         }
-        self._file.write_text(json.dumps({"by_line": by_line, "seconds": self._seconds}))
+        self._file.write_text(json.dumps({"by_line": by_line, "seconds": self._seconds, "failed": self._failed}))
 
 
 class Chosen:

@@ -17,7 +17,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -98,11 +98,14 @@ class Bench:
             file.write_text(good)
 
     def learn(self, target: Target, seconds: float) -> tuple[Reach | None, float]:
-        """Run tests on the copy as it is: what each reaches, None if one fails, and the processor time all used."""
-        file = self.folder / "reach.json"
+        """Run tests on the copy as it is: what each reaches, None if they hang, and the processor time all used."""
+        file = self.folder / f"reach {target.name.replace('/', ' ')}.json"
         modules = {mutant.module for mutant in target.mutants(self.code)}
         fate, used = self._run(target.tests, seconds, Learning(self.code / "takeback", modules, file))
-        return (Reach.read(file) if fate is Fate.SURVIVED else None), used
+        if fate is Fate.LATE:
+            return None, used
+        reach = Reach.read(file)
+        return (reach if fate is Fate.SURVIVED or reach.failed else replace(reach, failed="they do not begin")), used
 
     @contextmanager
     def loaded(self, target: Target, reach: Reach) -> Iterator[None]:
