@@ -6,11 +6,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.support.changes import candidate, config
 from tests.support.client_harnesses import EDITS, edit, write_harness
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.open_by_manifest import open_workspace
-from takeback.harness.results import Adopted, Undone
+from takeback.harness.results import Adopted, Applied, Undone
 
 LIVE, LATER, ASKED = "live", "next session", "needs approval in the client"
 EXPECTED = {
@@ -77,3 +78,12 @@ def test_entries_plans_and_undos_carry_it(tmp_path: Path) -> None:
         assert isinstance(undone, Undone)
         assert undone.entry.payload["effect"] == [LIVE]
         assert {entry.effect for entry in harness.log() if entry.kind != "genesis"} == {(LIVE,)}
+
+
+def test_a_change_that_was_applied_carries_it_too(tmp_path: Path) -> None:
+    root = write_harness(tmp_path, "claude-code")
+    init_clients(root)
+    with closing(open_workspace(root)) as harness:
+        applied = harness.apply(candidate(config("env.ONE", "1")))
+        assert isinstance(applied, Applied)
+        assert applied.entry.payload["effect"] == [LATER]
