@@ -6,7 +6,7 @@ JOBS ?= 3
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-long test-slow test-web test-clients test-clients-more test-load test-dspy check bench mutants docs plugin format clean
+.PHONY: setup demo test test-long test-slow test-web test-clients test-clients-more test-load test-dspy check bench mutants docs pictures plugin format clean
 
 setup: .venv/.ready
 
@@ -80,6 +80,10 @@ docs: setup
 	$(BIN)/python -m tests.support.reference
 	$(BIN)/python -m tests.support.doc_blocks
 	$(BIN)/python -m tests.support.tour
+
+# The pictures in the documentation, taken by Chromium.
+pictures: setup
+	TAKEBACK_PICTURES=1 $(BIN)/python -m pytest -m web -rs tests/web/test_pictures.py
 
 # The folder that clients install, made anew from what `takeback install` adds.
 plugin: setup
