@@ -57,7 +57,7 @@ ToggleReader = Callable[[Ledger, Sequence[EntryLike]], ToggleRequest]
 
 
 class Harness:
-    """One harness, its journal and what it is bound to.
+    """One harness, its journal and what it is bound to; several threads may use it.
 
     `verifier` decides about candidates: by proof unless another is given, and then evidence by a sample counts for
     nothing. An empty journal is begun with `start`, or with what is there; where `begin` is false it is an error.
@@ -107,7 +107,13 @@ class Harness:
 
     def log(self) -> Iterator[EntryView]:
         """Entries, newest first: what was done, on what evidence, and what became of it."""
-        return log(self)
+        entries = log(self)
+        while True:
+            with self.ledger.mutex:  # not while another thread is half way through a change
+                entry = next(entries, None)
+            if entry is None:
+                return
+            yield entry
 
     @contextmanager
     def held(self) -> Iterator[State | Refused]:
@@ -376,8 +382,9 @@ class Harness:
         """The discard that is meant, if one is."""
         if len(names) != 1:
             return None
-        self.ledger.refresh()
-        record = named_entry(self.ledger, names[0])
+        with self.ledger.mutex:
+            self.ledger.refresh()
+            record = named_entry(self.ledger, names[0])
         return record if record.kind == "discard" else None
 
 

@@ -22,6 +22,9 @@ IMAGES: Final = "images"
 """In a payload, the files that a record keeps images of; their bytes are contents under the next two names."""
 BEFORE: Final = "image_before"
 AFTER: Final = "image_after"
+MANY_IMAGES: Final = 16
+MOST_RECORDS: Final = 16
+"""From how many images on a record's files are looked up in a table, and how many such tables are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +105,11 @@ def _images(store: Store, record: Record, only: str | None = None) -> Iterator[K
     """Every image of a record or those of one file, None for one that was forgotten."""
     rows: Any = record.payload.get(IMAGES, ())
     with trusting(f"record {record.seq}", seq=record.seq):
-        every = zip(rows, record.refs(BEFORE), record.refs(AFTER), strict=True)
-        chosen = [row for row in every if only is None or row[0][0] == only]
+        befores, afters = record.refs(BEFORE), record.refs(AFTER)
+        if not len(rows) == len(befores) == len(afters):
+            raise ValueError("images without contents")
+        places = range(len(rows)) if only is None else _PLACES.of(record, rows).get(only, ())
+        chosen = [(rows[at], befores[at], afters[at]) for at in places]
         held = store.contents(ref for _, before, after in chosen for ref in (before, after) if ref)
         for (path, old, new), before, after in chosen:
             known = [ref is None or (ref != FORGOTTEN and held[ref] is not None) for ref in (before, after)]
@@ -111,6 +117,29 @@ def _images(store: Store, record: Record, only: str | None = None) -> Iterator[K
                 yield None
                 continue
             yield KeptImage(path, _image(old, before, held), _image_after(new, after, held))
+
+
+class _ImagePlaces:
+    """Where each file's images stand in records that keep those of many files, worked out once for each record."""
+
+    def __init__(self) -> None:
+        self._by_record: dict[str, dict[str, list[int]]] = {}
+
+    def of(self, record: Record, rows: Sequence[Any]) -> Mapping[str, Sequence[int]]:
+        """Return the positions by path; a record's digest says all that is in it."""
+        found = self._by_record.get(record.digest)
+        if found is None:
+            found = {}
+            for at, row in enumerate(rows):
+                found.setdefault(row[0], []).append(at)
+            if len(rows) >= MANY_IMAGES:
+                while len(self._by_record) >= MOST_RECORDS:
+                    self._by_record.pop(next(iter(self._by_record)), None)
+                self._by_record[record.digest] = found
+        return found
+
+
+_PLACES: Final = _ImagePlaces()
 
 
 def image_refs(record: Record, paths: Container[str]) -> Iterator[Ref]:

@@ -8,12 +8,12 @@ still in place was forgotten, the state has a hole, which is filled from what is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from itertools import chain, islice
 from typing import Any
 
 from takeback.errors import HarnessError, JournalCorruptError, JournalError
 from takeback.harness.codec import many_writes, writes_of
+from takeback.harness.fate import CHANGES, TOGGLES, Fate, was_admitted
 from takeback.harness.holes import all_holes, edited_hole, filling, hole_of, value_in, without_holes
 from takeback.harness.images import KeptImage, with_images
 from takeback.harness.missing import demand_installed, installed
@@ -22,30 +22,17 @@ from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Store
 from takeback.journal.counted import told
 from takeback.journal.encoding import trusting
 from takeback.journal.packing import KnownRefs, Packer, Unpacker, inside_refs
+from takeback.journal.store import mutex_of
 from takeback.journal.upgrade import runs
 from takeback.state import ABSENT, State
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot, put_slots
 from takeback.undo import History, Index, Write
 
-CHANGES = frozenset({"apply", "adopt", "salvage"})
-TOGGLES = frozenset({"undo", "redo", "restore"})
 MIN_CHECKPOINT = 200
 """Writes after which the state is written down at the earliest; following one costs what a few values do."""
 VALUES_PER_WRITE = 4
 BATCH = 200
-
-
-class Fate(StrEnum):
-    """What became of an entry."""
-
-    LIVE = "live"
-    UNDONE = "undone"
-    DONE = "done"
-    """It took entries back or brought them back; what it did is said by those."""
-    ABORTED = "aborted"
-    """It was given up while it was made; nothing of it is left."""
-    PENDING = "pending"
 
 
 class Ledger:
@@ -53,6 +40,8 @@ class Ledger:
 
     def __init__(self, store: Store, *, until: int | None = None) -> None:
         self.store = store
+        self.mutex = mutex_of(store)
+        """Held by a thread while it follows the journal or adds to it; whoever holds the journal's lock holds it."""
         self.state = State()
         """What the journal says the harness should be; without what is in `holes`."""
         self.holes: dict[Slot, Any] = {}
@@ -159,7 +148,11 @@ class Ledger:
         self.last, self.head = start.seq, start.digest
 
     def refresh(self) -> None:
-        """Take in what was appended since."""
+        """Take in what was appended since; several threads may ask."""
+        with self.mutex:
+            self._follow()
+
+    def _follow(self) -> None:
         following: Iterator[Record] = self.store.records(self.last + 1)
         if self._until is not None:
             following = islice(following, max(self._until - self.last, 0))
@@ -365,8 +358,9 @@ class Ledger:
 
     def tally(self) -> tuple[int, int, int]:
         """How many changes are live, were taken back, and were given up while they were made."""
-        undone = len(self.history.undone)
-        return self._changes - undone, undone - self._aborted, self._aborted
+        with self.mutex:
+            undone = len(self.history.undone)
+            return self._changes - undone, undone - self._aborted, self._aborted
 
     def aborted(self, record: Record) -> bool:
         """Whether a change was announced and given up."""
@@ -394,6 +388,4 @@ class Ledger:
         return places
 
 
-def was_admitted(record: Record) -> bool:
-    """Whether an entry was made with a recovery that was admitted."""
-    return record.kind == "apply" and not record.payload.get("forced") and "candidate" in record.contents
+__all__ = ["CHANGES", "TOGGLES", "Fate", "Ledger", "was_admitted"]

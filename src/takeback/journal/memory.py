@@ -88,6 +88,11 @@ class MemoryStore:
         self._below: dict[str, list[int]] = {}
         self._mutex = threading.RLock()
 
+    @property
+    def mutex(self) -> threading.RLock:
+        """What keeps other threads out; `lock` takes it too."""
+        return self._mutex
+
     @classmethod
     def opened(cls, where: str, options: Options) -> MemoryStore:
         """A new one every time."""

@@ -21,6 +21,7 @@ from psycopg import errors, sql
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, NotHeldError
 from takeback.journal.content import Ref
 from takeback.journal.layout import set_old_tables_aside, write_anew
+from takeback.journal.recent import RecentRecords
 from takeback.journal.schema import CURRENT, SqlDialect, create_tables, layout_version, note_erased, read_about
 from takeback.journal.sealing import KeyFile, default_keys, key_file
 from takeback.journal.sql import SqlStore
@@ -77,6 +78,7 @@ class PostgresStore(SqlStore):
         self._schema = f"takeback_{self._place.name}" if self._place.name else "takeback"
         self._key = int.from_bytes(hashlib.sha256(self._schema.encode()).digest()[:8], "big", signed=True)
         self._mutex = threading.RLock()
+        self._recent = RecentRecords()
         self._keys: KeyFile | None = None
         self._connection = self._connected()
         try:

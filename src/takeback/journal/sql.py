@@ -18,6 +18,7 @@ from takeback.journal.content import Ref, Stored
 from takeback.journal.counted import told
 from takeback.journal.encoding import trusting
 from takeback.journal.failpoint import failpoint
+from takeback.journal.recent import RecentRecords
 from takeback.journal.record import (
     COLUMNS,
     ENTRY_KINDS,
@@ -58,8 +59,14 @@ class SqlStore(ABC):
     _locks: int = 0
     _mutex: threading.RLock
     """Keeps other threads out; re-entrant."""
+    _recent: RecentRecords
     _depth: int = 0
     """How many transactions and snapshots have been entered."""
+
+    @property
+    def mutex(self) -> threading.RLock:
+        """What keeps this process's other threads out; `lock` takes it too."""
+        return self._mutex
 
     @abstractmethod
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
@@ -115,6 +122,12 @@ class SqlStore(ABC):
         for draft in drafts:
             demand_kind(draft)
         added: list[Record] = []
+        with self._mutex:
+            self._append(drafts, expect, added)
+        failpoint("journal.append.done")
+        return tuple(added)
+
+    def _append(self, drafts: Sequence[Draft], expect: str | None, added: list[Record]) -> None:
         with self.transaction():
             seq, prev, touched, number = self._end()
             if expect is not None and expect != prev:
@@ -132,8 +145,6 @@ class SqlStore(ABC):
             failpoint("journal.append.inserted")
         if self._locks and added:
             self._held = (seq, prev, touched)
-        failpoint("journal.append.done")
-        return tuple(added)
 
     def _end(self) -> tuple[int, str, str, int]:
         """Where the chain ends: place, digest, digest of the index, and the next entry's number."""
@@ -170,28 +181,42 @@ class SqlStore(ABC):
 
     def record(self, seq: int) -> Record:
         """The record at this place in the chain."""
+        known = self._recent.at(seq)
+        if known is not None:
+            return known
         rows = self._select("WHERE seq = ?", (seq,))
         if not rows:
             raise UnknownEntryError(f"there is no record {seq} in {self.location}")
-        return open_row(rows[0])
+        return self._record_in(rows[0])
 
     def get(self, number: int) -> Record:
         """The entry with this number."""
+        known = self._recent.entry(number)
+        if known is not None:
+            return known
         rows = self._select("WHERE entry = ?", (number,))
         if not rows:
             raise UnknownEntryError(f"there is no entry #{number} in {self.location}")
-        return open_row(rows[0])
+        return self._record_in(rows[0])
+
+    def _record_in(self, row: Row) -> Record:
+        """Return the record in a row, checked; what an open transaction may still take back is not kept."""
+        record = open_row(row)
+        return record if self._depth else self._recent.keep(record, row)
 
     def many(self, numbers: Sequence[int]) -> Iterator[Record]:
         """The entries with these numbers, in the order given."""
         for start in range(0, len(numbers), PAGE):
             part = numbers[start : start + PAGE]
-            marks = ",".join("?" * len(part))
-            rows = {row.entry: row for row in self._select(f"WHERE entry IN ({marks})", part)}
+            known = {number: self._recent.entry(number) for number in part}
+            rest = [number for number, record in known.items() if record is None]
+            marks = ",".join("?" * len(rest))
+            rows = {row.entry: row for row in self._select(f"WHERE entry IN ({marks})", rest)} if rest else {}
             for number in part:
-                if number not in rows:
+                record = known[number]
+                if record is None and number not in rows:
                     raise UnknownEntryError(f"there is no entry #{number} in {self.location}")
-                yield open_row(rows[number])
+                yield self._record_in(rows[number]) if record is None else record
 
     def find(self, prefix: str) -> tuple[Record, ...]:
         """Up to ten records whose id begins so."""
@@ -232,18 +257,20 @@ class SqlStore(ABC):
     def touching(self, key: str, *, below: bool = False) -> tuple[int, ...]:
         """Numbers of entries that touch `key`, or a key beneath it."""
         name = f"{key}{BELOW}" if below else key
-        if self._locks and self._held is not None:
-            return self._index.entries(name, self._held[2])
-        with self.snapshot():
-            return self._index.entries(name, self._end()[2])
+        with self._mutex:  # whether the lock is held says nothing to a thread that does not hold it
+            if self._locks and self._held is not None:
+                return self._index.entries(name, self._held[2])
+            with self.snapshot():
+                return self._index.entries(name, self._end()[2])
 
     def content(self, ref: Ref) -> Stored | None:
         """A content, None if it was forgotten."""
-        return self._contents.get((ref,))[ref]
+        return self.contents((ref,))[ref]
 
     def contents(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
         """Several contents at once."""
-        return self._contents.get(refs)
+        with self._mutex:  # a row and its key are read together
+            return self._contents.get(refs)
 
     def every_content(self) -> Iterator[tuple[Ref, Stored]]:
         """Everything that is stored."""

@@ -18,6 +18,7 @@ from takeback.errors import JournalBusyError, JournalError, NotHeldError
 from takeback.journal.content import Ref
 from takeback.journal.layout import set_old_tables_aside, write_anew
 from takeback.journal.raw_file import connecting, disconnected, holds_any
+from takeback.journal.recent import RecentRecords
 from takeback.journal.schema import CURRENT, About, SqlDialect, create_tables, layout_version, note_erased, read_about
 from takeback.journal.sealing import KeyFile, key_file
 from takeback.journal.sql import SqlStore
@@ -60,6 +61,7 @@ class SqliteStore(SqlStore):
         self.location = str(path)
         self._options = options
         self._mutex = threading.RLock()
+        self._recent = RecentRecords()
         self._ready = False
         self._keys: KeyFile | None = None
         self._copy: ReadingCopy | None = None

@@ -8,6 +8,7 @@ of their id, and by the keys they touch. Stores are registered by URL scheme, he
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -181,6 +182,15 @@ def _store_class(scheme: str) -> Any:
     schemes = sorted({"postgresql", *(point.name for point in entry_points(group=GROUP))})
     known_as = " or ".join(f"{name}://…" for name in schemes)
     raise JournalError(f"unknown kind of journal {shown!r}; expected a file path or {known_as}")
+
+
+def mutex_of(store: Store) -> AbstractContextManager[bool]:
+    """Return what keeps this process's other threads out of a journal: the store's own, or one beside it.
+
+    Whoever holds the journal's lock holds the store's own already, so that the two are never taken in two orders.
+    """
+    own = getattr(store, "mutex", None)
+    return threading.RLock() if own is None else own
 
 
 def missing(location: str) -> str:
