@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -46,4 +47,9 @@ def take_name(source: int, old: str, parent: int, new: str) -> None:
     if _rename(source, old, parent, new, NOREPLACE):
         return
     os.link(old, new, src_dir_fd=source, dst_dir_fd=parent, follow_symlinks=False)
-    os.unlink(old, dir_fd=source)
+    try:
+        os.unlink(old, dir_fd=source)
+    except OSError:
+        with suppress(OSError):  # where that fails too, whoever asked looks at what is there
+            os.unlink(new, dir_fd=parent)
+        raise

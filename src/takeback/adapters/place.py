@@ -102,7 +102,8 @@ class FilePlace:
         if kept.aside is None:
             return True
         if kept.far:
-            return _quiet_traits(self._directory.descriptor, kept.aside) == kept.old
+            with self._directory.faults("look at", kept.change.path):
+                return _quiet_traits(self._directory.descriptor, kept.aside) == kept.old
         with self._at(kept.change.path, "look at") as (parent, _):
             return _quiet_traits(parent, kept.aside) == kept.old
 
@@ -114,7 +115,9 @@ class FilePlace:
         if kept.aside is None:
             return None
         if kept.far:
-            return self._let_go(self._directory.descriptor, kept.aside, kept.old, kept.change.path.rpartition("/")[2])
+            name = kept.change.path.rpartition("/")[2]
+            with self._directory.faults("settle", kept.change.path):
+                return self._let_go(self._directory.descriptor, kept.aside, kept.old, name)
         with self._at(kept.change.path, "settle") as (parent, name):
             late = self._let_go(parent, kept.aside, kept.old, name)
             return None if late is None else kept.change.path.removesuffix(name) + late
@@ -152,8 +155,8 @@ class FilePlace:
             with _or_else(lambda: os.unlink(name, dir_fd=parent)):
                 os.fsync(parent)
             return KeptFile(change, new=new)
-        old = _traits(parent, aside)  # before its content is looked at: whoever writes after this is noticed later
         with _or_else(lambda: _bring_back(parent, aside, name, new)):
+            old = _traits(parent, aside)  # before its content is looked at: who writes after this is noticed later
             self._demand_same(parent, aside, change)
             os.fsync(parent)
         return KeptFile(change, aside, far=False, old=old, new=new)
@@ -171,8 +174,8 @@ class FilePlace:
             os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=parent)
         failpoint("file.removed")
         keeper = top if far else parent
-        old = _traits(keeper, aside)
         with _or_else(lambda: take_name(keeper, aside, parent, name)):
+            old = _traits(keeper, aside)
             self._demand_same(keeper, aside, change)
             os.fsync(parent)
         return KeptFile(change, aside, far=far, old=old)

@@ -7,11 +7,13 @@ store or whose mutation cannot run is refused, with the reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from takeback.errors import InputError
 from takeback.harness.adapter import Adapter, Unsayable
 from takeback.harness.engine import Engine, Look
+from takeback.harness.limits import refuse_unreadable
 from takeback.harness.results import Preview, Refused, Why
 from takeback.language import Candidate, NoInverse, read_candidate
 from takeback.state import State
@@ -92,6 +94,9 @@ def prepared(engine: Engine, found: Judged, *, allow_ties: bool) -> Prepared | R
     if not recorded.receipt.succeeded:
         return Refused(Why.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", found.verdict)
     writes = history.grounded(recorded.writes)
+    beyond = refuse_unreadable(engine, engine.ledger.state, recorded.state, (write.slot for write in writes))
+    if beyond is not None:
+        return replace(beyond, verdict=found.verdict)
     ties = relied_on(history, writes)
     if ties and not allow_ties:
         return Refused(Why.TIED, "earlier entries could be taken back only with this one", found.verdict, ties=ties)

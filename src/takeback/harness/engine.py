@@ -45,6 +45,7 @@ from takeback.undo.merge import bring_forward
 from takeback.undo.recording import writes_between
 
 LOCK_SECONDS = 60.0
+FINISHED_LATER = "the change is announced in the journal: 'takeback recover' finishes it once that is mended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,19 +270,25 @@ class Engine:
         fence(self.journal)
         try:
             writing.roll_back()
+            left = writing.what_is_left()
         except LostLock:
             raise
         except TakebackError as second:
             fence(self.journal)
             raise HarnessError(
-                f"{fault.message}; putting things back failed as well ({second.message})",
-                hint="the change is announced in the journal: 'takeback recover' finishes it once that is mended",
+                f"{fault.message}; putting things back failed as well ({second.message})", hint=FINISHED_LATER
+            ) from fault
+        if left.ours:
+            raise HarnessError(
+                f"{fault.message}; {', '.join(left.ours)} could not be put back and holds the change already",
+                hint=FINISHED_LATER,
             ) from fault
         with suppress(JournalError):  # nothing of the change is there, so that the next process gives it up
             self.ledger.abort(fault.message)
         if isinstance(fault, ChangedMeanwhile):
             raise fault
-        raise HarnessError(f"{fault.message}; nothing was changed", hint=fault.hint) from fault
+        kept = f"; {', '.join(left.theirs)} was changed by someone else meanwhile and is left so" * bool(left.theirs)
+        raise HarnessError(f"{fault.message}{kept}; nothing was changed", hint=fault.hint) from fault
 
     def finish(self) -> Recovered:
         """Finish an announced change, leaving alone what someone else changed since, or give it up if not begun."""

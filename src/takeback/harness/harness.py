@@ -23,6 +23,7 @@ from takeback.harness.filing import annotated, found_by_files, ready, written
 from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
+from takeback.harness.limits import refuse_unreadable
 from takeback.harness.log import EntryView, log
 from takeback.harness.missing import missing_told, not_installed
 from takeback.harness.naming import EntryLike, name_of, names_of
@@ -281,7 +282,8 @@ class Harness:
             left = tuple(Write(change.slot, change.before, change.after) for change in outcome.left)
             writes = self.ledger.history.grounded(left)
             after = put_slots(self.state, [(write.slot, write.after) for write in writes])
-            changes = ready(self._engine, after)
+            beyond = refuse_unreadable(self._engine, self.state, after, (write.slot for write in writes), back=True)
+            changes = beyond or ready(self._engine, after)
             if isinstance(changes, Refused):
                 return changes
             about = {"note": f"what was left of undoing {', '.join(names)}"}
@@ -346,7 +348,12 @@ class Harness:
             plan = plan.together
         elif isinstance(plan, Plan):
             plan = annotated(self._engine, plan)
-        return nothing_kept(plan) if strict and isinstance(plan, Plan) else plan
+        if not isinstance(plan, Plan):
+            return plan
+        beyond = refuse_unreadable(
+            self._engine, plan.before, plan.state, (one.slot for one in plan.changes), back=True
+        )
+        return beyond or (nothing_kept(plan) if strict else plan)
 
     def _toggle(
         self, kind: str, ask: ToggleAsk, token: str | None, *, cascade: bool, strict: bool, by: str = ""

@@ -64,6 +64,8 @@ class Why(StrEnum):
     """The harness's adapter does not store a surface that the change is about, or it is not installed."""
     UNSAYABLE = "unsayable"
     """It cannot be written in a file without writing the file anew."""
+    LIMIT = "limit"
+    """The result would be larger, deeper or longer than Takeback reads (docs/formats.md lists the limits)."""
     TIED = "tied"
     """It would tie earlier entries to itself, and the caller asked for none of that."""
     KEPT = "kept"

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from takeback.errors import ChangedMeanwhile, JournalError, LostLock
 from takeback.harness.adapter import Fenced, Place
-from takeback.harness.images import FileChange, FileImage, same_file
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, same_file
 from takeback.journal import Store
 from takeback.journal.counted import counted_all
 from takeback.journal.failpoint import failpoint
+
+
+class Left(NamedTuple):
+    """Files that are not what they were before a change that was rolled back."""
+
+    ours: tuple[str, ...]
+    """Those that hold what the change puts there."""
+    theirs: tuple[str, ...]
+    """Those that someone else has changed meanwhile."""
 
 
 class Writing:
@@ -26,9 +35,11 @@ class Writing:
         self._place = guarded(place, store)
         self._store = store
         self._kept: list[Any] = []
+        self._changes: tuple[FileChange, ...] = ()
 
     def run(self, changes: Sequence[FileChange]) -> None:
         """Make every change; raises at the first that cannot be made, those before it made."""
+        self._changes = tuple(changes)
         for change in counted_all("files written", changes):
             fence(self._store)
             self._kept.append(self._place.put(change))
@@ -45,6 +56,20 @@ class Writing:
             fence(self._store)
             self._place.take_back(self._kept[-1])
             self._kept.pop()
+
+    def what_is_left(self) -> Left:
+        """Look at every file after rolling back: which are not what they were, by whose hand."""
+        ours: list[str] = []
+        theirs: list[str] = []
+        for change in self._changes:
+            if isinstance(change.after, DirectoryImage) or isinstance(change.before, DirectoryImage):
+                continue  # a folder that stays is nobody's loss
+            there = self._place.look(change.path)
+            if arrived(there, change) and not same_file(change.before, change.after):
+                ours.append(change.path)
+            elif not same_file(there, change.before):
+                theirs.append(change.path)
+        return Left(tuple(ours), tuple(theirs))
 
     def settle(self) -> tuple[str, ...]:
         """Let go of what was replaced; returns where edits by others are kept that came too late to be noticed."""

@@ -32,7 +32,7 @@ def link_to_json(link: Link) -> dict[str, Any]:
 def link_from_json(raw: Any, name: str, where: str) -> Link:
     """Return the link that `link_to_json` wrote down."""
     place = tuple((number, step) for number, step in raw["place"])
-    return Link(place, name, freeze(raw["record"], where))
+    return Link(place, name, freeze(raw["record"], where, stored=True))
 
 
 def chain_to_json(chain: Chain) -> dict[str, Any]:

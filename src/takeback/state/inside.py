@@ -19,7 +19,7 @@ from takeback.state.items import Items
 from takeback.state.parts import FRAME, Parts, is_part, part_name
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.text import Text
-from takeback.state.values import MARK, freeze, same, thaw
+from takeback.state.values import MARK, check_items, check_length, freeze, same, thaw
 
 _FRAME: Final = part_name(FRAME)
 _FRAME_PLACE: Final = ((-1, FRAME),)
@@ -86,6 +86,17 @@ def put_part(content: Any, name: str, part: Any) -> Any:
         raise OperationFailed("what was edited inside is no longer a text or a list")
     changed = parts.drop(name[1:]) if part is ABSENT else parts.put(part)
     return with_parts(content, changed.reserve((name[1:],)))
+
+
+def check_parts(content: Any, names: Sequence[str], where: str, *, depth: int = 0) -> None:
+    """Raise `LimitError` where some parts, or the whole text or list with them, could not be read again."""
+    parts = parts_of(content)
+    if isinstance(parts, Text):
+        check_length(len(parts), where)
+    elif isinstance(parts, Items):
+        check_items(len(parts), where)
+        for link in filter(None, (parts.find(name[1:]) for name in names)):
+            freeze(thaw(link.record), where, depth=depth + 1)
 
 
 def reserve(content: Any, names: Sequence[str]) -> Any:
@@ -186,7 +197,7 @@ def content_from_json(raw: Any, where: str, depth: int = 0) -> Any:
         if MARK in raw:
             return (Text if "end" in raw[MARK] else Items).from_json(raw[MARK], where)
         return PMap({key: content_from_json(item, f"{where}.{key}", depth + 1) for key, item in raw.items()})
-    return freeze(raw, where, depth=depth)
+    return freeze(raw, where, depth=depth, stored=True)
 
 
 def slot_content_to_json(content: Any) -> Any:

@@ -153,7 +153,7 @@ class Items(Parts):
         return thaw(self._base[run.start : run.end])
 
     def _run_from_json(self, raw: Any, where: str) -> Any:
-        return freeze(raw, where)
+        return freeze(raw, where, stored=True)
 
     def _joined(self, pieces: list[Any]) -> Any:
         return tuple(chain.from_iterable(pieces))

@@ -100,8 +100,7 @@ class KeyedSurface(Surface):
         """Read a mapping of names to contents."""
         if not isinstance(raw, dict):
             raise InputError(where, found=raw, expected="a mapping")
-        if len(raw) > MAX_ENTRIES:
-            raise LimitError(where, found=f"{len(raw)} entries", expected=f"at most {MAX_ENTRIES}")
+        _check_entries(len(raw), where)
         return PMap(
             {name_of(key, f"{where} key"): self.content(key, item, f"{where}[{key!r}]") for key, item in raw.items()}
         )
@@ -234,6 +233,14 @@ class KeyedSurface(Surface):
         """Read the content as from a state file."""
         return self.content(path[0], raw, self.slot_title(path))
 
+    def check_slot(self, part: PMap, path: TreePath, names: Sequence[str] = ()) -> None:
+        """Check what the key is bound to, or parts of it and how long the whole is; and how many keys there are."""
+        _check_entries(len(part), self.name)
+        if names:
+            inside.check_parts(part.get(path[0], ABSENT), names, self.slot_title(path))
+        else:
+            super().check_slot(part, path)
+
     def dump(self, part: PMap) -> Any:
         """Return contents by key."""
         return {key: self.slot_to_json(content) for key, content in part.items()}
@@ -241,6 +248,11 @@ class KeyedSurface(Surface):
     def load(self, raw: Any) -> PMap:
         """Read contents by key."""
         return PMap({key: self.slot_from_json(item, (key,)) for key, item in raw.items()})
+
+
+def _check_entries(size: int, where: str) -> None:
+    if size > MAX_ENTRIES:
+        raise LimitError(where, found=f"{size} entries", expected=f"at most {MAX_ENTRIES}")
 
 
 def binding(key: str, content: Any) -> ValueEdit:

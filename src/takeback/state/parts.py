@@ -292,7 +292,8 @@ class Parts(Whole):
                 segments.append(Run(end, end + len(pieces[-1]), first, second))
                 end += len(pieces[-1])
             else:
-                link = Link(tuple((number, step) for number, step in second), first, freeze(content, where))
+                place = tuple((number, step) for number, step in second)
+                link = Link(place, first, freeze(content, where, stored=True))
                 segments.append(link)
                 self._links = self._links.put(link.id, link)
         self._segments, self._base = tuple(segments), self._joined(pieces)

@@ -221,6 +221,16 @@ class Surface(ABC):
         del path
         return self.read(raw, self.name)
 
+    def check_slot(self, part: Any, path: TreePath, names: Sequence[str] = ()) -> None:
+        """Raise `InputError` where what stands in a slot could not be read again as it is written.
+
+        `names` are those of the parts that were written, where the whole was not.
+        """
+        del names
+        content = self.get_slot(part, path)
+        if content is not ABSENT:
+            self.read(self.write(self.put_slot(self.empty, path, content)), self.name)
+
     def dump(self, part: Any) -> Any:
         """Return the whole value as JSON that brings back every place."""
         return self.write(part)

@@ -31,15 +31,19 @@ class Whole(ABC):
         """Return the plain value."""
 
 
-def freeze(raw: Any, where: str, *, depth: int = 0) -> Any:
-    """Return `raw` (as `json.loads` gives it) as an immutable value, or raise naming the place."""
+def freeze(raw: Any, where: str, *, depth: int = 0, stored: bool = False) -> Any:
+    """Return `raw` (as `json.loads` gives it) as an immutable value, or raise naming the place.
+
+    Limits of size are for what comes from outside. What a journal holds (`stored`) was checked when it was written,
+    and is read again however long it is.
+    """
     if raw is None or raw is True or raw is False:
         return raw
     kind = type(raw)
     if kind is str:
-        return text(raw, where)
+        return text(raw, where, longest=len(raw) if stored else None)
     if kind is int:
-        if abs(raw) > MAX_INT:
+        if abs(raw) > MAX_INT and not stored:
             raise LimitError(
                 where,
                 found=f"a whole number of {int(raw.bit_length() * 0.30103) + 1} digits",
@@ -50,19 +54,20 @@ def freeze(raw: Any, where: str, *, depth: int = 0) -> Any:
         if not math.isfinite(raw):
             raise InputError(where, found=raw, expected="a finite number")
         return raw
-    if depth >= MAX_DEPTH:
-        raise LimitError(where, found="deeper nesting", expected=f"at most {MAX_DEPTH} levels")
+    deepest = 2 * MAX_DEPTH if stored else MAX_DEPTH
+    if depth >= deepest:
+        raise LimitError(where, found="deeper nesting", expected=f"at most {deepest} levels")
     if isinstance(raw, dict | PMap):
-        _bounded(len(raw), where)
+        check_items(0 if stored else len(raw), where)
         return PMap(
             {
-                key_of(key, f"{where} key"): freeze(item, f"{where}.{_short(key)}", depth=depth + 1)
+                key_of(key, f"{where} key"): freeze(item, f"{where}.{_short(key)}", depth=depth + 1, stored=stored)
                 for key, item in raw.items()
             }
         )
     if isinstance(raw, list | tuple):
-        _bounded(len(raw), where)
-        return tuple(freeze(item, f"{where}[{at}]", depth=depth + 1) for at, item in enumerate(raw))
+        check_items(0 if stored else len(raw), where)
+        return tuple(freeze(item, f"{where}[{at}]", depth=depth + 1, stored=stored) for at, item in enumerate(raw))
     raise InputError(where, found=kind.__name__, expected="a JSON value")
 
 
@@ -79,17 +84,24 @@ def _short(key: str) -> str:
     return key if len(key) <= 40 else f"{key[:37]}..."  # noqa: PLR2004  (a name at a glance)
 
 
-def _bounded(size: int, where: str) -> None:
+def check_length(size: int, where: str, *, longest: int | None = None) -> None:
+    """Raise `LimitError` where a text of so many characters is too long to be read."""
+    most = MAX_TEXT if longest is None else longest
+    if size > most:
+        raise LimitError(where, found=f"{size} characters", expected=f"at most {most}")
+
+
+def check_items(size: int, where: str) -> None:
+    """Raise `LimitError` where a list or mapping of so many items is too long to be read."""
     if size > MAX_ITEMS:
         raise LimitError(where, found=f"{size} items", expected=f"at most {MAX_ITEMS}")
 
 
-def text(raw: Any, where: str, *, longest: int = MAX_TEXT) -> str:
+def text(raw: Any, where: str, *, longest: int | None = None) -> str:
     """Return `raw` if it is text that can be stored (UTF-8, bounded), or raise."""
     if type(raw) is not str:
         raise InputError(where, found=raw, expected="text")
-    if len(raw) > longest:
-        raise LimitError(where, found=f"{len(raw)} characters", expected=f"at most {longest}")
+    check_length(len(raw), where, longest=longest)
     try:
         raw.encode()
     except UnicodeEncodeError:

@@ -25,7 +25,7 @@ from takeback.adapters.workspace.storage import decode_text, missing_directories
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.adapter import Broken, Reading, Unsayable
 from takeback.harness.images import FileChange, FileImage, Image
-from takeback.state import ABSENT, State, tree
+from takeback.state import ABSENT, SURFACES, State, tree
 from takeback.state.file import File
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
@@ -99,8 +99,10 @@ class ClientAdapter(FilesAdapter):
         try:
             image = self._look(path)
             if image is not None:
-                fresh.prompts[name] = decode_text(image.content, self._where(path))
-        except HarnessError as fault:
+                text = decode_text(image.content, self._where(path))
+                SURFACES["prompts"].read({name: text}, self._where(path))
+                fresh.prompts[name] = text
+        except (HarnessError, InputError) as fault:
             where = fault.where if isinstance(fault, InputError) else self._where(path)
             broken.append(Broken(path, where, fault.message))
             if name in known.part("prompts"):

@@ -16,7 +16,7 @@ from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, check_places
 from takeback.adapters.sockets import Sockets
 from takeback.adapters.workspace.storage import Storage
 from takeback.adapters.workspace.surfaces import HELD, storages
-from takeback.errors import CannotSplice
+from takeback.errors import CannotSplice, InputError
 from takeback.harness.adapter import Reading, Unsayable
 from takeback.harness.images import FileChange, FileImage, Image
 from takeback.state import SURFACES, State
@@ -76,7 +76,7 @@ class WorkspaceAdapter(FilesAdapter):
             place = self.places[name]
             try:
                 changes += storage.render(self._directory, place, self._images, one, two)
-            except CannotSplice as fault:
+            except (CannotSplice, InputError) as fault:
                 return Unsayable(place, str(fault))
         return tuple(changes)
 

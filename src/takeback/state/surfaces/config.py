@@ -8,7 +8,7 @@ from typing import Any, Final, TypedDict
 
 from takeback.canonical import MAX_DEPTH
 from takeback.errors import InputError, LimitError, OperationFailed
-from takeback.state import tree
+from takeback.state import inside, tree
 from takeback.state.address import join_dotted, split_dotted
 from takeback.state.inside import parts_of
 from takeback.state.items import Items
@@ -18,7 +18,7 @@ from takeback.state.record import name_of
 from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.tree import TreePath
 from takeback.state.tree_surface import TreeSurface, bind, capture, restore
-from takeback.state.values import freeze, same, thaw
+from takeback.state.values import check_items, freeze, same, thaw
 
 _EXTREMES = (0.0, 1.0, 0, 300, "", None, True, False, (), EMPTY, -1)
 _SAMPLES = (7, 42, 0.5, "prior", True, None, ("a", "b"), PMap({"nested": 1}))
@@ -172,6 +172,18 @@ class ConfigSurface(TreeSurface):
         for name in path:
             _name(name, where)
         return path
+
+    def check_slot(self, part: PMap, path: TreePath, names: Sequence[str] = ()) -> None:
+        """Check a value, or items of a list, and the mappings that it lies in."""
+        where = self.slot_title(path)
+        for depth in range(1, len(path)):
+            above = tree.get(part, path[:depth])
+            check_items(len(above) if type(above) is PMap else 0, where)
+        content = tree.get(part, path)
+        if names:
+            inside.check_parts(content, names, where, depth=len(path))
+        elif content is not ABSENT:
+            freeze(thaw(content), where, depth=len(path))
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
         """Take any JSON value."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from takeback.errors import InputError, LimitError, OperationFailed
-from takeback.state import tree
+from takeback.state import inside, tree, values
 from takeback.state.chain import Link
 from takeback.state.chain_slots import link_from_json, link_to_json
 from takeback.state.editing import READS, SCHEMA, edited, edits_by_path, read_edit, tried_texts
@@ -26,7 +26,7 @@ from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.text import Text
 from takeback.state.tree import TreePath
 from takeback.state.tree_surface import TreeSurface, capture, restore
-from takeback.state.values import MAX_TEXT, text
+from takeback.state.values import text
 
 MAX_PATH: Final = 512
 MAX_NAME_BYTES: Final = 255
@@ -230,6 +230,16 @@ class FilesSurface(TreeSurface):
             return File(Text.from_json(raw["lines"], self.slot_title(path)), mode)
         return File(raw["content"].encode() if "content" in raw else base64.b64decode(raw["base64"]), mode)
 
+    def check_slot(self, part: PMap, path: TreePath, names: Sequence[str] = ()) -> None:
+        """Check a file, or how long its text is with some lines of it."""
+        content = tree.get(part, path)
+        if names:
+            inside.check_parts(content, names, self.slot_title(path))
+            return
+        for below, leaf in self.parts_shown(path, content) if content is not ABSENT else ():
+            if isinstance(leaf, File) and len(leaf.content) > values.MAX_TEXT:
+                _read_file(self.describe(leaf), self.slot_title(below))
+
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare existence, content and mode."""
         return bool(before == after) if type(before) is type(after) else False
@@ -324,7 +334,7 @@ def _read_file(raw: Any, where: str) -> File | PMap:
         content = text(raw["content"], f"{where}.content").encode()
     else:
         try:
-            encoded = text(raw["base64"], f"{where}.base64", longest=2 * MAX_TEXT)
+            encoded = text(raw["base64"], f"{where}.base64", longest=2 * values.MAX_TEXT)
             content = base64.b64decode(encoded, validate=True)
         except binascii.Error:
             raise InputError(f"{where}.base64", found="malformed base64", expected="base64 text") from None
