@@ -61,7 +61,7 @@ async def test_tools_have_output_schemas_and_honest_annotations(root):
 
 
 async def test_resources_and_the_prompt(root):
-    async with in_process(root) as client:
+    async with in_process(root, person=Person()) as client:
         done = await change(client, "set config env.API_TOKEN tok-screaming-secret-2", note="rotate")
         history = json.loads((await client.read_resource("takeback://history")).contents[0].text)
         assert history["entries"][0]["id"] == done["entry"]

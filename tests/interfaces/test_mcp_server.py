@@ -80,21 +80,23 @@ async def story(client, root):
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_the_whole_story_over_stdio(root, mode):
-    async with over_stdio(root, mode=mode) as client:
+    person = Person()
+    async with over_stdio(root, mode=mode, person=person) as client:
         await story(client, root)
+    assert ["a server that runs a program" in one for one in person.questions] == [True]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_the_whole_story_over_http(root, mode):
     with http_server(root) as served:
-        async with over_http(served, mode=mode) as client:
+        async with over_http(served, mode=mode, person=Person()) as client:
             await story(client, root)
 
 
 async def test_two_clients_at_once_lose_nothing(root):
     async def edit(client, mine):
         for number in range(4):
-            assert (await change(client, f"set config env.{mine}{number} v{number}"))["outcome"] == "applied"
+            assert (await change(client, f"set config notes.{mine}{number} v{number}"))["outcome"] == "applied"
 
     with http_server(root) as served:
         async with (
@@ -110,7 +112,7 @@ async def test_two_clients_at_once_lose_nothing(root):
         makers = [entry.by for entry in harness.log() if entry.kind == "apply"]
     assert len(makers) == 12
     assert {maker.split(" ")[0] for maker in makers} == {"a", "b", "c"}
-    assert set(settings(root)["env"]) == {f"{one}{n}" for one in "ABC" for n in range(4)} | {"API_TOKEN", "EDITOR"}
+    assert set(settings(root)["notes"]) == {f"{one}{n}" for one in "ABC" for n in range(4)}
 
 
 async def test_a_token_belongs_to_the_client_that_got_it(root):

@@ -39,3 +39,11 @@ def find_root(start: Path) -> Path:
     """The harness that a directory lies in; the directory itself if there is none."""
     found = root_above(start)
     return start if found is None or found == start.absolute() else found
+
+
+def has_other_names(path: str) -> bool:
+    """Whether a file has hard links: what is written to it by one name is there by the others."""
+    try:
+        return os.stat(path).st_nlink > 1 and not os.path.isdir(path)
+    except OSError:
+        return False

@@ -33,7 +33,7 @@ class HookReply(NamedTuple):
 
 def answer_before(event: Event) -> HookReply:
     """The guard's answer about a tool call."""
-    ruling = rule(edits_of(event))
+    ruling = rule(edits_of(event), event.cwd)
     if ruling.answer is not Answer.DENY and event.client == TELLS:
         _note(event)
     if ruling.answer is Answer.PASS:

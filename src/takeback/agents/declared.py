@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from takeback.adapters.clients import CLIENTS
 from takeback.adapters.clients.client import ANY, Client, Documents, Texts
-from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, above
+from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, above, has_other_names
 from takeback.canonical import parse
 from takeback.errors import HarnessError, InputError
 
@@ -64,12 +64,68 @@ class Home:
                     return place, client, found
         return None
 
+    def linked(self, path: str) -> str | None:
+        """Return the file of the harness that a path is a hard link to; None if it is none."""
+        try:
+            mine = os.stat(path)
+        except OSError:
+            return None
+        for place in self._places():
+            try:
+                found = os.lstat(os.path.join(self.root, place))
+            except OSError:
+                continue
+            if (found.st_dev, found.st_ino) == (mine.st_dev, mine.st_ino):
+                return place
+        return None
+
+    def _places(self) -> Iterator[str]:
+        """Yield where files of the harness lie, as far as it is declared: fixed places first, then folders."""
+        folders = dict.fromkeys([PRIVATE])
+        for client in self.clients:
+            for documents in client.documents:
+                start, star, _ = documents.path.partition(ANY)
+                folders |= {start.rpartition("/")[0] or ".": None} if star else {}
+                yield from () if star else (documents.path,)
+            yield from client.instructions
+            folders |= dict.fromkeys(texts.folder for texts in client.texts)
+            folders |= dict.fromkeys(skills.folder for skills in client.skills)
+            folders |= dict.fromkeys(scripts.folder for scripts in client.scripts)
+        for folder in folders:
+            for above_it, _, names in os.walk(os.path.join(self.root, folder)):
+                yield from (os.path.relpath(os.path.join(above_it, name), self.root) for name in names)
+
     def documents(self) -> Iterator[tuple[str, Documents]]:
         """The documents of every client that are at a fixed place."""
         for client in self.clients:
             for documents in client.documents:
                 if ANY not in documents.path:
                     yield documents.path, documents
+
+
+def declared_as(
+    path: str, cwd: str = ""
+) -> tuple[Home, str, Client | None, Documents | Texts | PlainFile | Own] | None:
+    """Return whose a file is, also by another name: a hard link to a file of the harness is that file.
+
+    `cwd` is where the agent works; a link may lie anywhere.
+    """
+    home = home_of(path)
+    known = None if home is None else home.declared(path)
+    if home is not None and known is not None:
+        return home, *known
+    for other in _homes(path, cwd) if has_other_names(path) else ():
+        place = other.linked(path)
+        found = None if place is None else other.declared(os.path.join(other.root, place))
+        if found is not None:
+            return other, *found
+    return None
+
+
+def _homes(path: str, cwd: str) -> Iterator[Home]:
+    roots = dict.fromkeys(above(start) for start in (path, cwd) if start)
+    found = (home_of(os.path.join(root, PRIVATE)) for root in roots if root is not None)
+    yield from (home for home in found if home is not None)
 
 
 def home_of(path: str) -> Home | None:
@@ -106,6 +162,8 @@ def _workspace(text: str) -> dict[str, Any]:
 def may_be_ours(path: str) -> bool:
     """Whether a file may be one of a harness: a declared one, or one that instructions bring in."""
     if os.path.splitext(path)[1].lower() in BROUGHT_IN:
+        return True
+    if has_other_names(path):
         return True
     home = home_of(path)
     return above(path) is not None if home is None else home.declared(path) is not None

@@ -7,14 +7,15 @@ or cannot be taken back is a person's to decide. Everything else passes, and is 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from takeback.adapters.clients.client import ANY, Documents, Texts, ValueCheck
+from takeback.adapters.clients.client import Documents, Texts, ValueCheck
 from takeback.adapters.clients.guarding import loosened
-from takeback.agents.declared import Home, Own, PlainFile, home_of
+from takeback.agents.declared import Home, Own, PlainFile, declared_as
+from takeback.agents.document_parts import LARGEST, empty_parts, merge_parts, parts_around, parts_of, read_value
 from takeback.agents.edits import FileEdit
 from takeback.agents.reducing import smallest, smallest_text
 from takeback.canonical import compact
@@ -23,6 +24,8 @@ from takeback.errors import InputError
 LONGEST: Final = 400
 MOST: Final = 5
 """How many reasons are told at most."""
+REDUCED: Final = 16 * 1024
+"""Of a larger file the smallest content that breaks it is not looked for: each try reads what is left of it."""
 KEEP_VALID: Final = (
     "Keep the file valid for the client, or make the change through Takeback: the tool propose_change, "
     "or 'takeback set', 'add', 'edit'."
@@ -58,26 +61,29 @@ class Ruling:
 PASS: Final = Ruling(Answer.PASS)
 
 
-def rule(edits: Iterator[FileEdit]) -> Ruling:
-    """The strictest ruling about some edits."""
+def rule(edits: Iterator[FileEdit], cwd: str = "") -> Ruling:
+    """Return the strictest ruling about some edits; `cwd` is where the agent works."""
     found = PASS
     for edit in edits:
-        ruling = rule_one(edit)
+        ruling = rule_one(edit, cwd)
         if ruling.answer is Answer.DENY:
             return ruling
         found = ruling if found.answer is Answer.PASS else found
     return found
 
 
-def rule_one(edit: FileEdit) -> Ruling:
-    """The ruling about the edit of one file."""
-    home = home_of(edit.path)
-    known = None if home is None else home.declared(edit.path)
-    if home is None or known is None or edit.before == edit.after:
+def rule_one(edit: FileEdit, cwd: str = "") -> Ruling:
+    """Return the ruling about the edit of one file."""
+    known = declared_as(edit.path, cwd)
+    if known is None or edit.before == edit.after:
         return PASS
-    place, client, declared = known
+    home, place, client, declared = known
     if isinstance(declared, Own) or client is None:
         return Ruling(Answer.DENY, place, "it is Takeback's own record of changes", "Use the takeback command.")
+    size = max(len(edit.before or b""), len(edit.after or b""))
+    if isinstance(declared, Documents) and size > LARGEST:
+        reason = f"it has {size:,} bytes, and the guard reads at most {LARGEST:,} of a settings file"
+        return Ruling(Answer.ASK, place, reason, ASK_A_PERSON)
     fault = unloadable(declared, edit.after, place)
     if fault is not None and unloadable(declared, edit.before, place) is None:
         reason, breaking = fault
@@ -91,6 +97,23 @@ def rule_one(edit: FileEdit) -> Ruling:
     return PASS
 
 
+def weigh_edits(root: str, edits: Iterable[FileEdit]) -> list[str]:
+    """Return what edits of a harness's files loosen, whoever makes them, and which are too large to tell."""
+    found: list[str] = []
+    for edit in edits:
+        known = declared_as(os.path.join(root, edit.path))
+        if known is None:
+            continue
+        home, place, _, declared = known
+        if isinstance(declared, Own):
+            continue
+        if isinstance(declared, Documents) and max(len(edit.before or b""), len(edit.after or b"")) > LARGEST:
+            found.append(f"{place} is too large to tell what it loosens")
+        else:
+            found += _loosened(home, place, declared, edit)
+    return list(dict.fromkeys(found))
+
+
 def unloadable(declared: Documents | Texts | PlainFile, data: bytes | None, where: str) -> tuple[str, str] | None:
     """Why a client would not load a file with these bytes, and the smallest content that breaks it."""
     if data is None:
@@ -101,18 +124,18 @@ def unloadable(declared: Documents | Texts | PlainFile, data: bytes | None, wher
         except InputError as fault:
             reason = f"{fault.where}: {fault.message}".removeprefix(f"{where}: ")
             return reason, _malformed(declared, data, fault.message)
-        return _checked(declared.check, value)
+        return _checked(declared.check, value, len(data))
     try:
         text = data.decode()
     except UnicodeDecodeError:
         return None if isinstance(declared, PlainFile) and declared.script else ("it is not UTF-8 text", "")
-    return _checked(declared.check, text) if isinstance(declared, Texts) else None
+    return _checked(declared.check, text, len(data)) if isinstance(declared, Texts) else None
 
 
 def _malformed(declared: Documents, data: bytes, message: str) -> str:
     """The smallest content that cannot be read for the same reason."""
     try:
-        text = data.decode()
+        text = data.decode() if len(data) <= REDUCED else ""
     except UnicodeDecodeError:
         return ""
 
@@ -124,7 +147,7 @@ def _malformed(declared: Documents, data: bytes, message: str) -> str:
             found = fault.message
         return _unplaced(found) == _unplaced(message)
 
-    return smallest_text(text, malformed)[:LONGEST]
+    return smallest_text(text, malformed)[:LONGEST] if text else ""
 
 
 def _unplaced(message: str) -> str:
@@ -132,10 +155,12 @@ def _unplaced(message: str) -> str:
     return "".join(char for char in message if not char.isdigit())
 
 
-def _checked(check: ValueCheck, value: Any) -> tuple[str, str] | None:
+def _checked(check: ValueCheck, value: Any, size: int) -> tuple[str, str] | None:
     wrong = check(value)
     if wrong is None:
         return None
+    if size > REDUCED:
+        return wrong, ""
     if isinstance(value, str):
         return wrong, smallest_text(value, lambda one: check(one) == wrong)[:LONGEST]
     return wrong, compact(smallest(value, lambda one: check(one) == wrong))[:LONGEST] if value else ""
@@ -152,65 +177,14 @@ def _unrecordable(home: Home, edit: FileEdit) -> str:
 
 
 def _loosened(home: Home, place: str, declared: Documents | Texts | PlainFile, edit: FileEdit) -> list[str]:
-    if isinstance(declared, Documents):
-        return loosened(_parts(declared, edit.before, place), _parts(declared, edit.after, place))
-    if isinstance(declared, Texts) or not declared.script:
+    if isinstance(declared, Texts) or (isinstance(declared, PlainFile) and not declared.script):
         texts = (edit.before or b"", edit.after or b"")
-        old, new = ({**_nothing(), "prompts": {place: text.decode("utf-8", "replace")}} for text in texts)
+        old, new = ({**empty_parts(), "prompts": {place: text.decode("utf-8", "replace")}} for text in texts)
         return loosened(old, new)
-    before, after = _listening(home), _listening(home)
+    before, after = parts_around(home, place), parts_around(home, place)
     for parts, data in ((before, edit.before), (after, edit.after)):
-        if data is not None:
+        if isinstance(declared, Documents):
+            merge_parts(parts, parts_of(declared, read_value(declared, data, place), place))
+        elif data is not None:
             parts["files"][place] = data.decode("utf-8", "surrogateescape")
     return loosened(before, after)
-
-
-def _listening(home: Home) -> dict[str, Any]:
-    """The hooks of a harness, as they are."""
-    found = _nothing()
-    for path, documents in home.documents():
-        try:
-            with open(os.path.join(home.root, path), "rb") as file:
-                data = file.read()
-        except OSError:
-            continue
-        for event, groups in _parts(documents, data, path)["listeners"].items():
-            found["listeners"].setdefault(event, []).extend(groups)
-    return found
-
-
-def _nothing() -> dict[str, Any]:
-    return {"config": {}, "tools": {}, "listeners": {}, "files": {}, "prompts": {}}
-
-
-def _parts(declared: Documents, data: bytes | None, where: str) -> dict[str, Any]:
-    """What a document says, by surfaces, as far as guards and permissions go; nothing where it cannot be read."""
-    found = _nothing()
-    try:
-        value = {} if data is None else declared.open(data, where).value
-    except InputError:
-        return found
-    if not isinstance(value, dict):
-        return found
-    found["config"] = value
-    for one in declared.rules:
-        if one.what == "ordered":
-            found["config"] = _as_pairs(found["config"], one.at)
-        there: Any = value
-        for step in one.at:
-            there = there.get(step) if isinstance(there, dict) else None
-        if one.what == "servers" and isinstance(there, dict):
-            found["tools"] |= {one.name + name: record for name, record in there.items()}
-        elif one.what == "hooks" and isinstance(there, dict):
-            groups = ((event, listed) for event, listed in there.items() if isinstance(listed, list))
-            found["listeners"] |= {event: [{"options": group} for group in listed] for event, listed in groups}
-    return found
-
-
-def _as_pairs(value: Any, at: tuple[str, ...]) -> Any:
-    """A value in which mappings at a place, whose order counts, are lists of pairs."""
-    if not isinstance(value, dict):
-        return value
-    if not at:
-        return [[key, item] for key, item in value.items()]
-    return {key: _as_pairs(item, at[1:]) if at[0] in {ANY, key} else item for key, item in value.items()}

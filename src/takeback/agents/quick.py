@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 
-from takeback.adapters.roots import HIDDEN, above
+from takeback.adapters.roots import HIDDEN, above, has_other_names
 from takeback.agents import under_way
 
 CLIENTS = ("claude-code", "codex", "gemini", "opencode")
@@ -53,6 +53,8 @@ def _shell(raw: dict[str, object], given: dict[str, object], client: str, here: 
 
 def _nobodys(path: str) -> bool:
     """Whether a file is surely none of a harness's own; those of a user's harness lie in folders of any name."""
+    if has_other_names(path):
+        return False
     places = {os.path.abspath(path), os.path.realpath(path)}
     for place in places:
         root = above(os.path.dirname(place))

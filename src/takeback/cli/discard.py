@@ -6,9 +6,11 @@ from pathlib import Path
 
 import typer
 
+from takeback.adapters.clients.guarding import loosened
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import DirOption, JournalOption, NoteOption, opened
+from takeback.present.looser import read_actual
 
 
 def register(app: typer.Typer) -> None:
@@ -32,9 +34,10 @@ def discard(
     Example: `takeback discard config.toml`
     """
     with opened(directory, journal) as harness:
+        before = read_actual(harness)
         outcome = harness.discard(paths or (), note)
         if outcome is not None:
-            conclude(outcome, harness, as_json=as_json)
+            conclude(outcome, harness, as_json=as_json, looser=loosened(before, read_actual(harness)))
     if as_json:
         emit({"result": "nothing to discard", "entry": None, "paths": []})
     else:

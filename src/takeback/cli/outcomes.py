@@ -21,6 +21,7 @@ from takeback.harness.adapter import Broken
 from takeback.harness.log import changes_of, state_before
 from takeback.harness.results import Discarded
 from takeback.journal import Record
+from takeback.present.looser import weigh_entry, weigh_plan, weigh_preview
 from takeback.present.plans import headline, kept_json, kept_lines
 from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan
@@ -47,18 +48,22 @@ def conclude(
     stat: bool = False,
     name: str = "",
     steps: Sequence[str] = (),
+    looser: Sequence[str] = (),
 ) -> NoReturn:
     """Tell an outcome and end the command. What was done is settled before anything is told about it.
 
-    `name` is what a verdict is about, `steps` what to try next.
+    `name` is what a verdict is about, `steps` what to try next, `looser` what files that were put back loosen.
     """
     code = exit_code(outcome)
     if isinstance(outcome, Applied | Adopted | Undone | Discarded):
         settle(code)
     if as_json:
-        emit({**outcome_json(outcome, harness), **({"next": list(steps)} if steps else {})})
+        told = outcome_json(outcome, harness)
+        put_back = {"looser": list(looser)} if isinstance(outcome, Discarded) else {}
+        emit({**told, **put_back, **({"next": list(steps)} if steps else {})})
     else:
         show_outcome(outcome, harness, stat=stat, name=name)
+        show_looser(looser)
         for step in steps:
             out.print(f"  next, {step}", style="cyan")
     raise typer.Exit(code)
@@ -75,6 +80,7 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "verdict": outcome.verdict.to_json(),
                 "ties": _ties_json(outcome.ties),
                 "changes": changes_json(changes_of(harness, outcome.entry)),
+                "looser": weigh_entry(harness, outcome.entry),
                 "effect": _effect(outcome.entry),
             }
         case Preview():
@@ -85,6 +91,7 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "paths": list(outcome.paths),
                 "ties": _ties_json(outcome.ties),
                 "changes": changes_json(outcome.changes),
+                "looser": weigh_preview(outcome),
             }
         case Adopted():
             result = "salvaged" if outcome.entry.kind == "salvage" else "adopted"
@@ -95,6 +102,7 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "ambiguous": list(outcome.ambiguous),
                 "changes": changes,
                 "layout": list(outcome.layout),
+                "looser": weigh_entry(harness, outcome.entry),
                 "effect": _effect(outcome.entry),
             }
         case Undone():
@@ -200,6 +208,7 @@ def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
     show_changes(adopted.changes, lambda: state_before(harness, adopted.entry), stat=stat)
     for path in adopted.layout:
         out.print(f"{path}: comments, formatting or permission bits")
+    show_looser(weigh_entry(harness, adopted.entry))
     _show_effect(_effect(adopted.entry))
     for address in adopted.ambiguous:
         out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
@@ -225,6 +234,7 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
         err.print("forced: this change is not admitted, and its entry says so permanently", style="red")
     out.print(f"applied: entry {applied.entry.id[:SHORT]} ({applied.verdict.grade.value}{forced})")
     show_changes(changes_of(harness, applied.entry), lambda: state_before(harness, applied.entry), stat=stat)
+    show_looser(weigh_entry(harness, applied.entry))
     _show_effect(_effect(applied.entry))
     for number, why in sorted(applied.ties.items()):
         tied = named(number, harness)
@@ -236,6 +246,7 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     files = f" in {', '.join(preview.paths)}" if preview.paths else ""
     out.print(f"would change this{files} ({preview.verdict.grade.value}{forced}):")
     show_changes(preview.changes, lambda: preview.before, stat=stat)
+    show_looser(weigh_preview(preview))
     for number, why in sorted(preview.ties.items()):
         out.print(
             f"note: {named(number, harness)} could then be taken back only together with this ({why} without it)"
@@ -250,6 +261,12 @@ def _show_blocked(blocked: Blocked, harness: Harness, *, stat: bool) -> None:
         verb = "take back" if blocked.off else "bring back"
         out.print(f"with --cascade, {verb} {names(blocked.entries, harness)} as well:")
         show_plan(blocked.together, harness, stat=stat)
+
+
+def show_looser(reasons: Iterable[str]) -> None:
+    """Print what is looser afterwards."""
+    for reason in reasons:
+        out.print(f"looser: {reason}", style="yellow")
 
 
 def show_headline(plan: Plan, *, done: bool) -> None:
@@ -290,6 +307,7 @@ def _plan_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str,
         "ambiguous": [{"entry": number, "slot": address} for number, address in ambiguous(plan, harness)],
         "changes": changes_json(plan.changes),
         "layout": list(plan.layout),
+        "looser": weigh_plan(plan),
         "effect": list(harness.effect_of(plan)),
     }
 

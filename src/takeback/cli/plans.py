@@ -8,6 +8,7 @@ from typing import Any
 from takeback.cli.workspaces import SHORT
 from takeback.harness import Harness
 from takeback.journal import Record
+from takeback.present.looser import weigh_plan
 from takeback.present.plans import kept_lines
 from takeback.undo import Plan
 
@@ -23,6 +24,8 @@ def notes_of(plan: Plan, harness: Harness, *, done: bool = False) -> Iterator[St
     effect = ", ".join(harness.effect_of(plan))
     if effect:
         yield f"takes effect: {effect}", ""
+    for reason in weigh_plan(plan):
+        yield f"looser: {reason}", "yellow"
     for line in kept_lines(plan, done=done):
         yield line, "yellow"
     for number in plan.unadmitted:

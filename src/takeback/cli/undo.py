@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from takeback.adapters.clients.guarding import loosened
 from takeback.cli import completing
 from takeback.cli.entries import live_entries
 from takeback.cli.outcomes import CommandOutcome, conclude
@@ -15,8 +16,10 @@ from takeback.cli.picker import can_ask, pick
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, entries_argument, opened
 from takeback.errors import InputError
 from takeback.harness import Harness
+from takeback.harness.results import Discarded
 from takeback.harness.toggle_requests import redo_request, restore_request, undo_request
 from takeback.present.filters import Filter, read_filter
+from takeback.present.looser import read_actual
 
 TokenOption = typer.Option(
     None, "--token", metavar="TOKEN", help="Do it only if the plan is still the one with this token."
@@ -183,5 +186,6 @@ def _run(
         if outcome is None:
             out.print("nothing was taken back")
             raise typer.Exit(1)
+        looser = loosened(harness.state, read_actual(harness)) if isinstance(outcome, Discarded) else ()
         with out.paged(allowed=paged):
-            conclude(outcome, harness, as_json=as_json, stat=stat)
+            conclude(outcome, harness, as_json=as_json, stat=stat, looser=looser)

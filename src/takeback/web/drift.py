@@ -14,6 +14,7 @@ from takeback.harness.adapter import FileAdapter
 from takeback.harness.adopting import by_file
 from takeback.harness.results import Discarded
 from takeback.present.choices import Choice, choices, token_of
+from takeback.present.looser import weigh_drift
 from takeback.state.slots import Slot
 from takeback.undo import SlotChange
 from takeback.web.asking import asked, told
@@ -52,7 +53,19 @@ def _page(request: Request, shown: Shown, message: str = "", code: int = 200) ->
     files += [Drifted(path, layout=True) for path in status.layout]
     token = token_of(chain(*found.values()))
     others = (*status.problems, *status.leftovers)
-    return page(request, "drift.html", code, shown=shown, files=files, others=others, message=message, token=token)
+    adopting, discarding = weigh_drift(shown.harness)
+    return page(
+        request,
+        "drift.html",
+        code,
+        shown=shown,
+        files=files,
+        others=others,
+        message=message,
+        token=token,
+        adopting=adopting,
+        discarding=discarding,
+    )
 
 
 def _choices(shown: Shown, changes: tuple[SlotChange, ...]) -> dict[str, tuple[Choice, ...]]:

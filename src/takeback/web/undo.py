@@ -12,9 +12,11 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from takeback.agents.edits import FileEdit
+from takeback.agents.judging import weigh_edits
 from takeback.errors import InputError
 from takeback.harness import Refused, Stale, Undone
-from takeback.harness.images import KeptImage, Unknown, images_of
+from takeback.harness.images import FileImage, Image, KeptImage, Unknown, images_of
 from takeback.harness.results import Discarded, PlanOutcome, UndoOutcome
 from takeback.harness.toggle_requests import named_entry, redo_request, undo_request
 from takeback.journal import Record
@@ -22,6 +24,7 @@ from takeback.present.changes import differences
 from takeback.present.diffs import Difference
 from takeback.present.files import file_differences
 from takeback.present.filters import names_in
+from takeback.present.looser import weigh_plan
 from takeback.present.plans import headline, kept_lines
 from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan
@@ -59,6 +62,8 @@ class Told:
     slots: list[Difference] = field(default_factory=list)
     layout: tuple[str, ...] = ()
     kept: list[str] = field(default_factory=list)
+    looser: list[str] = field(default_factory=list)
+    """What it would allow or run that is not allowed or run now, and which guards it would remove."""
     unadmitted: list[NamedEntry] = field(default_factory=list)
     effect: tuple[str, ...] = ()
     blocking: list[NamedEntry] = field(default_factory=list)
@@ -161,6 +166,7 @@ def _plan(shown: Shown, plan: Plan) -> Told:
         slots=list(differences(plan.changes, lambda: plan.before)),
         layout=plan.layout,
         kept=list(kept_lines(plan, done=False)),
+        looser=weigh_plan(plan),
         unadmitted=_named(shown, [(number, "") for number in plan.unadmitted]),
         effect=shown.harness.effect_of(plan),
     )
@@ -176,7 +182,18 @@ def _put_back(shown: Shown, record: Record) -> Told:
     images = images_of(shown.harness.journal, record) or ()
     back = [KeptImage(one.path, one.after, None if isinstance(one.before, Unknown) else one.before) for one in images]
     token = HEAD + shown.harness.ledger.head
-    return Told("plan", token, off=_named(shown, [(record.entry, "")]), files=list(file_differences(back)))
+    edits = [FileEdit(one.path, _bytes(one.before), _bytes(one.after)) for one in back]
+    return Told(
+        "plan",
+        token,
+        off=_named(shown, [(record.entry, "")]),
+        files=list(file_differences(back)),
+        looser=weigh_edits(shown.where, edits) if shown.where else [],
+    )
+
+
+def _bytes(image: Image | Unknown | None) -> bytes | None:
+    return image.content if isinstance(image, FileImage) else None
 
 
 def _named(shown: Shown, found: Iterable[tuple[int, str]]) -> list[NamedEntry]:
@@ -211,4 +228,5 @@ def _said(plan: Plan) -> list[str]:
     verbs = [("took back", plan.off), ("brought back", plan.on)]
     done = ", ".join(f"{verb} {', '.join(f'#{number}' for number in found)}" for verb, found in verbs if found)
     first_line = headline(plan, done=True)
-    return [f"Done: {done}.", *([first_line] if first_line else []), *kept_lines(plan, done=True)]
+    looser = [f"looser: {reason}" for reason in weigh_plan(plan)]
+    return [f"Done: {done}.", *([first_line] if first_line else []), *looser, *kept_lines(plan, done=True)]

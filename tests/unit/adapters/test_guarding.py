@@ -110,15 +110,20 @@ def test_a_reason_names_the_address_and_what_came():
     ],
 )
 def test_a_hook_that_is_removed_or_changed_is_said(after):
-    (reason,) = _hooks({"PreToolUse": [_group(GUARD)]}, after)
+    (reason,) = [one for one in _hooks({"PreToolUse": [_group(GUARD)]}, after) if "without a hook" in one]
     assert "PreToolUse" in reason
     assert "guard.sh" in reason
 
 
-def test_a_hook_that_is_added_or_known_by_another_id_is_not_said():
+def test_a_hook_that_is_added_runs_a_program_and_is_said():
     before = {"PreToolUse": [_group(GUARD)]}
-    more = {"PreToolUse": [_group(GUARD, {"type": "command", "command": "b"}), {"id": "x", "handler": "x"}]}
-    assert _hooks(before, more) == []
+    more = {"PreToolUse": [_group(GUARD, {"type": "command", "command": "b"})]}
+    assert _hooks(before, more) == ['listeners["PreToolUse"] has another hook, which runs a program, for "Bash"']
+
+
+def test_a_listener_without_options_or_a_hook_known_by_another_id_is_not_said():
+    before = {"PreToolUse": [_group(GUARD)]}
+    assert _hooks(before, {"PreToolUse": [_group(GUARD), {"id": "x", "handler": "x"}]}) == []
     assert _hooks(before, {"PreToolUse": [{**_group(GUARD), "id": "other", "handler": "other"}]}) == []
 
 

@@ -180,7 +180,7 @@ def test_a_script_that_a_hook_runs_is_not_changed_without_a_person(tmp_path: Pat
     settings.write_bytes(settings.read_bytes().replace(b'"command" : "a"', b'"command" : ".claude/hooks/guard.sh"'))
     decided, reason = decision(ask(root, "claude-code", "Write", {"file_path": str(script), "content": "exit 2\n"}))
     assert decided == "ask"
-    assert "which a hook runs, is changed" in reason
+    assert "which a hook, a setting or a server runs, is changed" in reason
 
 
 def test_deleting_the_settings_removes_their_guards(tmp_path: Path) -> None:

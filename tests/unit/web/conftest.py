@@ -23,8 +23,9 @@ START = {"config": {"timeout": 30}, "prompts": {"system": "Be careful.\nBe brief
 class Browser:
     """A browser that has opened the link."""
 
-    def __init__(self, *harnesses, read_only=False):
-        self.shelf = HarnessShelf([(f"agent-{number}", harness) for number, harness in enumerate(harnesses, 1)])
+    def __init__(self, *harnesses, read_only=False, where=""):
+        named = [(f"agent-{number}", harness) for number, harness in enumerate(harnesses, 1)]
+        self.shelf = HarnessShelf(named, places={name: where for name, _ in named})
         self.session = Session()
         self.app = make_app(self.shelf, self.session, [HOST, "localhost:8765"], read_only=read_only)
         self.stranger = TestClient(self.app, base_url=BASE, follow_redirects=False)

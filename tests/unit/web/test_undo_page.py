@@ -9,6 +9,7 @@ from tests.support.changes import candidate, config, file, prompt, routing
 from tests.unit.web.conftest import Browser, harness_with, words
 
 from takeback.adapters import open_workspace
+from takeback.adapters.clients.init import init_clients
 from takeback.adapters.workspace.init import init_workspace
 from takeback.state import State
 
@@ -335,3 +336,39 @@ def test_hunks_that_have_changed_since_are_not_touched(hunks):
         assert answer.status_code == 409
         assert "changed since" in words(answer)
     assert harness.ledger.head == head
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    """A Claude Code project with a deny rule, and a browser that shows it."""
+    root = tmp_path / "guarded"
+    (root / ".claude").mkdir(parents=True)
+    (root / ".claude/settings.json").write_text('{"permissions": {"deny": ["Bash(rm:*)"]}}')
+    init_clients(root, ("claude-code",))
+    with open_workspace(root) as harness:
+        yield root, harness, Browser(harness, where=str(root))
+
+
+def test_a_preview_says_that_taking_back_a_deny_rule_is_looser(guarded):
+    _, harness, browser = guarded
+    harness.apply(
+        candidate({"op_type": "append_config", "target": "permissions.deny", "value": "Bash(curl:*)"}), note="deny"
+    )
+    preview = browser.get("/1/undo?entry=HEAD")
+    assert 'Looser afterwards: config["permissions.deny"] denies less: Bash(curl:*) is gone' in words(preview)
+    done = browser.post("/1/undo", {"entry": "HEAD", "token": token_in(preview)})
+    assert "looser: config" in words(done)
+
+
+def test_drift_says_what_adopting_and_what_discarding_it_loosens(guarded):
+    root, harness, browser = guarded
+    (root / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash(*)"], "deny": ["Bash(rm:*)"]}}')
+    told = words(browser.get("/1/drift"))
+    assert 'looser than what the journal says: config["permissions.allow"] allows more: Bash(*)' in told
+    assert "Discarding it would be looser" not in told
+    assert harness.discard() is not None
+    preview = browser.get("/1/undo?entry=HEAD")
+    assert 'Looser afterwards: config["permissions.allow"] allows more: Bash(*)' in words(preview)
+    (root / ".claude/settings.json").write_text('{"permissions": {"deny": ["Bash(rm:*)", "Bash(curl:*)"]}}')
+    told = words(browser.get("/1/drift"))
+    assert 'Discarding it would be looser than what is there now: config["permissions.deny"] denies less' in told

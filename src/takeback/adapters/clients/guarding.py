@@ -1,301 +1,181 @@
-"""What a change of a client's harness loosens: permissions, sandbox, approvals, hooks that stand guard.
+"""What a change of a client's harness loosens: permissions, sandbox, approvals, programs, traffic, hooks on guard.
 
-`loosened` compares two states and says in one sentence each what the later one allows that the earlier did not, or
-which guard it is without. Nothing is run or asked here. Where a value is not known, it counts as loosened.
+`loosened` compares two states and says in one sentence each what the later one allows or runs that the earlier did
+not, or which guard it is without. Nothing is run or asked here. Where a value is not known, it counts as loosened.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from takeback.adapters.clients.prompts_risk import weigh_prompts
+from takeback.adapters.clients.risk import Risk
+from takeback.adapters.clients.risk_tables import rules_of
+from takeback.adapters.clients.settings_risk import Leaves, is_set, leaves_of, minus, plain_path, weigh_settings
 from takeback.canonical import encode
-from takeback.errors import InputError
 
 if TYPE_CHECKING:
     from takeback.state import State
 
-Leaves = Mapping[tuple[str, ...], Any]
 StateLike: TypeAlias = "State | Mapping[str, Any]"
 """A state, or what it would have as `config`, `tools`, `listeners`, `files` and `prompts`, in JSON."""
-
-GROWING: Final[Mapping[str, str]] = {
-    "permissions.allow": "allows more",
-    "permissions.additionalDirectories": "opens more directories",
-    "sandbox.excludedCommands": "takes more commands out of the sandbox",
-    "sandbox.filesystem.allowWrite": "lets the sandbox write more",
-    "sandbox.network.allowedDomains": "lets the sandbox reach more",
-    "sandbox.network.allowUnixSockets": "lets the sandbox reach more",
-    "sandbox_workspace_write.writable_roots": "lets the sandbox write more",
-    "enabledMcpjsonServers": "approves more servers",
-    "tools.allowed": "allows more",
-    "hooksConfig.disabled": "disables more hooks",
-    "hooks.disabled": "disables more hooks",
-}
-"""Lists, by the path in a client's settings, of which a new item loosens."""
-SHRINKING: Final[Mapping[str, str]] = {
-    "permissions.deny": "denies less",
-    "permissions.ask": "asks less",
-    "sandbox.filesystem.denyRead": "lets the sandbox read more",
-    "sandbox.filesystem.denyWrite": "lets the sandbox write more",
-    "sandbox.network.deniedDomains": "lets the sandbox reach more",
-    "disabledMcpjsonServers": "rejects fewer servers",
-    "tools.exclude": "excludes fewer tools",
-    "mcp.excluded": "excludes fewer servers",
-}
-"""Lists of which a missing item loosens."""
-LIMITING: Final = frozenset({"tools.core", "mcp.allowed", "availableModels"})
-"""Lists that limit by being there: a new item loosens, and so does leaving the list out."""
-ORDERED: Final[Mapping[str, Sequence[str]]] = {
-    "permissions.defaultMode": ("plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"),
-    "approval_policy": ("untrusted", "on-request", "on-failure", "never"),
-    "sandbox_mode": ("read-only", "workspace-write", "danger-full-access"),
-    "general.defaultApprovalMode": ("plan", "default", "auto_edit", "yolo"),
-}
-"""Modes, strict ones first."""
-UNSET: Final[Mapping[str, tuple[str, str]]] = {
-    "permissions.defaultMode": ("default", "auto"),
-    "approval_policy": ("on-request", "on-request"),
-    "sandbox_mode": ("read-only", "read-only"),
-    "general.defaultApprovalMode": ("default", "default"),
-}
-"""What a mode that is not set counts as: before a change, and after one, where clients' defaults differ."""
-SWITCHES: Final[Mapping[str, tuple[Any, str]]] = {
-    "disableAllHooks": (True, "disables every hook"),
-    "allowManagedHooksOnly": (True, "disables the hooks of this harness"),
-    "enableAllProjectMcpServers": (True, "approves every server"),
-    "skipDangerousModePermissionPrompt": (True, "skips the prompt of the mode without permissions"),
-    "sandbox.enableWeakerNestedSandbox": (True, "weakens the sandbox"),
-    "sandbox_workspace_write.network_access": (True, "lets the sandbox reach the network"),
-    "shell_environment_policy.ignore_default_excludes": (True, "passes secrets of the environment on"),
-    "features.hooks": (False, "disables every hook"),
-    "features.codex_hooks": (False, "disables every hook"),
-    "hooksConfig.enabled": (False, "disables every hook"),
-    "tools.autoAccept": (True, "accepts calls without asking"),
-    "security.enablePermanentToolApproval": (True, "lets approvals hold permanently"),
-    "sandbox.autoAllowBashIfSandboxed": (True, "allows commands without asking"),
-    "sandbox.allowUnsandboxedCommands": (True, "allows commands outside of the sandbox"),
-}
-"""Values that loosen when they come to be set."""
-GUARDS: Final[Mapping[str, str]] = {
-    "sandbox.enabled": "is no longer on",
-    "sandbox.failIfUnavailable": "is no longer on",
-    "permissions.disableBypassPermissionsMode": "is no longer set",
-    "permissions.disableAutoMode": "is no longer set",
-    "disableAutoMode": "is no longer set",
-    "tools.sandbox": "is no longer on",
-    "security.disableYoloMode": "is no longer on",
-    "security.folderTrust.enabled": "is no longer on",
-}
-"""Values that guard while they are set to anything but false."""
-ALLOWING: Final = ("allowed-tools", "allowedTools")
-"""Keys of front matter with tools that are called without asking."""
-MODE: Final = "permissionMode"
-OFF: Final = (None, False, "", "none", "false")
-ACTIONS: Final = ("deny", "ask", "allow")
 TRUSTING: Final = ("trust", "alwaysAllow", "autoApprove", "default_tools_approval_mode")
 """Fields of a server's record by which its tools are called without asking."""
+WAYS: Final = ("command", "url", "httpUrl", "serverUrl", "tcp")
+"""Fields by which a record is one of a server."""
+TELLING: Final = frozenset(
+    {"description", "timeout", "startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec", "name", *TRUSTING}
+)
+"""Fields that say nothing of what a server runs or reaches."""
+FEWER: Final = ("includeTools", "enabled_tools")
+"""Fields that limit a server's tools by being there."""
+WITHOUT: Final = ("excludeTools", "disabled_tools")
+"""Fields that leave out tools of a server."""
+LOADED: Final = re.compile(r"(?:^|/)\.opencode/plugins?/|^plugins?/[^/]+\.[cm]?[jt]s$")
+"""Files that a client runs because of where they lie."""
 
 
 def loosened(before: StateLike, after: StateLike) -> list[str]:
-    """What the later state allows that the earlier did not, and which guards are gone; empty if nothing."""
-    old, new = _leaves(before), _leaves(after)
+    """Return what the later state allows or runs that the earlier did not, and which guards are gone."""
+    old, new = leaves_of(before["config"]), leaves_of(after["config"])
     found = [
-        *(reason for path in sorted({*old, *new}) for reason in _setting(path, old, new)),
-        *_rules(old, new),
+        *weigh_settings(old, new),
         *_servers(before["tools"], after["tools"]),
         *_hooks(before["listeners"], after["listeners"]),
-        *_scripts(before, after),
-        *_front_matter(before["prompts"], after["prompts"]),
+        *_scripts(before, after, old, new),
+        *weigh_prompts(*_changed(before, after, "prompts")),
     ]
     return list(dict.fromkeys(found))
 
 
-def _leaves(state: StateLike) -> dict[tuple[str, ...], Any]:
-    """The settings of a state by path; the first step is without the client's and the document's names."""
-    return dict(_below((), state["config"]))
+def _changed(before: StateLike, after: StateLike, surface: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what differs on a surface, by key; of whole states without looking at the rest."""
+    if isinstance(before, Mapping) or isinstance(after, Mapping):
+        old, new = before[surface], after[surface]
+        keys = [key for key in {*old, *new} if encode(old.get(key)) != encode(new.get(key))]
+        return {key: old[key] for key in keys if key in old}, {key: new[key] for key in keys if key in new}
+    from takeback.state.surface import SURFACES  # noqa: PLC0415 - the guard needs no states
+
+    one, two = before.part(surface), after.part(surface)
+    names = [change.address.key for change in SURFACES[surface].diff(one, two)] if one is not two else []
+    return _at(before, surface, names), _at(after, surface, names)
 
 
-def _below(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if isinstance(value, Mapping) and value:
-        for key, inner in value.items():
-            yield from _below((*path, key), inner)
-    else:
-        yield path, value
-
-
-def _title(path: tuple[str, ...]) -> str:
-    return f"config[{encode('.'.join(path))}]"
-
-
-def _setting(path: tuple[str, ...], old: Leaves, new: Leaves) -> Iterator[str]:
-    if not path:
-        return
-    name = ".".join((path[0].rpartition(":")[2], *path[1:]))
-    was, is_now = old.get(path), new.get(path)
-    if encode(was) == encode(is_now) and (path in old) == (path in new):
-        return
-    title = _title(path)
-    came, left = _minus(is_now, was), _minus(was, is_now)
-    if name in GROWING and came:
-        yield f"{title} {GROWING[name]}: {', '.join(came)}"
-    if name in SHRINKING:
-        stricter = _items(new.get((*path[:-1], "deny"))) if name == "permissions.ask" else Counter[str]()
-        gone = [item for item in left if item not in stricter]
-        if gone:
-            yield f"{title} {SHRINKING[name]}: {', '.join(gone)} is gone"
-    if name in LIMITING and path in old and (path not in new or came):
-        yield f"{title} limits less: {', '.join(came) or 'it is gone'}"
-    if name in SWITCHES and is_now == SWITCHES[name][0] and was != is_now:
-        yield f"{title} {SWITCHES[name][1]}"
-    if name in GUARDS and was not in OFF and is_now in OFF:
-        yield f"{title} {GUARDS[name]}"
-    yield from _mode(name, title, was, is_now)
-
-
-def _mode(name: str, title: str, was: Any, is_now: Any) -> Iterator[str]:
-    if name in ORDERED:
-        modes, (earlier, later) = ORDERED[name], UNSET[name]
-        if _rank(is_now, later, modes) > _rank(was, earlier, modes):
-            yield f"{title} is loosened from {_rule(was)} to {_rule(is_now)}"
-    if is_now is not None and any(name.startswith(f"{mode}.") for mode in ORDERED):
-        yield f"{title} decides case by case: {_rule(is_now)}"
-    if name.endswith(".trust_level") and is_now == "trusted":
-        yield f"{title} trusts a directory"
-
-
-def _items(value: Any) -> Counter[str]:
-    found = value if isinstance(value, Sequence) and not isinstance(value, str) else () if value is None else (value,)
-    return Counter(item if isinstance(item, str) else encode(item) for item in found if item != {})
-
-
-def _minus(one: Any, two: Any) -> list[str]:
-    """Items of one list that the other has not, each once."""
-    return sorted(set(_items(one)) - set(_items(two)))
-
-
-def _rank(value: Any, default: str, modes: Sequence[str]) -> int:
-    mode = default if value is None else value
-    return modes.index(mode) if mode in modes else len(modes)
-
-
-def _rules(old: Leaves, new: Leaves) -> Iterator[str]:
-    """Actions by tool or pattern (`permission.bash`), where the last rule that matches counts; tools that are off."""
-    for path in sorted({*old, *new}):
-        steps = (path[0].rpartition(":")[2], *path[1:]) if path else ()
-        was, is_now = old.get(path), new.get(path)
-        if encode(was) == encode(is_now):
-            continue
-        if "permission" in steps[:-1] or steps[-1:] == ("permission",):
-            if _looser(was, is_now):
-                yield f"{_title(path)} is loosened from {_rule(was)} to {_rule(is_now)}"
-        elif "tools" in steps[:-1] and was is False and is_now is not False and ".".join(steps) not in SWITCHES:
-            yield f"{_title(path)} is no longer off"
-
-
-def _looser(was: Any, is_now: Any) -> bool:
-    """Whether a rule, or a list of pairs of pattern and action, allows more; a changed order counts as that."""
-    one, two = _pairs(was), _pairs(is_now)
-    if any(_action(action) > _action(one.get(pattern, "ask")) for pattern, action in two.items()):
-        return True
-    if any(_action(action) < ACTIONS.index("allow") for pattern, action in one.items() if pattern not in two):
-        return True
-    kept = [pattern for pattern in one if pattern in two]
-    return kept != [pattern for pattern in two if pattern in one]
-
-
-def _pairs(value: Any) -> dict[str, Any]:
-    """Patterns with their actions, in order; one action for everything is that of the pattern `*`."""
-    if isinstance(value, list):
-        return {str(pair[0]): pair[1] for pair in value if isinstance(pair, list) and len(pair) == 2}  # noqa: PLR2004
-    return {} if value in (None, {}) else {"*": value}
-
-
-def _action(value: Any) -> int:
-    """How much an action allows; one that is not known counts as the most."""
-    return ACTIONS.index(value) if value in ACTIONS else len(ACTIONS)
-
-
-def _rule(value: Any) -> str:
-    return "not set" if value is None else value if isinstance(value, str) else encode(value)
-
-
-def _servers(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    for name, record in after.items():
-        for field in TRUSTING:
-            is_now, was = _field(record, field), _field(before.get(name), field)
-            if is_now not in (*OFF, [], "prompt", "ask") and encode(is_now) != encode(was):
-                yield f"tools[{encode(name)}] is trusted without asking: {field} is {encode(is_now)}"
+def _at(state: State, surface: str, keys: list[str]) -> dict[str, Any]:
+    return {key: state[surface, key] for key in keys if (surface, key) in state}
 
 
 def _field(record: Any, name: str) -> Any:
     return record.get(name) if isinstance(record, Mapping) else None
 
 
+def _servers(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    for name, record in after.items():
+        was = before.get(name)
+        if encode(was) == encode(record):
+            continue
+        title = f"tools[{encode(name)}]"
+        for field in TRUSTING:
+            is_now = _field(record, field)
+            if is_now not in (None, False, "", [], "prompt", "ask") and encode(is_now) != encode(_field(was, field)):
+                yield f"{title} is trusted without asking: {field} is {encode(is_now)}"
+        if _is_server(name, record) and not _is_off(record):
+            yield from _reach(title, was, record)
+
+
+def _is_server(name: str, record: Any) -> bool:
+    begins = name.startswith("mcp:") or ":mcp:" in name
+    return isinstance(record, Mapping) and (begins or any(way in record for way in WAYS))
+
+
+def _is_off(record: Any) -> bool:
+    return _field(record, "enabled") is False or _field(record, "disabled") is True
+
+
+def _reach(title: str, was: Any, record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a server runs or reaches that it did not before."""
+    if not isinstance(was, Mapping) or _is_off(was):
+        what = "runs a program" if "command" in record else "sends traffic elsewhere"
+        yield f"{title} is a server that {what}"
+        return
+    switches = {"enabled", "disabled", *FEWER, *WITHOUT}
+    fields = [name for name in {*was, *record} if encode(was.get(name)) != encode(record.get(name))]
+    other = sorted(set(fields) - TELLING - switches - {name for name in ("env", "headers") if not record.get(name)})
+    if other:
+        yield f"{title} runs or reaches something else: {', '.join(other)}"
+    for name in FEWER:
+        came = minus(record.get(name), was.get(name))
+        if name in fields and name in was and (name not in record or came):
+            yield f"{title} offers more tools: {', '.join(came) or name + ' is gone'}"
+    for name in WITHOUT:
+        gone = minus(was.get(name), record.get(name))
+        if gone:
+            yield f"{title} offers more tools: {', '.join(gone)}"
+
+
+class _Hook(NamedTuple):
+    """One hook: its event, what it says, and what is told of it when it is new."""
+
+    event: str
+    said: str
+    new: str = ""
+
+
 def _hooks(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    left = _each_hook(after)
-    for (event, told), number in sorted((_each_hook(before) - left).items()):
+    old, new = _each_hook(before), _each_hook(after)
+    for hook, number in sorted((old - new).items()):
         times = "" if number == 1 else f", {number} times"
-        yield f"listeners[{encode(event)}] is without a hook it had, or has it changed: {told}{times}"
+        yield f"listeners[{encode(hook.event)}] is without a hook it had, or has it changed: {hook.said}{times}"
+    for hook in sorted(new - old):
+        if hook.new:
+            yield f"listeners[{encode(hook.event)}] {hook.new}"
 
 
-def _each_hook(listeners: Mapping[str, Any]) -> Counter[tuple[str, str]]:
-    """Every hook with its event and what it says, one by one: another hook beside it changes nothing."""
-    found: Counter[tuple[str, str]] = Counter()
+def _each_hook(listeners: Mapping[str, Any]) -> Counter[_Hook]:
+    """Return every hook, one by one: another hook beside it changes nothing."""
+    found: Counter[_Hook] = Counter()
     for event, elements in listeners.items():
         for element in elements:
             options = _field(element, "options")
             hooks = _field(options, "hooks")
             if not isinstance(hooks, list):
-                found[event, encode(element)] += 1
+                found[_Hook(event, encode(element), "has a hook that is not known" if options else "")] += 1
                 continue
             around = {key: value for key, value in options.items() if key != "hooks"}
-            found.update((event, encode({**around, "hook": hook})) for hook in hooks)
+            matcher = around.get("matcher")
+            told = "has another hook, which runs a program" + (f", for {encode(matcher)}" if matcher else "")
+            found.update(_Hook(event, encode({**around, "hook": hook}), told) for hook in hooks)
     return found
 
 
-def _scripts(before: StateLike, after: StateLike) -> Iterator[str]:
-    """Files that hooks run, and files of command rules, where they are gone or say something else."""
-    old, new = before["files"], after["files"]
-    hooks = " ".join(told for _, told in _each_hook(before["listeners"]))
-    for path in sorted({*old, *new}):
-        was, is_now = old.get(path), new.get(path)
-        if encode(was) == encode(is_now):
-            continue
-        if path in old and path in hooks:
-            yield f"files[{encode(path)}], which a hook runs, is {'gone' if path not in new else 'changed'}"
+def _scripts(before: StateLike, after: StateLike, old: Leaves, new: Leaves) -> Iterator[str]:
+    """Yield files that are run, by hooks, settings or servers, and files of rules, which are not what they were."""
+    was, is_now = _changed(before, after, "files")
+    if not was and not is_now:
+        return
+    run = "\n".join((*_programs(before, old), *_programs(after, new)))
+    for path in sorted({*was, *is_now}):
+        what = "gone" if path not in is_now else "changed" if path in was else "new"
+        if _is_named(path, run):
+            yield f"files[{encode(path)}], which a hook, a setting or a server runs, is {what}"
         elif path.endswith(".rules"):
-            yield f"files[{encode(path)}], which says which commands are allowed, is changed"
+            yield f"files[{encode(path)}], which says which commands are allowed, is {what}"
+        elif LOADED.search(path):
+            yield f"files[{encode(path)}], which the client runs when it starts, is {what}"
 
 
-def _front_matter(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Agents, commands and skills that bring permissions of their own."""
-    for name, text in after.items():
-        was = before.get(name, "")
-        if text == was or not isinstance(text, str) or not any(key in text for key in (*ALLOWING, MODE)):
-            continue
-        old, new = _said(was), _said(text)
-        title = f"prompts[{encode(name)}]"
-        for key in ALLOWING:
-            came = _minus(_tools(new.get(key)), _tools(old.get(key)))
-            if came:
-                yield f"{title} allows more: {', '.join(came)}"
-        modes, (earlier, later) = ORDERED["permissions.defaultMode"], UNSET["permissions.defaultMode"]
-        if new.get(MODE) is not None and _rank(new[MODE], later, modes) > _rank(old.get(MODE), earlier, modes):
-            yield f"{title} is loosened from {_rule(old.get(MODE))} to {_rule(new[MODE])}"
+def _programs(state: StateLike, settings: Leaves) -> Iterator[str]:
+    """Yield what is run: by hooks, by settings, by servers."""
+    yield from (hook.said for hook in _each_hook(state["listeners"]))
+    for path, value in settings.items():
+        if is_set(value) and any(rule.risk is Risk.EXECUTES for rule in rules_of(plain_path(path))):
+            yield encode(value)
+    yield from (encode(record) for name, record in state["tools"].items() if _is_server(name, record))
 
 
-def _said(text: Any) -> Mapping[str, Any]:
-    """The front matter of a text; none where it cannot be read."""
-    from takeback.adapters.formats.front_matter import split_front_matter  # noqa: PLC0415 - it loads a parser
-
-    try:
-        return split_front_matter(text, "").mapping if isinstance(text, str) else {}
-    except InputError:
-        return {}
-
-
-def _tools(value: Any) -> Any:
-    """Tools as a list; a text has them between commas."""
-    return [one.strip() for one in value.split(",") if one.strip()] if isinstance(value, str) else value
+def _is_named(path: str, programs: str) -> bool:
+    """Whether commands name a file: as it is, or behind a folder."""
+    return path in programs and re.search(rf"(?<![\w.-]){re.escape(path)}(?![\w-])", programs) is not None

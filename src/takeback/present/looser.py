@@ -1,0 +1,37 @@
+"""What a plan, a preview or an entry loosens, in sentences: every way to see a change beforehand says it by these."""
+
+from __future__ import annotations
+
+from takeback.adapters.clients.guarding import loosened
+from takeback.harness import Harness, Preview
+from takeback.harness.log import state_before
+from takeback.journal import Record
+from takeback.state import State
+from takeback.undo import Plan
+from takeback.undo.recording import run_recorded
+
+
+def weigh_plan(plan: Plan) -> list[str]:
+    """Return what taking entries back or bringing them back loosens."""
+    return loosened(plan.before, plan.state)
+
+
+def weigh_preview(preview: Preview) -> list[str]:
+    """Return what a change loosens that is not yet made."""
+    return loosened(preview.before, run_recorded(preview.candidate.mutation, preview.before).state)
+
+
+def weigh_entry(harness: Harness, entry: Record) -> list[str]:
+    """Return what the newest entry has loosened."""
+    return loosened(state_before(harness, entry), harness.state)
+
+
+def read_actual(harness: Harness) -> State:
+    """Return how things are now, whatever the journal says; what cannot be read is as the journal has it."""
+    return harness.adapter.read(harness.state).state
+
+
+def weigh_drift(harness: Harness) -> tuple[list[str], list[str]]:
+    """Return what adopting loosens that was done behind Takeback's back, and what discarding it would loosen."""
+    known, actual = harness.state, read_actual(harness)
+    return ([], []) if actual is known else (loosened(known, actual), loosened(actual, known))

@@ -1,0 +1,207 @@
+"""The tables of risky settings: every place of every client's, both ways, and settings that no table has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.support.risky_settings import ABSENT, Case, cases, harmless, unknown
+
+from takeback.adapters.clients.guarding import loosened
+from takeback.adapters.clients.risk import Risk
+from takeback.adapters.clients.risk_tables import TABLES
+from takeback.state import State
+
+
+def _state(place: str, value: Any, start: str = "") -> State:
+    if value is ABSENT:
+        return State()
+    steps = place.split(".")
+    for step in reversed(steps[1:]):
+        value = {step: value}
+    return State.read({"config": {start + steps[0]: value}})
+
+
+@pytest.mark.parametrize("case", list(cases()), ids=lambda case: f"{case.client}-{case.place}")
+@pytest.mark.parametrize("start", ["", "codex:", "local:"])
+def test_a_setting_of_the_tables_that_becomes_looser_is_said(case: Case, start: str) -> None:
+    before, after = _state(case.place, case.before, start), _state(case.place, case.after, start)
+    (reason,) = loosened(before, after)
+    assert f"{start}{case.place.split('.')[0]}" in reason
+    assert loosened(after, after) == []
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in cases() if case.risk is not Risk.PROTECTED], ids=lambda case: case.place
+)
+def test_a_setting_of_the_tables_that_becomes_stricter_is_not_said(case: Case) -> None:
+    assert loosened(_state(case.place, case.after), _state(case.place, case.before)) == []
+
+
+@pytest.mark.parametrize(("place", "value"), list(unknown()))
+def test_a_setting_that_nobody_knows_and_that_looks_executable_is_said(place: str, value: Any) -> None:
+    assert loosened(State(), _state(place, value))
+    assert loosened(_state(place, value), State()) == []
+
+
+@pytest.mark.parametrize(("place", "value"), list(harmless()))
+def test_a_setting_that_is_known_or_looks_harmless_is_not_said(place: str, value: Any) -> None:
+    assert loosened(State(), _state(place, value)) == []
+    assert loosened(_state(place, value), State()) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"denyWhatever": ["a", "b"]}, {"denyWhatever": ["a"]}),
+        ({"sandboxing": True}, {"sandboxing": False}),
+        ({"sandboxing": True}, {}),
+        ({"requireReview": "always"}, {"requireReview": "never"}),
+    ],
+)
+def test_a_protection_that_nobody_knows_and_that_goes_is_said(before: Any, after: Any) -> None:
+    assert loosened(State.read({"config": before}), State.read({"config": after}))
+
+
+def test_a_guard_that_is_switched_off_in_another_file_is_said() -> None:
+    on = {"sandbox": {"enabled": True}}
+    off = {**on, "local:sandbox": {"enabled": False}}
+    assert loosened(State.read({"config": on}), State.read({"config": off}))
+
+
+def test_a_mode_that_overrides_a_stricter_one_of_another_file_is_said() -> None:
+    strict = {"permissions": {"defaultMode": "plan"}}
+    over = {**strict, "local:permissions": {"defaultMode": "default"}}
+    assert loosened(State.read({"config": strict}), State.read({"config": over}))
+    assert not loosened(State(), State.read({"config": {"local:permissions": {"defaultMode": "default"}}}))
+
+
+def test_values_are_not_told_because_some_are_secrets() -> None:
+    (reason,) = loosened(State(), _state("env.TOKEN", "tok-screaming"))
+    assert "screaming" not in reason
+
+
+SERVER = {"command": "m", "args": ["-x"], "env": {"A": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (None, SERVER, "is a server that runs a program"),
+        (None, {"type": "http", "url": "http://127.0.0.1:1"}, "sends traffic elsewhere"),
+        (SERVER, {**SERVER, "command": "n"}, "command"),
+        (SERVER, {**SERVER, "args": ["-x", "-y"]}, "args"),
+        (SERVER, {**SERVER, "env": {"A": "2"}}, "env"),
+        (SERVER, {**SERVER, "cwd": "/"}, "cwd"),
+        ({**SERVER, "enabled": False}, SERVER, "is a server that runs a program"),
+        ({**SERVER, "includeTools": ["a"]}, SERVER, "offers more tools"),
+        ({**SERVER, "excludeTools": ["a"]}, {**SERVER, "excludeTools": []}, "offers more tools"),
+    ],
+)
+def test_a_server_that_runs_or_reaches_something_else_is_said(before: Any, after: Any, told: str) -> None:
+    old, new = (State.read({"tools": {"mcp:m": one}} if one else {}) for one in (before, after))
+    (reason,) = loosened(old, new)
+    assert told in reason
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (SERVER, None),
+        (SERVER, {**SERVER, "timeout": 5}),
+        (SERVER, {**SERVER, "enabled": False}),
+        (SERVER, {**SERVER, "disabled": True, "command": "n"}),
+        (SERVER, {**SERVER, "excludeTools": ["a"]}),
+        (SERVER, {**SERVER, "includeTools": ["a"]}),
+    ],
+)
+def test_a_server_that_goes_or_offers_less_is_not_said(before: Any, after: Any) -> None:
+    old, new = (State.read({"tools": {"mcp:m": one}} if one else {}) for one in (before, after))
+    assert loosened(old, new) == []
+
+
+AGENT = "---\nname: a\ndescription: A\n{}---\nDo it.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "told"),
+    [
+        ("agents/a", AGENT.format("tools: Read\n"), AGENT.format("tools: Read, Bash\n"), "more tools: Bash"),
+        ("agents/a", AGENT.format("tools: [Read]\n"), AGENT.format("tools: [Read, Write]\n"), "more tools: Write"),
+        ("agents/a", None, AGENT.format("tools: Bash\n"), "more tools: Bash"),
+        ("agents/a", AGENT.format(""), AGENT.format("tools: Bash\n"), "more tools: Bash"),
+        ("agents/a", AGENT.format("tools: Read\n"), AGENT.format(""), "every tool"),
+        ("agents/a", AGENT.format("tools: Read\n"), AGENT.format("tools: '*'\n"), "more tools: *"),
+        ("agents/a", AGENT.format("disallowedTools: Bash\n"), AGENT.format(""), "more tools: Bash"),
+        ("agents/a", AGENT.format(""), AGENT.format("hooks:\n  Stop: []\n  PreToolUse: [{}]\n"), "runs a program"),
+        ("agents/a", AGENT.format(""), AGENT.format("mcpServers:\n  - x\n"), "runs a program"),
+        ("agents/a", AGENT.format(""), AGENT.format("permissionMode: acceptEdits\n"), "is loosened"),
+        ("agents/a", AGENT.format("permissionMode: plan\n"), AGENT.format(""), "is loosened"),
+        (
+            "agent/a",
+            AGENT.format("permission:\n  bash: ask\n"),
+            AGENT.format("permission:\n  bash: allow\n"),
+            "loosened",
+        ),
+        (
+            "agent/a",
+            AGENT.format("tools:\n  bash: false\n"),
+            AGENT.format("tools:\n  bash: true\n"),
+            "more tools: bash",
+        ),
+        ("codex:skills/a", AGENT.format(""), AGENT.format("allowed-tools: Bash\n"), "allows more: Bash"),
+        ("commands/a", "Ship it.\n", "Ship it: !`git push`\n", "runs a program when it is used"),
+        ("gemini:commands/a", "Ship it.\n", "Ship it: !{git push}\n", "runs a program when it is used"),
+        (".claude/commands/x/a.md", "Ship.\n", "Ship: !`git push`\n", "runs a program when it is used"),
+        ("skills/a", AGENT.format(""), "---\nname: [\nallowed-tools: Bash\n---\n", "cannot be read"),
+    ],
+)
+def test_a_text_that_gains_tools_hooks_or_commands_is_said(name: str, before: Any, after: str, told: str) -> None:
+    old = State.read({"prompts": {name: before}} if before else {})
+    new = State.read({"prompts": {name: after}})
+    (reason,) = loosened(old, new)
+    assert told in reason
+    assert name in reason
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("agents/a", AGENT.format("tools: Read, Bash\n"), AGENT.format("tools: Read\n")),
+        ("agents/a", AGENT.format(""), AGENT.format("tools: Read, Grep\n")),
+        ("agents/a", AGENT.format("tools: Read\n"), AGENT.format("tools: Read, Grep\n")),
+        ("agents/a", AGENT.format("hooks:\n  Stop: [{}]\n"), AGENT.format("")),
+        ("agents/a", AGENT.format("tools: Bash\n"), AGENT.format("tools: Bash\n").replace("Do it", "Do that")),
+        ("agents/a", AGENT.format("model: opus\n"), AGENT.format("model: haiku\n")),
+        ("commands/a", "Ship it: !`git push`\n", "Ship it.\n"),
+        ("CLAUDE.md", "Rules.\n", "Run !`git push` first.\n"),
+        ("CLAUDE.md", "Rules.\n", "---\n\nRules, with a line above.\n\n---\n"),
+    ],
+)
+def test_a_text_that_loses_tools_or_only_says_something_else_is_not_said(name: str, before: str, after: str) -> None:
+    states = [State.read({"prompts": {name: text}}) for text in (before, after)]
+    assert loosened(*states) == []
+
+
+RUN = {"statusLine": {"type": "command", "command": "bash tools/line.sh"}}
+
+
+def test_a_file_that_a_setting_or_a_server_runs_is_said_when_it_changes() -> None:
+    for part in ({"config": RUN}, {"tools": {"mcp:m": {"command": "node", "args": ["./tools/line.sh"]}}}):
+        old = {**part, "files": {"tools/line.sh": {"content": "a"}, "line.sh": {"content": "a"}}}
+        new = {**part, "files": {"tools/line.sh": {"content": "b"}, "line.sh": {"content": "a"}}}
+        (reason,) = loosened(State.read(old), State.read(new))
+        assert reason.endswith("is changed")
+    other = {"config": RUN, "files": {"tools/line.sh": {"content": "a"}, "ls": {"content": "b"}}}
+    assert loosened(State.read({**other, "files": {"tools/line.sh": {"content": "a"}}}), State.read(other)) == []
+
+
+def test_a_plugin_file_that_the_client_runs_is_said() -> None:
+    new = State.read({"files": {".opencode/plugin/x.js": {"content": "a"}}})
+    assert loosened(State(), new)
+
+
+def test_every_table_is_about_a_client_that_has_an_adapter() -> None:
+    from takeback.adapters.clients import CLIENTS
+
+    assert set(TABLES) == set(CLIENTS)

@@ -1,0 +1,189 @@
+"""What loosens is said on every way by which a change is made or seen beforehand, for every setting of the tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.risky_settings import ABSENT, Case, cases, unknown
+
+from takeback.adapters import open_workspace
+from takeback.adapters.clients.init import init_clients
+from takeback.adapters.clients.risk import Risk
+from takeback.agents.edits import FileEdit
+from takeback.agents.gates.directories import step_between
+from takeback.agents.judging import Answer, rule_one
+from takeback.agents.server.desk import Desk
+from takeback.agents.server.proposals import Sent
+from takeback.cli.outcomes import outcome_json
+from takeback.cli.plans import notes_of
+from takeback.harness import Applied, Harness, Preview, Undone
+from takeback.harness.toggle_requests import redo_request, undo_request
+from takeback.language import read_program
+from takeback.state import Stage
+from takeback.synthesize import invert
+from takeback.synthesize.method import method_of
+from takeback.synthesize.spec import parse_spec
+from takeback.undo import Plan
+from takeback.web.rows import EntryRows
+from takeback.web.shelf import Shown
+from takeback.web.undo import _outcome
+
+DOCUMENTS = {
+    "claude-code": ".claude/settings.json",
+    "codex": ".codex/config.toml",
+    "gemini": ".gemini/settings.json",
+    "opencode": "opencode.json",
+}
+START = {"opencode": "json:"}
+CASES = {client: [case for case in cases() if case.client == client] for client in DOCUMENTS}
+CASES["claude-code"] += [
+    Case("claude-code", place, ABSENT, value, Risk.EXECUTES) for place, value in dict(unknown()).items()
+]
+
+
+def _nested(place: str, value: Any) -> dict[str, Any]:
+    if value is ABSENT:
+        return {}
+    for step in reversed(place.split(".")):
+        value = {step: value}
+    return value
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value)
+
+
+def _bytes(client: str, content: dict[str, Any]) -> bytes:
+    if client == "codex":
+        return "".join(f"{key} = {_toml(item)}\n" for key, item in content.items()).encode()
+    return json.dumps(content).encode()
+
+
+def _project(root: Path, client: str) -> Path:
+    place = root / DOCUMENTS[client]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(_bytes(client, {}))
+    init_clients(root, (client,))
+    return root
+
+
+@pytest.fixture(params=DOCUMENTS)
+def client(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def root(client: str, tmp_path: Path) -> Path:
+    return _project(tmp_path / "p", client)
+
+
+def _operation(case: Case, value: Any) -> dict[str, Any]:
+    target = START.get(case.client, "") + case.place
+    if value is ABSENT:
+        return {"op_type": "unset_config", "target": target}
+    return {"op_type": "set_config", "target": target, "value": value}
+
+
+def _candidate(harness: Harness, case: Case, value: Any) -> Any:
+    return invert(read_program([_operation(case, value)], Stage.FORWARD, "m"), harness.state)
+
+
+def _set(harness: Harness, case: Case, value: Any) -> None:
+    done = harness.apply(_candidate(harness, case, value))
+    assert isinstance(done, Applied), (case, done)
+
+
+def _each(harness: Harness, client: str, *, stricter: bool = False) -> Iterator[tuple[Case, Any]]:
+    """Each setting as it is before, with the value that it is to get, one after the other; then it is put back."""
+    for case in CASES[client]:
+        if stricter and case.risk is Risk.PROTECTED:
+            continue
+        before, after = (case.after, case.before) if stricter else (case.before, case.after)
+        made = before is not ABSENT
+        if made:
+            _set(harness, case, before)
+        yield case, after
+        if made:
+            assert isinstance(harness.undo(), Undone)
+
+
+def _told(case: Case, reasons: list[str]) -> bool:
+    return any(case.place.split(".")[0] in reason for reason in reasons)
+
+
+def test_the_guard_asks(client: str, root: Path) -> None:
+    path = str(root / DOCUMENTS[client])
+    for case in CASES[client]:
+        old, new = (_bytes(client, _nested(case.place, value)) for value in (case.before, case.after))
+        ruling = rule_one(FileEdit(path, old, new))
+        assert ruling.answer is Answer.ASK, (case, ruling)
+        assert _told(case, [ruling.reason]), (case, ruling)
+        if case.risk is not Risk.PROTECTED:
+            assert rule_one(FileEdit(path, new, old)).answer is Answer.PASS, case
+
+
+def test_the_server_asks_a_person(client: str, root: Path) -> None:
+    with open_workspace(root) as harness:
+        desk = Desk(harness, str(root), method_of(parse_spec("portfolio"), None))
+        for case, value in _each(harness, client):
+            proposed = desk.propose(Sent(mutation=[_operation(case, value)]), "agent")
+            assert _told(case, proposed.person), (case, proposed)
+        for case, value in _each(harness, client, stricter=True):
+            assert desk.propose(Sent(mutation=[_operation(case, value)]), "agent").person == [], case
+
+
+def test_the_command_line_says_it_before_and_after(client: str, root: Path) -> None:
+    with open_workspace(root) as harness:
+        for case, value in _each(harness, client):
+            preview = harness.preview(_candidate(harness, case, value))
+            assert isinstance(preview, Preview), (case, preview)
+            assert _told(case, outcome_json(preview, harness)["looser"]), case
+        case = CASES[client][0]
+        if case.before is not ABSENT:
+            _set(harness, case, case.before)
+        done = harness.apply(_candidate(harness, case, case.after))
+        assert isinstance(done, Applied)
+        assert _told(case, outcome_json(done, harness)["looser"])
+
+
+Seen = Callable[[Harness, Path, Plan], list[str]]
+SEEN: dict[str, Seen] = {
+    "json": lambda harness, _, plan: outcome_json(plan, harness)["looser"],
+    "words": lambda harness, _, plan: [text for text, _ in notes_of(plan, harness) if text.startswith("looser: ")],
+    "page": lambda harness, root, plan: _outcome(Shown(1, "p", harness, EntryRows(harness), str(root)), plan).looser,
+}
+
+
+def test_an_undo_or_a_redo_that_loosens_says_so_beforehand(client: str, root: Path) -> None:
+    with open_workspace(root) as harness:
+        for case in CASES[client]:
+            if case.after is not ABSENT:
+                _set(harness, case, case.after)
+            entry = harness.apply(_candidate(harness, case, case.before))
+            assert isinstance(entry, Applied), case
+            plan = harness.plan(lambda ledger, name=entry.entry.id: undo_request(ledger, (name,)))
+            assert isinstance(plan, Plan), (case, plan)
+            for way, seen in SEEN.items():
+                assert _told(case, seen(harness, root, plan)), (case, way)
+            assert isinstance(harness.undo(entry.entry.id), Undone)
+            back = harness.plan(lambda ledger, name=entry.entry.id: redo_request(ledger, (name,)))
+            assert isinstance(back, Plan), (case, back)
+            for way, seen in SEEN.items():
+                assert case.risk is Risk.PROTECTED or seen(harness, root, back) == [], (case, way)
+            if case.after is not ABSENT:
+                _set(harness, case, ABSENT)
+
+
+def test_the_gate_says_it(client: str, tmp_path: Path) -> None:
+    before, after = (_project(tmp_path / name, client) for name in ("a", "b"))
+    for case in CASES[client]:
+        for place, value in ((before, case.before), (after, case.after)):
+            (place / DOCUMENTS[client]).write_bytes(_bytes(client, _nested(case.place, value)))
+        step = step_between(before, after)
+        assert _told(case, list(step.looser)), (case, step.reasons)
