@@ -22,6 +22,10 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 
+for name in ("USER", "TAKEBACK_BY"):
+    os.environ.pop(name, None)
+"""Who runs the tests is in no entry that they make."""
+
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """Started in the background, a shell's child ignores Ctrl-C, and so would every process that tests start."""
 

@@ -97,7 +97,7 @@ def test_the_first_of_three_rules_is_taken_back_and_the_others_stand(story, prom
     code, told = story.tell("undo", first)
     assert (code, told["result"], told["visible"], told["kept"]) == (0, "done", True, [])
     assert story.look("prompts", prompt) == start + "".join(rules[1:])
-    assert story.tell("redo")[1]["visible"]
+    assert story.tell("redo", "--last")[1]["visible"]
     assert story.look("prompts", prompt) == start + "".join(rules)
 
 
@@ -144,7 +144,7 @@ def test_whole_values_are_told_as_honestly(story):
     later = story.number(story.change("set_config", "verbose", False))
     _, text = story.type("undo", first)
     assert text.splitlines()[0] == f"nothing visible changed: #{later} rewrote this value later"
-    _, told = story.tell("redo")
+    _, told = story.tell("redo", "--last")
     assert (told["visible"], told["kept"]) == (False, [{"slot": 'config["verbose"]', "part": None, "entry": later}])
 
 

@@ -123,7 +123,7 @@ def test_a_workspace_evolves_too_and_a_repair_by_the_model_is_asked_for_where_th
     before = files_of(workspace)
     result, told, _ = asked("evolve", workspace, "let the planner confirm deletes", home=tmp_path, replies=[bad])
     assert (result.exit_code, told["repair"]["source"]) == (0, "oracle")
-    assert run("undo", "--dir", workspace, home=tmp_path).exit_code == 0
+    assert run("undo", "--last", "--dir", workspace, home=tmp_path).exit_code == 0
     assert files_of(workspace) == before
 
 
@@ -142,7 +142,7 @@ def test_every_kind_of_client_evolves_and_comes_back(client: str, prompt: str, t
     result, told, server = asked("evolve", place / ".", WISH, "--check", check, home=tmp_path, replies=[reply])
     assert (result.exit_code, told["applied"], told["files"]) == (0, True, [prompt])
     assert f"an agent's harness ({client})" in server.seen[0].body["messages"][1]["content"]
-    assert run("undo", "--dir", place, home=tmp_path).exit_code == 0
+    assert run("undo", "--last", "--dir", place, home=tmp_path).exit_code == 0
     assert files_of(place) == before
 
 

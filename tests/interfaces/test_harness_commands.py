@@ -76,7 +76,7 @@ def test_apply_log_show_diff_undo_redo_restore(workspace, change):
     assert (code, done["result"], done["off"]) == (0, "done", plan["off"])
     assert "x" not in (workspace / "config.toml").read_text()
     assert run_json("log", "-C", workspace)[1]["entries"][2]["status"] == "undone"
-    assert run("redo", "-C", workspace)[0] == 0
+    assert run("redo", "--last", "-C", workspace)[0] == 0
     assert run_json("restore", "--to", one, "-C", workspace)[0] == 0
     assert "limit" not in (workspace / "middleware.toml").read_text()
     assert run("undo", "HEAD", "-C", workspace)[0] == 0
@@ -358,7 +358,7 @@ def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspa
     one = applied(workspace, change(config("x", 1)), "-m", "a longer timeout")
     applied(workspace, change(op("set_prompt", "p", value="text")), "--by", "planner")
     run("undo", one, "-C", workspace)
-    run("redo", "-C", workspace)
+    run("redo", "--last", "-C", workspace)
     lines = run("log", "-C", workspace)[1].splitlines()
     assert lines[1].endswith("brought back #2 (a longer timeout)")
     assert lines[2].endswith("took back #2 (a longer timeout)")

@@ -108,7 +108,7 @@ def test_an_interrupt_before_anything_was_changed_says_so(agent, tmp_path):
         "def planned(*_): os.kill(os.getpid(), signal.SIGINT)\n"
         "seam.plan_toggle = planned\nwith armed(probe):",
     )
-    command = [sys.executable, "-c", script, "never", "redo", "-C", str(agent)]
+    command = [sys.executable, "-c", script, "never", "redo", "--last", "-C", str(agent)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 130
     assert "interrupted; nothing was changed; the same command can be given again" in done.stderr

@@ -69,14 +69,14 @@ def test_a_text_that_is_set_is_not_told_by_the_log(agent):
 
 def test_undo_without_a_name_goes_further_back_each_time(agent):
     for left in ({"config", "prompts"}, None, None, None):
-        code, told = run_json("undo", "-C", agent)
+        code, told = run_json("undo", "--last", "-C", agent)
         assert (code, told["result"], len(told["off"])) == (0, "done", 1)
         if left:
             assert set(state_of(agent)) == left
     assert state_of(agent) == {"config": {"allow": ["a"]}, "prompts": {"p": "one\n"}}
     with pytest.raises(InputError, match="no change that is live"):
-        run("undo", "-C", agent)
-    assert run("redo", "-C", agent)[0] == 0
+        run("undo", "--last", "-C", agent)
+    assert run("redo", "--last", "-C", agent)[0] == 0
     assert state_of(agent)["config"]["allow"] == ["a", "b"]
     assert run_json("undo", "--plan", "-C", agent)[1]["result"] == "plan"
 

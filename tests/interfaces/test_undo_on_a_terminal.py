@@ -169,7 +169,7 @@ def test_any_other_answer_on_a_dumb_terminal_changes_nothing(agent, answers):
 
 
 def test_without_a_terminal_and_with_last_the_newest_change_is_taken_back_unasked(agent):
-    assert run_alone("undo", "-C", agent).code == 0
+    assert run_alone("undo", "--last", "-C", agent).code == 0
     assert state_of(agent)["config"]["allow"] == ["a"]
     done = converse(("undo", "--last", "-C", agent), [], PLAIN)
     assert done.code == 0

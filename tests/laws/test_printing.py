@@ -50,7 +50,7 @@ def test_every_everyday_command_prints_plain_text(terminal, note, value, drift):
         (root / "prompts/p.md").write_text(drift, encoding="utf-8")
         for line in (("status",), ("diff",), ("diff", "--stat"), ("undo", "HEAD"), ("adopt", "-m", note)):
             printed += in_process(*line, *at, terminal=terminal)
-        for line in (("undo", "HEAD", "--plan"), ("undo", "HEAD"), ("redo",), ("diff", "#1", "HEAD")):
+        for line in (("undo", "HEAD", "--plan"), ("undo", "HEAD"), ("redo", "--last"), ("diff", "#1", "HEAD")):
             printed += in_process(*line, *at, terminal=terminal)
         for line in (("log",), ("log", "-p"), ("log", note), ("log", "--format", "{note}|{what}"), ("show", "#3")):
             printed += in_process(*line, *at, terminal=terminal)

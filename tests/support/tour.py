@@ -23,7 +23,7 @@ SHOWING = (PAGE, ROOT / "README.md")
 """The tour itself, and who shows some of its screens."""
 BLOCK = re.compile(r"(<!-- tour: (?P<name>[a-z0-9-]+) -->\n```[a-z]*\n)(?P<shown>.*?)(```\n)", re.DOTALL)
 DOWN = "\x1b[B"
-SCREEN = {"COLUMNS": "80", "LINES": "24", "NO_COLOR": "1", "TERM": "xterm", "TAKEBACK_PAGER": ""}
+SCREEN = {"COLUMNS": "80", "LINES": "24", "NO_COLOR": "1", "TERM": "xterm", "TAKEBACK_PAGER": "", "USER": ""}
 FILES = {
     "CLAUDE.md": "# Parcel tracker\n\n- Dates are ISO 8601, in UTC.\n- Run the tests before you finish.\n",
     ".claude/settings.json": """\
@@ -51,8 +51,8 @@ STEPS: dict[str, list[str]] = {
     "undone": [],
     "settings": [],
     "log-after": ["log"],
-    "plan": ["undo", "--plan"],
-    "redo": ["redo"],
+    "plan": ["undo", "7", "--plan"],
+    "redo": ["redo", "4"],
 }
 """What is shown, in order, with the words of the command where it is one."""
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from takeback.adapters.directory import Directory
 from takeback.adapters.manifest import KEYS, MANIFEST, PRIVATE, Manifest, manifest_path, read_manifest
 from takeback.adapters.registry import adapter_named
-from takeback.errors import HarnessError, InputError
+from takeback.adapters.untracked import explain_untracked
+from takeback.errors import HarnessError
 from takeback.harness.adapter import Resources
 from takeback.harness.harness import Harness, Verifier
 from takeback.journal import open_journal
@@ -20,9 +21,7 @@ from takeback.verify import verify
 def demand_workspace(root: Path) -> None:
     """Refuse a directory that is not a workspace."""
     if manifest_path(root) is None:
-        raise InputError(
-            str(root), found=f"no {MANIFEST}", expected="a workspace", hint="'takeback init DIR' makes one"
-        )
+        raise explain_untracked(root)
 
 
 def manifest_of(root: Path) -> Manifest:

@@ -31,7 +31,7 @@ Changes of this project's agent files (instructions, settings, MCP servers, hook
 - Prefer the tools of the takeback server: `propose_change`, then `apply_change` with the token.
 - An edit of such a file by other tools is recorded too. One that the client could not load is denied: do what the
   reason says. One that loosens permissions or removes a guard is for a person to allow.
-- `history` or `takeback log` lists the changes; `plan_undo` and `undo`, or `takeback undo '#5'`, take one back and
+- `history` or `takeback log` lists the changes; `plan_undo` and `undo`, or `takeback undo 5`, take one back and
   leave the others.
 - Never edit `.takeback/`, and do not remove Takeback's hooks.
 """

@@ -11,7 +11,7 @@ import typer
 from takeback.cli.inputs import STDIN, CandidateFile, LanguageOption, name_of, read_json, read_level
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, err
-from takeback.cli.workspaces import ByOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
+from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError
 from takeback.harness import Applied, Harness, Preview, Refused, Why
 from takeback.language import read_candidate
@@ -41,7 +41,7 @@ def apply(
     ),
     language: str | None = LanguageOption,
     note: str = NoteOption,
-    by: str = ByOption,
+    by: str = AuthorOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,

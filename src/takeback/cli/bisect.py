@@ -13,7 +13,7 @@ from takeback.cli import completing
 from takeback.cli.here import line
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, err, finish, out
-from takeback.cli.workspaces import DirOption, JournalOption, opened
+from takeback.cli.workspaces import DirOption, JournalOption, name_for_shell, opened
 from takeback.harness import Harness, Refused
 from takeback.harness.bisecting import Bisection, LiveEntries, bisect
 from takeback.harness.toggle_requests import named_entry
@@ -53,7 +53,7 @@ def find(
 
     Exit code 1 if nothing was found, because it works as it is or was broken before.
 
-    Example: `takeback bisect --test 'make check'`, `takeback bisect --good '#12' --test ./health.sh`
+    Example: `takeback bisect --test 'make check'`, `takeback bisect --good 12 --test ./health.sh`
     """
     root = find_root(directory)
     demand_own_journal(root, journal)
@@ -79,7 +79,8 @@ def find(
 
 def _tell(found: Bisection, harness: Harness, *, as_json: bool) -> None:
     named = names_in(harness)
-    undo = ["takeback", "undo", *(f"#{entry}" for entry in found.entries)] if found.entries else []
+    told = [name_for_shell(entry, harness.journal.get(entry).id) for entry in found.entries]
+    undo = ["takeback", "undo", *told] if told else []
     if as_json:
         entries = [
             {"seq": entry, "id": harness.journal.get(entry).id, "what": named(entry)} for entry in found.entries

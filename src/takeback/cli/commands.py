@@ -14,7 +14,9 @@ from typing import Any, Final, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from takeback.cli.advice import begin_command, examples_in
 from takeback.cli.output import JSON_VALUE, split_json
+from takeback.errors import InputError
 
 
 class Listed(NamedTuple):
@@ -141,12 +143,11 @@ class _Helpful:
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples."""
         del ctx
-        _, _, example = (self.help or "").partition("Example:")
-        lines = example.split("`")[1::2]
+        lines = examples_in(self.help)
         if lines:
             with formatter.section("Example" if len(lines) == 1 else "Examples"):
                 for line in lines:
-                    formatter.write(f"{'':>{formatter.current_indent}}{' '.join(line.split())}\n")
+                    formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
 
 
 class Command(_Helpful, TyperCommand):
@@ -154,8 +155,13 @@ class Command(_Helpful, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words; where a value may be JSON, `--json` means both the value and the wish for JSON."""
-        valued = any(JSON_VALUE in parameter.opts for parameter in self.params)
-        return super().parse_args(ctx, split_json(args) if valued else args)
+        begin_command(_words(ctx), self.help)
+        if not any(JSON_VALUE in parameter.opts for parameter in self.params):
+            return super().parse_args(ctx, args)
+        words = split_json(args)
+        if words.count(JSON_VALUE) > 1:
+            raise InputError("--json", found="a value twice", expected="one value")
+        return super().parse_args(ctx, words)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, each with one sentence."""
@@ -176,6 +182,11 @@ class Command(_Helpful, TyperCommand):
 
 class Group(_Helpful, TyperGroup):
     """Commands below a name."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words, and remember which group they are for."""
+        begin_command(_words(ctx), self.help, self.commands)
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each command with its first sentence, whole."""
@@ -216,6 +227,15 @@ class Commands(TyperGroup):
 def _short(summary: str) -> str:
     """A summary that a shell shows on one line."""
     return summary if len(summary) <= OFFERED_WIDTH else f"{summary[: OFFERED_WIDTH - 1]}…"
+
+
+def _words(ctx: Any) -> list[str]:
+    """Return the words that name a command, without the program's own."""
+    words: list[str] = []
+    while ctx.parent is not None:
+        words.insert(0, str(ctx.info_name))
+        ctx = ctx.parent
+    return words
 
 
 def first_sentence(text: str | None) -> str:

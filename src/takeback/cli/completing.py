@@ -92,7 +92,7 @@ def things(verb: str) -> Callable[[], Mapping[str, str]]:
 
 
 def entries(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """Offer entries by id, by `#number` or by how far they are from the last one."""
+    """Offer entries by id, by number or by how far they are from the last one."""
     return _entries(ctx, incomplete, frozenset())
 
 
@@ -141,16 +141,20 @@ def _entries(ctx: typer.Context, incomplete: str, without: frozenset[str]) -> li
         for back, record in enumerate(islice(ledger.entries(), MOST)):
             if ledger.fate(record).value in without or (without and record.kind == "genesis"):
                 continue
-            name = (
-                f"#{record.entry}"
-                if incomplete.startswith("#")
-                else f"HEAD~{back}"
-                if incomplete.startswith("H")
-                else record.id[:SHORT]
-            )
-            if name.startswith(incomplete):
-                found.append((name, _told(record)))
+            typed = incomplete.removeprefix("#")  # is not offered again: a shell takes what follows it for a comment
+            names = _names(record, back, incomplete)
+            found += [(name, _told(record)) for name in names if name.startswith(typed)]
         return found
+
+
+def _names(record: Record, back: int, incomplete: str) -> tuple[str, ...]:
+    """Return the names of an entry that a word may be the beginning of."""
+    number, short = str(record.entry), record.id[:SHORT]
+    if incomplete.startswith("H"):
+        return (f"HEAD~{back}",)
+    if incomplete.startswith("#"):
+        return (number,)
+    return (number, short) if incomplete[:1].isdigit() else (short,)
 
 
 def _told(record: Record) -> str:

@@ -9,7 +9,7 @@ import typer
 from takeback.adapters.clients.guarding import loosened
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, out
-from takeback.cli.workspaces import DirOption, JournalOption, NoteOption, opened
+from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, opened
 from takeback.present.looser import read_actual
 
 
@@ -25,6 +25,7 @@ def discard(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     note: str = NoteOption,
+    by: str = AuthorOption,
     as_json: bool = JsonFlag,
 ) -> None:
     """Put files back that were changed behind Takeback's back, also files that cannot be read any more.
@@ -35,7 +36,7 @@ def discard(
     """
     with opened(directory, journal) as harness:
         before = read_actual(harness)
-        outcome = harness.discard(paths or (), note)
+        outcome = harness.discard(paths or (), note, by=by)
         if outcome is not None:
             conclude(outcome, harness, as_json=as_json, looser=loosened(before, read_actual(harness)))
     if as_json:

@@ -23,7 +23,7 @@ def export(
         "HEAD",
         "--at",
         metavar="ENTRY",
-        help="After which entry: an id, #NUMBER, HEAD~N or @{TIME}.",
+        help="After which entry: its number, id, HEAD~N or @{TIME}.",
         autocompletion=completing.entries,
     ),
     directory: Path = DirOption,

@@ -27,7 +27,7 @@ ELSEWHERE: Final = frozenset(
     | {"tasks", "torture", "verify", "web"}
 )
 """Commands that take no `--dir`, or mean something else by it."""
-_HINT: Final = re.compile(r"'takeback ([a-z]+)((?: [^'\n]*)?)'")
+_HINT: Final = re.compile(r"'takeback ([a-z]+)((?: [^'\n]*)?)'|`takeback ([a-z]+)((?: [^`\n]*)?)`")
 
 
 class _Workspace:
@@ -52,8 +52,10 @@ def here(text: str) -> str:
 
 
 def _completed(found: re.Match[str]) -> str:
-    if found[1] in ELSEWHERE:
+    command, rest = (found[1], found[2]) if found[1] else (found[3], found[4])
+    if command in ELSEWHERE or rest.endswith("--help"):
         return found[0]
     more = shlex.join(_Workspace.words)
-    whole = f"takeback {found[1]}{found[2]} {more}"
-    return f"`{whole}`" if "'" in more else f"'{whole}'"
+    said, dashes, values = rest.partition(" -- ")
+    whole = f"takeback {command}{said} {more}{dashes}{values}"
+    return f"`{whole}`" if "'" in whole else f"'{whole}'"

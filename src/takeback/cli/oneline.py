@@ -14,7 +14,7 @@ from takeback.cli import completing
 from takeback.cli.inputs import read_bytes
 from takeback.cli.outcomes import CommandOutcome, conclude
 from takeback.cli.output import JSON_VALUE, JsonFlag
-from takeback.cli.workspaces import ByOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
+from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError
 from takeback.harness import Harness, Refused
 from takeback.harness.adapter import Spoken
@@ -94,7 +94,7 @@ def set_value(
     after: str | None = AfterOption,
     plan: bool = PlanFlag,
     note: str = NoteOption,
-    by: str = ByOption,
+    by: str = AuthorOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
@@ -135,7 +135,7 @@ def add(
     priority: int | None = PriorityOption,
     plan: bool = PlanFlag,
     note: str = NoteOption,
-    by: str = ByOption,
+    by: str = AuthorOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
@@ -169,7 +169,7 @@ def remove(
     text: str | None = TextOption,
     plan: bool = PlanFlag,
     note: str = NoteOption,
-    by: str = ByOption,
+    by: str = AuthorOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
@@ -193,7 +193,7 @@ def edit(
     ),
     plan: bool = PlanFlag,
     note: str = NoteOption,
-    by: str = ByOption,
+    by: str = AuthorOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
@@ -220,7 +220,7 @@ def move(
     priority: int | None = PriorityOption,
     plan: bool = PlanFlag,
     note: str = NoteOption,
-    by: str = ByOption,
+    by: str = AuthorOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,

@@ -11,13 +11,14 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TextIO
 
 import typer
 
 from takeback.canonical import first_value_end, pretty
+from takeback.cli.advice import add_next_step, forget_command
 from takeback.cli.here import here
 from takeback.cli.pager import Pager
 from takeback.cli.pulse import pulse
@@ -231,6 +232,7 @@ class _Ending:
     as_json = False
     counting = False
     safe = RESUME
+    commands: tuple[str, ...] = ()
 
 
 def spread_text(times: Mapping[str, float]) -> str:
@@ -281,8 +283,10 @@ def _is_json(text: str) -> bool:
     return first_value_end(text.strip()) == len(text.strip())
 
 
-def begin(*, as_json: bool = False) -> None:
-    """Start a run: nothing is settled yet, nothing told."""
+def begin(*, as_json: bool = False, commands: Iterable[str] = ()) -> None:
+    """Start a run: nothing is settled yet, nothing told; `commands` are those that a mistyped one may have meant."""
+    forget_command()
+    _Ending.commands = tuple(commands)
     _Ending.settled, _Ending.emitted, _Ending.as_json, _Ending.safe = None, False, as_json, RESUME
 
 
@@ -342,6 +346,8 @@ def end(code: object, fault: Exception | None, *, as_json: bool) -> int:
 
 def _explained(fault: Exception, *, as_json: bool) -> int:
     message = here(_message(fault))
+    if message and type(fault).__name__ != HELP_INSTEAD and not isinstance(fault, OutputError):
+        message = add_next_step(message, fault, _Ending.commands)
     code = 2
     if _Ending.settled is not None:
         code = _Ending.settled

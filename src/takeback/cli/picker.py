@@ -7,18 +7,19 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Final
 
 from takeback.cli.keys import draw, whole_screen
 from takeback.cli.output import cut, out
 from takeback.cli.picking import PickerRow, Picking
-from takeback.cli.previewing import Seen, previewed
+from takeback.cli.previewing import Seen, preview_request, previewed
 from takeback.cli.pulse import pulse
 from takeback.harness import Harness
 from takeback.harness.ledger import CHANGES, TOGGLES
 from takeback.harness.log import log
-from takeback.harness.toggle_requests import last_live
+from takeback.harness.toggle_requests import last_live, redo_request
 from takeback.present.entries import summary
 from takeback.present.filters import names_in
 
@@ -112,6 +113,16 @@ def _ask(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bool, strict
     if not seen.token or _answer("take it back? y or n: ").casefold() not in _YES:
         return None
     return Picked(ids, seen.token, cascade)
+
+
+def confirm_redo(harness: Harness, *, cascade: bool, strict: bool) -> str | None:
+    """Show what bringing back the last undo would do, and ask; return the token of what was shown, None for no."""
+    pulse.end()
+    seen = preview_request(harness, partial(redo_request, names=()), cascade=cascade, strict=strict)
+    _show(seen)
+    if not seen.token:
+        return None
+    return seen.token if _answer("bring it back? y or n: ").casefold() in _YES else None
 
 
 def _show(seen: Seen) -> None:

@@ -11,6 +11,7 @@ from takeback.cli.here import here
 from takeback.cli.plans import Styled, named, names, notes_of, toggled
 from takeback.errors import TakebackError
 from takeback.harness import Harness, Refused
+from takeback.harness.harness import ToggleAsk
 from takeback.harness.results import PlanOutcome
 from takeback.harness.toggle_requests import undo_request
 from takeback.present.changes import differences
@@ -34,9 +35,13 @@ class Seen:
 
 def previewed(harness: Harness, ids: Sequence[str], *, cascade: bool, strict: bool) -> Seen:
     """What taking these entries back would do now."""
+    return preview_request(harness, partial(undo_request, entries=ids), cascade=cascade, strict=strict)
+
+
+def preview_request(harness: Harness, request: ToggleAsk, *, cascade: bool, strict: bool) -> Seen:
+    """Return what a request would do now."""
     try:
-        outcome = harness.plan(partial(undo_request, entries=ids), cascade=cascade, strict=strict)
-        return _seen(outcome, harness)
+        return _seen(harness.plan(request, cascade=cascade, strict=strict), harness)
     except TakebackError as fault:
         return Seen(((str(fault), "red"),))
 

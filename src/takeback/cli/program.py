@@ -14,7 +14,7 @@ import typer
 
 from takeback import __version__
 from takeback.cli import output
-from takeback.cli.commands import Commands
+from takeback.cli.commands import COMMANDS, Commands
 
 SERVING: Final = frozenset({"serve", "web", "watch", "model"})
 """Commands that run until they are ended."""
@@ -45,7 +45,7 @@ def _root(
 def main() -> None:
     """Run the command line; an error becomes a clear message and exit code 2, never the answer no."""
     as_json = output.wants_json(sys.argv)
-    output.begin(as_json=as_json)
+    output.begin(as_json=as_json, commands=COMMANDS)
     if sys.argv[1:2] and sys.argv[1] not in SERVING and "_TAKEBACK_COMPLETE" not in os.environ:
         output.count_seconds(sys.argv[1])
     try:

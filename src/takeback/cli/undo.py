@@ -12,12 +12,22 @@ from takeback.cli import completing
 from takeback.cli.entries import live_entries
 from takeback.cli.outcomes import CommandOutcome, conclude
 from takeback.cli.output import JsonFlag, out
-from takeback.cli.picker import can_ask, pick
-from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, entries_argument, opened
+from takeback.cli.picker import can_ask, confirm_redo, pick
+from takeback.cli.workspaces import (
+    AuthorOption,
+    DirOption,
+    JournalOption,
+    NoPagerFlag,
+    StatFlag,
+    entries_argument,
+    name_for_shell,
+    opened,
+)
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.results import Discarded
-from takeback.harness.toggle_requests import redo_request, restore_request, undo_request
+from takeback.harness.toggle_requests import last_live, meant_entry, redo_request, restore_request, undo_request
+from takeback.journal import Record
 from takeback.present.filters import Filter, read_filter
 from takeback.present.looser import read_actual
 
@@ -61,6 +71,14 @@ def undo(
     since: str = typer.Option(
         "", "--since", metavar="TIME", help="Every live change from this time on, or from 2h ago."
     ),
+    author: str = typer.Option(
+        "",
+        "--as",
+        envvar=["TAKEBACK_BY", "USER"],
+        metavar="WHO",
+        help="Say who takes it back, for the log.",
+        autocompletion=completing.people,
+    ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
@@ -69,16 +87,17 @@ def undo(
 ) -> None:
     """Take entries back, whatever came after them. The result is the history without them.
 
-    Without a name, a terminal shows a list to pick from with what each would change beside it; elsewhere, and with
-    `--last`, the newest live change is taken back. Repeated, both go further back. With `--surface`, `--by` and
-    `--since` everything that passes all of them is taken back, as one plan.
+    Without a name, a terminal shows a list to pick from with what each would change beside it; elsewhere a name or
+    `--last` is required, because a shell drops an unquoted `#6` and all behind it. `--last` takes back the newest
+    live change; repeated, it goes further back. With `--surface`, `--by` and `--since` everything that passes all of
+    them is taken back, as one plan.
 
     What a later entry wrote again stays as that entry wrote it, and is said; `--strict` refuses instead.
 
     Exit code 1 if it is blocked by a later entry, or if the plan with the token given is stale.
 
-    Example: `takeback undo 3f2a91 --plan`, then `takeback undo 3f2a91 --token TOKEN`,
-    `takeback undo HEAD~2`, `takeback undo --by reviewer --since 1h --plan`
+    Example: `takeback undo 6 --plan`, then `takeback undo 6 --token TOKEN`,
+    `takeback undo 3f2a91 HEAD~2`, `takeback undo --by reviewer --since 1h --plan`
     """
     wanted = read_filter(surface=surface, by=by, since=since)
     given = {"entries": bool(entries), "a filter": wanted != Filter(), "--last": last}
@@ -89,20 +108,23 @@ def undo(
     _demand_one(cascade=cascade, salvage=salvage)
     _demand_one(strict=strict, salvage=salvage)
 
-    asked = not (entries or plan or token or salvage or last or as_json) and wanted == Filter() and can_ask()
+    named = bool(entries) or wanted != Filter() or last or plan or token is not None
+    asked = not (named or salvage or as_json) and can_ask()
 
     def answer(harness: Harness) -> CommandOutcome | None:
         if asked:
             picked = pick(harness, cascade=cascade, strict=strict)
             if picked is None:
                 return None
-            return harness.undo(*picked.ids, token=picked.token, cascade=picked.cascade, strict=strict)
+            return harness.undo(*picked.ids, token=picked.token, cascade=picked.cascade, strict=strict, by=author)
+        if not named:
+            raise _demand_a_name("undo", last_live(harness.ledger))
         names = tuple(entries or ()) if wanted == Filter() else live_entries(harness, wanted)
         if plan:
             return harness.plan(lambda ledger: undo_request(ledger, names), cascade=cascade, strict=strict)
         if salvage:
-            return harness.salvage(*names)
-        return harness.undo(*names, token=token, cascade=cascade, strict=strict)
+            return harness.salvage(*(names or (last_live(harness.ledger).id,)), by=author)
+        return harness.undo(*names, token=token, cascade=cascade, strict=strict, by=author)
 
     _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
 
@@ -113,6 +135,8 @@ def redo(
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
     strict: bool = StrictFlag,
+    last: bool = typer.Option(False, "--last", help="Those of the last undo in force, without a question."),
+    by: str = AuthorOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
@@ -121,15 +145,28 @@ def redo(
 ) -> None:
     """Bring back entries that were taken back. Without names: those of the last undo in force.
 
-    Example: `takeback redo --dir agent`
+    Without a name, a terminal shows what would come back and asks; elsewhere a name or `--last` is required, because
+    a shell drops an unquoted `#6` and all behind it.
+
+    Example: `takeback redo 6 --dir agent`, `takeback redo --last`
     """
     names = tuple(entries or ())
+    if names and last:
+        raise InputError("redo", found="entries and --last", expected="one of them")
     _demand_one(plan=plan, token=token is not None)
+    named = bool(names) or last or plan or token is not None
+    asked = not (named or as_json) and can_ask()
 
-    def answer(harness: Harness) -> CommandOutcome:
+    def answer(harness: Harness) -> CommandOutcome | None:
+        if asked:
+            seen = confirm_redo(harness, cascade=cascade, strict=strict)
+            return None if seen is None else harness.redo(token=seen, cascade=cascade, strict=strict, by=by)
+        if not named:
+            _, _, meant = redo_request(harness.ledger, ())
+            raise _demand_a_name("redo", meant_entry(harness.ledger, meant[0]))
         if plan:
             return harness.plan(lambda ledger: redo_request(ledger, names), cascade=cascade, strict=strict)
-        return harness.redo(*names, token=token, cascade=cascade, strict=strict)
+        return harness.redo(*names, token=token, cascade=cascade, strict=strict, by=by)
 
     _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
 
@@ -145,6 +182,7 @@ def restore(
     plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
     strict: bool = StrictFlag,
+    by: str = AuthorOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
@@ -153,14 +191,14 @@ def restore(
 ) -> None:
     """Go back, or forward again, to how things were after an entry or at a time. A restore can be undone as well.
 
-    Example: `takeback restore --to 3f2a91 --dir agent`, or `takeback restore --to 2031-05-27T14:30:00Z`
+    Example: `takeback restore --to 6 --dir agent`, or `takeback restore --to 2031-05-27T14:30:00Z`
     """
     _demand_one(plan=plan, token=token is not None)
 
     def answer(harness: Harness) -> CommandOutcome:
         if plan:
             return harness.plan(lambda ledger: restore_request(ledger, to), strict=strict)
-        return harness.restore(to, token=token, strict=strict)
+        return harness.restore(to, token=token, strict=strict, by=by)
 
     _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
 
@@ -170,6 +208,17 @@ def _demand_one(**options: bool) -> None:
     given = [f"--{name}" for name, present in options.items() if present]
     if len(given) > 1:
         raise InputError("options", found=" and ".join(given), expected="one of them")
+
+
+def _demand_a_name(command: str, meant: Record) -> InputError:
+    """Return the error for a request without a name where nobody can be asked, with both ways to name one."""
+    name = name_for_shell(meant.entry, meant.id)
+    return InputError(
+        command,
+        found="no entry",
+        expected="the name of one, or --last; a shell drops an unquoted #6 and all behind it",
+        hint=f"the newest is meant by 'takeback {command} {name}', and by 'takeback {command} --last'",
+    )
 
 
 def _run(

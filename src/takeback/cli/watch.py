@@ -17,7 +17,7 @@ from takeback.agents.watching import Noticed, Watched, follow
 from takeback.canonical import encode
 from takeback.cli.here import line, told
 from takeback.cli.output import JsonFlag, err, out, when_interrupted
-from takeback.cli.workspaces import DirOption, JournalOption, opened
+from takeback.cli.workspaces import DirOption, JournalOption, name_for_shell, opened
 from takeback.errors import InputError, MissingExtraError
 from takeback.harness import Undone
 from takeback.present.entries import summary
@@ -97,6 +97,6 @@ def _tell(root: Path, journal: str | None, noticed: Noticed, *, failed: bool, un
     for warning in noticed.warnings:
         out.print(f"  warning: {warning}", style="yellow")
     if failed and entry is not None:
-        told_undo = undone or f"to take it back: {line('undo', f'#{entry.seq}')}"
+        told_undo = undone or f"to take it back: {line('undo', name_for_shell(entry.seq, entry.id))}"
         out.print(f"  the check failed; {told_undo}", style="red")
     sys.stdout.flush()

@@ -20,6 +20,8 @@ from takeback.harness import Harness
 from takeback.harness.missing import left_out
 
 SHORT = 10
+SHORT_NUMBERS = 1000
+"""Numbers below this have fewer digits than the beginning of an id that is taken for a name."""
 
 DirOption = typer.Option(Path(), "--dir", "-C", metavar="DIR", help="The workspace.", show_default="here")
 JournalOption = typer.Option(
@@ -28,7 +30,7 @@ JournalOption = typer.Option(
 EntryArgument = typer.Argument(
     ...,
     metavar="ENTRY",
-    help="An entry: the beginning of its id, #NUMBER, HEAD~N or @{TIME}.",
+    help="An entry: its number, the beginning of its id, HEAD~N or @{TIME}.",
     show_default=False,
     autocompletion=completing.entries,
 )
@@ -41,6 +43,15 @@ ByOption = typer.Option(
     help="Say who makes the change, for the log.",
     autocompletion=completing.people,
 )
+AuthorOption = typer.Option(
+    "",
+    "--by",
+    envvar=["TAKEBACK_BY", "USER"],
+    metavar="WHO",
+    help="Say who makes the change, for the log.",
+    autocompletion=completing.people,
+)
+"""For changes that whoever types the command makes; what others made, or a program, has `ByOption`."""
 StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
 PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
 NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, even on a terminal.")
@@ -51,10 +62,15 @@ def entries_argument(completion: completing.Completion) -> Any:
     return typer.Argument(
         None,
         metavar="ENTRY",
-        help="Entries: beginnings of ids, #NUMBERs, HEAD~N or @{TIME}.",
+        help="Entries: numbers, beginnings of ids, HEAD~N or @{TIME}.",
         show_default=False,
         autocompletion=completion,
     )
+
+
+def name_for_shell(number: int, identity: str) -> str:
+    """Return the name of an entry that no shell changes and that means no other entry."""
+    return str(number) if number < SHORT_NUMBERS else identity[:SHORT]
 
 
 def key_file() -> str | None:

@@ -220,10 +220,10 @@ class Harness:
         request = partial(redo_request, names=names_of(entries))
         return self._toggle("redo", request, token, cascade=cascade, strict=strict, by=by)
 
-    def restore(self, to: EntryLike, *, token: str | None = None, strict: bool = False) -> UndoOutcome:
+    def restore(self, to: EntryLike, *, token: str | None = None, strict: bool = False, by: str = "") -> UndoOutcome:
         """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601)."""
         request = partial(restore_request, name=name_of(to))
-        return self._toggle("restore", request, token, cascade=False, strict=strict)
+        return self._toggle("restore", request, token, cascade=False, strict=strict, by=by)
 
     def adopt(
         self,
@@ -268,14 +268,14 @@ class Harness:
         """
         return tried_again(lambda: discard(self._engine, paths, {"note": note, **_made_by(by)}, slots))
 
-    def salvage(self, *entries: EntryLike) -> Adopted | UndoOutcome:
+    def salvage(self, *entries: EntryLike, by: str = "") -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
 
         Where nothing is gone this is an undo.
         """
         with self._engine.locked():
             self._engine.look()
-            outcome = self.undo(*entries)
+            outcome = self.undo(*entries, by=by)
             names = names_of(entries)
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
@@ -286,7 +286,7 @@ class Harness:
             changes = beyond or ready(self._engine, after)
             if isinstance(changes, Refused):
                 return changes
-            about = {"note": f"what was left of undoing {', '.join(names)}"}
+            about = {"note": f"what was left of undoing {', '.join(names)}", **_made_by(by)}
             draft = change_draft("salvage", writes, about, packer=self.ledger.packer)
             return Adopted(self._engine.make(draft, writes, after, changes), outcome.left)
 

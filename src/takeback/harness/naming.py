@@ -1,4 +1,4 @@
-"""How a caller names an entry: the beginning of its id, `#number`, `HEAD`, or what applying or undoing it gave."""
+"""How a caller names an entry: its number, the beginning of its id, `HEAD`, or what applying or undoing it gave."""
 
 from __future__ import annotations
 

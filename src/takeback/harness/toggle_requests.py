@@ -1,8 +1,8 @@
 """From the names a person gives to the entries a plan is about.
 
-An entry is named by the beginning of its id, by `#number`, `HEAD` for the last entry, `HEAD~2` for the second before
-it, or `@{2 hours ago}` for the last one at that time; restore takes a time as well. Undo of an undo, redo or restore
-is the opposite of what that record did.
+An entry is named by its number (`6` or `#6`), the beginning of its id, `HEAD` for the last entry, `HEAD~2` for the
+second before it, or `@{2 hours ago}` for the last one at that time; restore takes a time as well. Undo of an undo,
+redo or restore is the opposite of what that record did.
 """
 
 from __future__ import annotations

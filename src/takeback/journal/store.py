@@ -32,6 +32,7 @@ MIN_PREFIX = 4
 MAX_NUMBER_DIGITS = 18
 
 HEX: Final = re.compile(r"[0-9a-f]+")
+NUMBER: Final = re.compile(r"[0-9]+")
 
 FIND_LIMIT = 10
 """How many records with one beginning are listed at most."""
@@ -199,28 +200,55 @@ def missing(location: str) -> str:
 
 
 def resolve(store: Store, name: str) -> Record:
-    """The one record called `name`: `HEAD`, `#7` for entry 7, or the beginning of an id."""
+    """Return the one record called `name`: `HEAD`, `7` or `#7` for entry 7, or the beginning of an id.
+
+    Digits that are the number of one entry and the beginning of another's id name neither.
+    """
     if name == "HEAD":
         head = store.head()
         if head is None:
             raise UnknownEntryError("the journal is empty: there is no HEAD")
         return head
-    if name.startswith("#") and name[1:].isdecimal() and name.isascii():
-        if len(name) > MAX_NUMBER_DIGITS:
-            raise UnknownEntryError(f"there is no entry {name[:MAX_NUMBER_DIGITS]}…")
-        return store.get(int(name[1:]))
-    wanted = name.lower()
-    if len(wanted) < MIN_PREFIX or not HEX.fullmatch(wanted):
-        raise UnknownEntryError(
-            f"{name!r} names no entry; expected {MIN_PREFIX} or more hex digits of its id, #number, or HEAD"
-        )
-    found = store.find(wanted) or _under_former_name(store, wanted)
+    wanted, digits = name.lower(), name.removeprefix("#")
+    numbered = _find_number(store, digits) if NUMBER.fullmatch(digits) else None
+    if name.startswith("#") or len(name) < MIN_PREFIX or not HEX.fullmatch(wanted):
+        if numbered is not None:
+            return numbered
+        raise UnknownEntryError(_why_unnamed(name, digits))
+    found = [*(store.find(wanted) or _under_former_name(store, wanted))]
+    candidates = [f"{record.digest[:12]} (record {record.seq})" for record in found]
+    if numbered is not None and numbered not in found:
+        found.append(numbered)
+        candidates.append(f"{numbered.digest[:12]} (entry {name})")
     if not found:
-        raise UnknownEntryError(f"no entry's id begins with {name!r}; 'takeback log' lists them")
+        named = f"no entry has the number {name}, and no" if NUMBER.fullmatch(name) else "no"
+        raise UnknownEntryError(f"{named} entry's id begins with {name!r}; 'takeback log' lists them")
     if len(found) > 1:
-        candidates = ", ".join(f"{record.digest[:12]} (record {record.seq})" for record in found)
-        raise UnknownEntryError(f"{name!r} is ambiguous: {candidates}")
+        raise UnknownEntryError(
+            f"{name!r} is ambiguous: {', '.join(candidates)}; give more digits of the id you mean"
+        )
     return found[0]
+
+
+def _find_number(store: Store, digits: str) -> Record | None:
+    """Return the entry with a number; None if there is none."""
+    if len(digits) > MAX_NUMBER_DIGITS:
+        return None
+    try:
+        return store.get(int(digits))
+    except UnknownEntryError:
+        return None
+
+
+def _why_unnamed(name: str, digits: str) -> str:
+    """Say why a name is nobody's."""
+    if NUMBER.fullmatch(digits):
+        shown = digits if len(digits) <= MAX_NUMBER_DIGITS else f"{digits[:MAX_NUMBER_DIGITS]}…"
+        return f"there is no entry {shown}; 'takeback log' lists them"
+    return (
+        f"{name!r} names no entry; expected its number, {MIN_PREFIX} or more hex digits of its id, or HEAD; "
+        "'takeback log' lists them"
+    )
 
 
 def _under_former_name(store: Store, prefix: str) -> tuple[Record, ...]:

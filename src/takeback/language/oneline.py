@@ -46,6 +46,16 @@ class OneLine:
         """What an error is about."""
         return f"{self.verb} {self.thing} {self.key}"
 
+    def as_set(self, key: str) -> str:
+        """Return the command line that sets the same value at a name; from a file, where the value is long."""
+        text = self.value.text if isinstance(self.value, Typed) else None
+        text = encode(self.value) if text is None and self.value is not ABSENT else text
+        short = text is not None and len(text) <= _SHORT and text.isprintable()
+        given = (
+            (["--", text] if text.startswith("-") else [text]) if short and text is not None else ["--from", "FILE"]
+        )
+        return shlex.join(["takeback", "set", self.thing, key, *given])
+
     def given(self) -> frozenset[str]:
         """The fields beside verb, thing and name that have something in them."""
         return frozenset(name for name in _REST if getattr(self, name) not in (None, ABSENT))
@@ -56,6 +66,8 @@ class OneLine:
         return not self.given().isdisjoint(SPOTS)
 
 
+_SHORT: Final = 80
+"""So many characters of a value are repeated in a command line."""
 _NUMBERS: Final = frozenset({"index", "priority"})
 _TYPED: Final = frozenset({"before", "after"})
 _TEXTS: Final = frozenset({"old", "new", "append", "mode"})

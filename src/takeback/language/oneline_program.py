@@ -147,7 +147,8 @@ def _add(at: _Place) -> Operation:
     op = at.operation(kind, key, at.value(kind))
     if at.there(op):
         listed = isinstance(at.surface.describe(at.content(key)), list) and "append" in at.kinds
-        hint = f"{key}+ adds an item to its list" if listed else "set replaces what is there"
+        line = at.line.as_set(f"{key}+" if listed else key)
+        hint = f"`{line}` {'adds an item to its list' if listed else 'replaces what is there'}"
         raise InputError(at.line.where, found="it is there already", expected="a name that is free", hint=hint)
     return op
 

@@ -47,7 +47,7 @@ class Filter:
             return False
         if self.grade and self.grade not in {entry.grade, "forced" if entry.forced else ""}:
             return False
-        words = f"{entry.id} {entry.kind} {entry.by} {what}".casefold()
+        words = f"{entry.id} #{entry.seq} {entry.kind} {entry.by} {what}".casefold()
         return self.text.casefold() in words
 
 

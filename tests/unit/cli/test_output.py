@@ -49,7 +49,7 @@ def test_a_change_that_was_made_is_done_also_if_the_device_is_full(workspace, ch
     assert ended.code == 0
     assert "what was done stays done" in ended.err
     assert entries(workspace) == ["apply", "genesis"]
-    for line, kind in ((("undo", "HEAD"), "undo"), (("redo",), "redo")):
+    for line, kind in ((("undo", "HEAD"), "undo"), (("redo", "--last"), "redo")):
         assert run(*line, "-C", workspace, *options, stdout=full()).code == 0
         assert entries(workspace)[0] == kind
 

@@ -151,7 +151,7 @@ def _undoing(server: MCPServer, desk: Desk, who: Who) -> None:
     @server.tool(annotations=READS)
     def plan_undo(
         context: Context,
-        entries: Annotated[list[str], Field(min_length=1, description="Ids, beginnings of ids, #NUMBERs, or HEAD.")],
+        entries: Annotated[list[str], Field(min_length=1, description="Ids, beginnings of ids, numbers, or HEAD.")],
         cascade: Annotated[bool, Field(description="Take along the entries that block.")] = False,
     ) -> Planned:
         """Show what taking entries back would do, whatever came after them, with a token for undo."""
@@ -190,7 +190,7 @@ def _resources(server: MCPServer, desk: Desk) -> None:
     def entry(name: str) -> str:
         """One entry by id or number: what it changed, its candidate and its evidence."""
         with _said(ResourceError):
-            found = entry_of(desk, f"#{name}" if name.isdecimal() and len(name) < 8 else name, "")  # noqa: PLR2004
+            found = entry_of(desk, name, "")
             del found["yours"]
             return compact(found)
 

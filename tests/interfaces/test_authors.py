@@ -1,0 +1,85 @@
+"""Whoever gives a command that changes something is in its entry: as said, else TAKEBACK_BY, else USER."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.support.terminal import run
+
+from takeback.adapters import open_workspace
+
+AS_ANN = {"USER": "ann"}
+
+
+@pytest.fixture
+def agent(tmp_path):
+    place = tmp_path / "agent"
+    assert run("init", place).code == 0
+    assert run("set", "prompt", "p", "one\n", "-C", place, **AS_ANN).code == 0
+    return place
+
+
+def newest(agent) -> tuple[str, str]:
+    with open_workspace(agent, hold=False) as harness:
+        entry = next(harness.log())
+        return entry.kind, entry.by
+
+
+STORY = (
+    (("undo", "2"), "undo"),
+    (("redo", "2"), "redo"),
+    (("undo", "--last"), "undo"),
+    (("redo", "--last"), "redo"),
+    (("restore", "--to", "1"), "restore"),
+    (("undo", "HEAD"), "undo"),
+)
+
+
+@pytest.mark.parametrize(("variables", "who"), [(AS_ANN, "ann"), ({"TAKEBACK_BY": "bob", **AS_ANN}, "bob"), ({}, "")])
+def test_undo_redo_restore_and_discard_say_who_gave_them(agent, variables, who):
+    for words, kind in STORY:
+        assert run(*words, "-C", agent, **variables).code == 0
+        assert newest(agent) == (kind, who)
+    (agent / "prompts/p.md").write_text("by hand\n")
+    assert run("discard", "-C", agent, **variables).code == 0
+    assert newest(agent) == ("discard", who)
+    assert run("undo", "HEAD", "-C", agent, **variables).code == 0
+    assert newest(agent) == ("discard", who)
+
+
+def test_the_one_named_on_the_line_counts_more_and_may_be_nobody(agent):
+    said = {"TAKEBACK_BY": "bob", **AS_ANN}
+    run("undo", "2", "--as", "eve", "-C", agent, **said)
+    assert newest(agent) == ("undo", "eve")
+    run("redo", "2", "--by", "", "-C", agent, **said)
+    assert newest(agent) == ("redo", "")
+
+
+def test_changes_by_command_say_who_gave_them_and_changes_by_hand_do_not(agent, tmp_path):
+    assert newest(agent) == ("apply", "ann")
+    candidate = {"mutation": [{"op_type": "set_config", "target": "a", "value": 1}], "recovery": []}
+    (tmp_path / "change.json").write_text(json.dumps(candidate))
+    assert run("apply", tmp_path / "change.json", "--repair", "-C", agent, **AS_ANN).code == 0
+    assert newest(agent) == ("apply", "ann")
+    (agent / "prompts/p.md").write_text("by hand\n")
+    assert run("adopt", "-C", agent, **AS_ANN).code == 0
+    assert newest(agent) == ("adopt", "")
+
+
+def test_what_is_left_of_an_undo_says_who_put_it_back(agent, tmp_path):
+    run("set", "config", "a", "1", "-C", agent)
+    both = [{"op_type": "set_config", "target": name, "value": 2} for name in "ab"]
+    (tmp_path / "change.json").write_text(json.dumps({"mutation": both, "recovery": []}))
+    assert run("apply", tmp_path / "change.json", "--repair", "-C", agent).code == 0
+    assert run("forget", "3", "--yes", "-C", agent).code == 0
+    assert run("undo", "4", "--salvage", "-C", agent, **AS_ANN).code == 0
+    assert newest(agent) == ("salvage", "ann")
+
+
+def test_a_name_that_would_steer_a_terminal_is_shown_escaped(agent):
+    assert run("undo", "2", "-C", agent, USER="a\x1b[31mn\nn").code == 0
+    shown = run("log", "-C", agent).out
+    assert "\x1b" not in shown
+    assert "(by a" in shown
+    assert len(shown.splitlines()) == 4
