@@ -93,9 +93,9 @@ def show_entries(
             lines = _graph(harness, list(shown)) if graph else ((entry, "", "") for entry in shown)
             if not template:
                 show_heading(len(lines[0][1]) if isinstance(lines, list) and lines else 0)
-            listed = False
+            found_any = False
             for entry, before, needed in lines:
-                listed = True
+                found_any = True
                 what = summary(entry, named) + needed
                 if template:
                     out.print(f"{before}{formatted(template, entry, what)}")
@@ -105,7 +105,7 @@ def show_entries(
                     record = harness.journal.get(entry.seq)
                     show_changes(changes_of(harness, record), partial(past.before, record), stat=stat)
                     out.print()
-        if not listed and wanted != Filter():
+        if not found_any and wanted != Filter():
             err.print(here("no entry passes; 'takeback log' lists all of them"), style="yellow")
         _tell_of_more(entries, given=number)
 
