@@ -63,9 +63,10 @@ def test_entries_are_offered_in_every_shell_and_explained_where_it_can_show_that
 
 def test_only_what_can_be_taken_back_or_brought_back_is_offered(agent):
     everything, live, undone = (words(f"takeback {verb} -C agent #") for verb in ("show", "undo", "redo"))
-    assert everything == ["4", "3", "2", "1"], "a shell would drop #4"
-    assert live == ["4", "2"]
-    assert undone == ["4", "3"]
+    assert everything == ["#4", "#3", "#2", "#1"]
+    assert live == ["#4", "#2"]
+    assert words("takeback show -C agent 2")[0] == "2"
+    assert undone == ["#4", "#3"]
     assert words("takeback undo -C agent HE") == ["HEAD~0", "HEAD~2"]
 
 
@@ -154,4 +155,4 @@ def test_bash_itself_completes_with_the_script_that_is_installed(agent, tmp_path
     done = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=60, check=True
     )
-    assert done.stdout.split() == ["4", "3"]
+    assert done.stdout.split() == ["#4", "#3"]

@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from takeback.language.near import near
-
 PROGRAM: Final = "takeback"
 _NAMED: Final = re.compile(r"\btakeback (?:[a-z]|--help)")
 """A command line in a message."""
@@ -65,6 +63,8 @@ def add_next_step(message: str, fault: Exception, commands: Iterable[str]) -> st
 
 def _suggest(message: str, commands: Iterable[str]) -> str:
     """Return the commands that an unknown one looks like, and how all are listed."""
+    from takeback.language.near import near  # noqa: PLC0415 - start-up
+
     words = " ".join((PROGRAM, *_Running.words))
     wanted = message.partition("'")[2].rpartition("'")[0]
     found = near(wanted, _Running.commands if _Running.words else commands)

@@ -141,9 +141,8 @@ def _entries(ctx: typer.Context, incomplete: str, without: frozenset[str]) -> li
         for back, record in enumerate(islice(ledger.entries(), MOST)):
             if ledger.fate(record).value in without or (without and record.kind == "genesis"):
                 continue
-            typed = incomplete.removeprefix("#")  # is not offered again: a shell takes what follows it for a comment
             names = _names(record, back, incomplete)
-            found += [(name, _told(record)) for name in names if name.startswith(typed)]
+            found += [(name, _told(record)) for name in names if name.startswith(incomplete)]
         return found
 
 
@@ -153,7 +152,7 @@ def _names(record: Record, back: int, incomplete: str) -> tuple[str, ...]:
     if incomplete.startswith("H"):
         return (f"HEAD~{back}",)
     if incomplete.startswith("#"):
-        return (number,)
+        return (f"#{number}",)
     return (number, short) if incomplete[:1].isdigit() else (short,)
 
 

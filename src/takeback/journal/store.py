@@ -244,7 +244,7 @@ def _why_unnamed(name: str, digits: str) -> str:
     """Say why a name is nobody's."""
     if NUMBER.fullmatch(digits):
         shown = digits if len(digits) <= MAX_NUMBER_DIGITS else f"{digits[:MAX_NUMBER_DIGITS]}…"
-        return f"there is no entry {shown}; 'takeback log' lists them"
+        return f"there is no entry #{shown}; 'takeback log' lists them"
     return (
         f"{name!r} names no entry; expected its number, {MIN_PREFIX} or more hex digits of its id, or HEAD; "
         "'takeback log' lists them"
