@@ -118,8 +118,8 @@ class JournalBusyError(JournalError):
 class JournalCorruptError(JournalError):
     """The journal holds something it cannot have written. `seq` names the record where that is known."""
 
-    def __init__(self, message: str, *, seq: int | None = None) -> None:
-        super().__init__(message, hint="'takeback doctor' shows what can still be read")
+    def __init__(self, message: str, *, seq: int | None = None, hint: str = "") -> None:
+        super().__init__(message, hint=hint or "'takeback doctor' shows what can still be read")
         self.seq = seq
 
 

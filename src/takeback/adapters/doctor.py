@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from os import PathLike
 from pathlib import Path
+from typing import Final
 
 from takeback.adapters.manifest import KEYS, MANIFEST, manifest_path, read_manifest
 from takeback.adapters.open_by_manifest import demand_workspace, open_workspace
@@ -17,6 +18,11 @@ from takeback.errors import TakebackError
 from takeback.harness.doctor import Finding, examine_harness
 from takeback.journal import examine
 from takeback.journal.url import demand_place
+
+MENDING: Final = (
+    "'takeback doctor --mend' builds indexes anew where the records are whole, "
+    "'takeback restore-journal FILE' puts a backup in the journal's place"
+)
 
 
 def examine_workspace(
@@ -60,6 +66,7 @@ def _findings(root: Path, journal: str | None, keys: str | PathLike[str] | None,
         yield from (Finding("chain", good=False, detail=fault.problem) for fault in report.faults)
         readable = f"{report.records} records can be read, the first {report.intact} of them form a whole chain"
         yield Finding("chain", good=False, detail=readable)
+        yield Finding("chain", good=False, detail=MENDING)
         return
     yield Finding("chain", good=True, detail=f"{report.records} records, head {(report.head or '')[:12]}")
     try:

@@ -71,6 +71,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
     },
     "When something is wrong": {
         "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
+        "backup": Listed("backup", "Copy the journal to a file, also while it is in use, and read the copy back."),
+        "restore-journal": Listed(
+            "backup", "Put an older journal in place on purpose, or accept the one that is there."
+        ),
         "recover": Listed("recover", "Finish the change that a killed process left under way."),
         "bisect": Listed(
             "bisect", "Find the entry that broke the agent, or the smallest set of entries, by leaving entries out."

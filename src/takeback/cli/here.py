@@ -27,7 +27,7 @@ ELSEWHERE: Final = frozenset(
     | {"tasks", "torture", "verify", "web"}
 )
 """Commands that take no `--dir`, or mean something else by it."""
-_HINT: Final = re.compile(r"'takeback ([a-z]+)((?: [^'\n]*)?)'|`takeback ([a-z]+)((?: [^`\n]*)?)`")
+_HINT: Final = re.compile(r"'takeback ([a-z-]+)((?: [^'\n]*)?)'|`takeback ([a-z-]+)((?: [^`\n]*)?)`")
 
 
 class _Workspace:

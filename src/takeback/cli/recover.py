@@ -9,9 +9,10 @@ import typer
 
 from takeback.adapters import open_workspace
 from takeback.adapters.doctor import examine_workspace
+from takeback.adapters.journal_files import mend_journal
 from takeback.adapters.manifest import find_root
 from takeback.cli.here import here, told
-from takeback.cli.output import JsonFlag, emit, finish, out, settle, when_interrupted
+from takeback.cli.output import JsonFlag, emit, err, finish, out, settle, when_interrupted
 from takeback.cli.pulse import pulse
 from takeback.cli.workspaces import SHORT, DirOption, JournalOption, key_file
 
@@ -58,14 +59,21 @@ def doctor(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     deep: bool = typer.Option(False, "--deep", help="Run every live entry's recovery and compare with its undo."),
+    mend: bool = typer.Option(False, "--mend", help="First build the journal's indexes anew from its records."),
     as_json: bool = JsonFlag,
 ) -> None:
     """Check everything: manifest, journal, files, leftovers. Exit code 1 if anything is bad.
+
+    The journal's file is checked by SQLite too. With --mend, indexes that do not match the records are built anew in
+    a new file, which takes the place of the journal if it is whole; the old file is kept.
 
     Example: `takeback doctor --dir agent`
     """
     when_interrupted("nothing is changed by looking; the same command can be given again")
     told(directory)
+    if mend:
+        aside = mend_journal(find_root(directory), journal, key_file())
+        err.print(f"the journal's indexes were built anew from its records; the old file is kept as {aside}")
     findings = examine_workspace(
         find_root(directory), journal, key_file(), deep=deep, seen=lambda found: pulse.doing(f"{found.check} done")
     )

@@ -13,7 +13,7 @@ import typer
 from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
 from takeback.cli import completing
-from takeback.cli.here import line
+from takeback.cli.here import here, line
 from takeback.cli.here import told as told_directory
 from takeback.cli.output import err, when_interrupted
 from takeback.harness import Harness
@@ -90,6 +90,8 @@ def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Itera
         elif told.entry is not None:
             done = "gave up" if told.given_up else "finished"
             err.print(f"{done} entry {told.entry.id[:SHORT]}, which a killed process had left under way")
+        if harness.doubt:
+            err.print(here(harness.doubt), style="yellow")
         before = harness.ledger.last
         try:
             yield harness

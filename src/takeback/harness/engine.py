@@ -46,6 +46,13 @@ from takeback.undo.recording import writes_between
 
 LOCK_SECONDS = 60.0
 FINISHED_LATER = "the change is announced in the journal: 'takeback recover' finishes it once that is mended"
+NO_NOTE = (
+    "the note of how far the journal has come (.takeback/HEAD) is missing or spoilt: whether the journal, which ends "
+    "at record {last}, was cut short or is an old copy cannot be told. 'takeback log' shows its entries; if the "
+    "newest is there, 'takeback recover' notes it anew, otherwise 'takeback restore-journal FILE' puts a backup in "
+    "its place"
+)
+"""What is said where nothing tells how far a journal had come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,8 @@ class Engine:
         lock = journal.lock(LOCK_SECONDS)
         self._lock = lock if getattr(lock, "reentrant", False) else None
         """The journal's lock, where one may be entered any number of times."""
+        self.doubt = ""
+        """Why it is not known whether the journal is all that was written; empty where it is."""
         self._calm = Look((), (), self.ledger.state)
         self._calm_reading: Reading | None = None
         """The last reading that was as the journal says, which `_calm` tells: an adapter may give it again."""
@@ -152,6 +161,7 @@ class Engine:
         """A journal that ends before what was noted of it is not the journal: it was cut, or is an old copy."""
         noted = None if self.notes is None else self.notes.noted()
         if noted is None:
+            self.doubt = NO_NOTE.format(last=self.ledger.last) if self.notes is not None and self.ledger.begun else ""
             return
         seq, digest = noted
         if not had_record(self.journal, seq, digest):
@@ -159,6 +169,8 @@ class Engine:
                 f"the journal {self.journal.location} ends at record {self.ledger.last}, but record {seq} "
                 f"({digest[:12]}) was written: it was cut short, or is an old copy; nothing was changed",
                 seq=seq,
+                hint="'takeback restore-journal' accepts it as it is, 'takeback restore-journal FILE' puts a backup "
+                "in its place; each says first what is lost, and asks for --yes",
             )
 
     def look(self, *, reading: bool = False) -> Look:
@@ -322,6 +334,6 @@ class Engine:
         return changes
 
     def note(self) -> None:
-        """Remember, apart from the journal, how far it has come."""
-        if self.notes is not None:
+        """Remember, apart from the journal, how far it has come; not while a person has to settle that."""
+        if self.notes is not None and not self.doubt:
             self.notes.note(self.ledger.last, self.ledger.head)

@@ -88,6 +88,11 @@ class Harness:
         return self._engine.ledger.state
 
     @property
+    def doubt(self) -> str:
+        """Why it is not known whether the journal is all that was written; empty where it is."""
+        return self._engine.doubt
+
+    @property
     def ledger(self) -> Ledger:
         """The journal as this harness reads it."""
         return self._engine.ledger
@@ -313,6 +318,8 @@ class Harness:
         with self.journal.lock(LOCK_SECONDS):
             self.ledger.refresh()
             told = self._engine.finish()
+            self._engine.doubt = ""
+            self._engine.note()
             return replace(told, swept=self._engine.sweep())
 
     def status(self) -> Status:
@@ -322,7 +329,7 @@ class Harness:
             live, undone, aborted = self.ledger.tally()
             held = () if self._engine.resources is None else self._engine.resources.problems()
             left = () if self._engine.leftovers is None else self._engine.leftovers.leftovers()
-            unfinished = (look.unfinished,) if look.unfinished else ()
+            unfinished = tuple(told for told in (look.unfinished, self._engine.doubt) if told)
             return Status(
                 self.ledger.head,
                 live,

@@ -9,13 +9,15 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from takeback.errors import JournalBusyError, JournalError, NotHeldError
+from takeback.journal.chain import ChainReport
 from takeback.journal.content import Ref
+from takeback.journal.integrity import integrity_faults
 from takeback.journal.layout import set_old_tables_aside, write_anew
 from takeback.journal.raw_file import connecting, disconnected, holds_any
 from takeback.journal.recent import RecentRecords
@@ -285,6 +287,10 @@ class SqliteStore(SqlStore):
         if not traces or not has_bytes(self._path):
             return False
         return holds_any(self._path, traces)
+
+    def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
+        """Examine everything stored, and let SQLite check the file itself."""
+        return super().check(progress).with_faults(integrity_faults(self))
 
     def close(self) -> None:
         """Close the files."""

@@ -1,0 +1,211 @@
+"""Backing up a workspace's journal, putting a backup in its place, and building its indexes anew.
+
+An older journal is put in place only on purpose: what it lacks is said first, the one that is there is kept beside
+it, and no file of the harness is written. What the files hold beyond it is drift afterwards, shown by `status`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+from takeback.adapters.directory import Directory
+from takeback.adapters.files_adapter import FilesAdapter
+from takeback.adapters.manifest import KEYS, Manifest
+from takeback.adapters.open_by_manifest import manifest_of
+from takeback.errors import InputError, JournalCorruptError, JournalError, TakebackError
+from takeback.harness.ledger import Ledger
+from takeback.journal import ENTRY_KINDS, Record, Store, open_journal
+from takeback.journal.sqlite_copy import (
+    CheckedCopy,
+    check_copy,
+    copy_file_of,
+    copy_journal,
+    discard,
+    rebuild_journal,
+    replace_journal,
+)
+from takeback.journal.sqlite_file import make_file
+from takeback.journal.store import had_record
+from takeback.journal.url import shown
+
+GIVEN_UP: Final = "the journal was put back to a time at which this change was under way"
+KeyPath = str | PathLike[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class JournalReturn:
+    """What putting a journal in place means, or has done."""
+
+    last: int
+    """Records of the journal that is put in place."""
+    head: str
+    lost: tuple[Record, ...]
+    """Entries of the present journal that it does not have, newest first."""
+    unknown: str
+    """Why it is not known what is lost; empty where it is."""
+    forgotten: bool
+    """Whether contents were forgotten since, which it still has."""
+    aside: Path | None = None
+    """Where the journal that was there is kept; None where it is the same, or was missing."""
+    done: bool = False
+
+
+def back_up_journal(root: Path, target: Path, journal: str | None = None, keys: KeyPath = None) -> CheckedCopy:
+    """Copy a workspace's journal while it is in use, and read the copy back before it gets its name."""
+    return copy_journal(_place(root, manifest_of(root), journal), target, _keys(root, keys))
+
+
+def mend_journal(root: Path, journal: str | None = None, keys: KeyPath = None) -> Path | None:
+    """Build a journal's indexes anew from its records; return where the damaged file is kept."""
+    place = _place(root, manifest_of(root), journal)
+    made = make_file(place)
+    try:
+        rebuild_journal(place, made)
+        check_copy(made, _keys(root, keys))
+        return replace_journal(place, made)
+    except BaseException:
+        discard(made)
+        raise
+
+
+def plan_return(root: Path, source: Path | None, journal: str | None = None, keys: KeyPath = None) -> JournalReturn:
+    """Say what putting a backup in place, or accepting the journal as it is, would lose; changes nothing."""
+    manifest = manifest_of(root)
+    where = journal or manifest.workspace.journal
+    key_file = _keys(root, keys)
+    source = _other(source, root / where)
+    if source is not None:
+        _place(root, manifest, journal)
+        check_copy(source, key_file)
+    place = source if source is not None else where if "://" in where else root / where
+    with closing(open_journal(place, create=False, keys=key_file, readonly=True)) as store:
+        _demand_whole(store)
+        ledger = Ledger(store)
+        ledger.demand_identity(manifest.workspace.id)
+        plan = JournalReturn(ledger.last, ledger.head, (), "", forgotten=False)
+        if source is None:
+            return replace(plan, unknown=_beyond(root, store, ledger))
+        return _compared(plan, root / where, key_file)
+
+
+def return_journal(
+    root: Path, source: Path | None, journal: str | None = None, keys: KeyPath = None
+) -> JournalReturn:
+    """Put a backup in a journal's place, or accept the journal as it is; the one that was there is kept."""
+    plan = plan_return(root, source, journal, keys)
+    manifest = manifest_of(root)
+    where = journal or manifest.workspace.journal
+    key_file = _keys(root, keys)
+    source = _other(source, root / where)
+    aside: Path | None = None
+    if source is not None:
+        place = _place(root, manifest, journal)
+        made = make_file(place)
+        try:
+            copy_file_of(source, made)
+            check_copy(made, key_file)
+            aside = replace_journal(place, made)
+        except BaseException:
+            discard(made)
+            raise
+    with closing(open_journal(where if "://" in where else root / where, create=False, keys=key_file)) as store:
+        with store.lock():
+            ledger = Ledger(store)
+            if ledger.pending is not None:
+                ledger.abort(GIVEN_UP)
+            _note(root, ledger)
+        return replace(plan, last=ledger.last, head=ledger.head, aside=aside, done=True)
+
+
+def _place(root: Path, manifest: Manifest, journal: str | None) -> Path:
+    """Return where a SQLite journal is; refuse a journal that is in a database server."""
+    where = journal or manifest.workspace.journal
+    if "://" in where and not where.startswith("sqlite://"):
+        name = where.rpartition("#")[2] if "#" in where else ""
+        schema = f"takeback_{name}" if name else "takeback"
+        raise InputError(
+            "the journal",
+            found=f"one in a database server ({shown(where)})",
+            expected="a journal in a file",
+            hint=f"back it up with 'pg_dump --schema={schema} --format=custom --file=FILE DATABASE', put it back "
+            "with 'pg_restore --clean --dbname=DATABASE FILE'; then 'takeback restore-journal --yes' accepts it",
+        )
+    directory = Directory(root)
+    try:
+        if journal is None:
+            directory.demand_plain(where)
+    finally:
+        directory.close()
+    return root / where.removeprefix("sqlite://")
+
+
+def _other(source: Path | None, place: Path) -> Path | None:
+    """Return a backup's file; None where it is the journal in place itself."""
+    same = source is not None and source.exists() and place.exists() and source.samefile(place)
+    return None if same else source
+
+
+def _keys(root: Path, keys: KeyPath) -> Path:
+    return root / KEYS if keys is None else Path(keys)
+
+
+def _demand_whole(store: Store) -> None:
+    report = store.check()
+    if not report.whole:
+        raise JournalCorruptError(
+            f"{store.location} is not whole: {report.faults[0].problem}; nothing was changed",
+            hint="'takeback doctor --mend' builds its indexes anew where the records are whole; "
+            "'takeback restore-journal FILE' puts a backup in its place",
+        )
+
+
+def _compared(plan: JournalReturn, place: Path, keys: Path) -> JournalReturn:
+    """Return the plan with what the present journal has beyond a copy."""
+    try:
+        with closing(open_journal(place, create=False, keys=keys, readonly=True)) as present:
+            if plan.last and not had_record(present, plan.last, plan.head):
+                head = present.head()
+                return replace(plan, unknown=f"the journal in place ({head!r}) is not a continuation of the backup")
+            later = list(present.records(plan.last + 1))
+    except TakebackError as fault:
+        return replace(plan, unknown=f"the journal in place cannot be read: {fault.message}")
+    lost = tuple(reversed([record for record in later if record.kind in ENTRY_KINDS]))
+    return replace(plan, lost=lost, forgotten=any(record.kind == "forget" for record in later))
+
+
+def _beyond(root: Path, store: Store, ledger: Ledger) -> str:
+    """Say how much was written after the end of the journal in place, as far as that was noted."""
+    for noted in _noted(root):
+        seq, digest = noted
+        if had_record(store, seq, digest):
+            return ""
+        if seq > ledger.last:
+            return f"records {ledger.last + 1} to {seq} (the last {digest[:12]}) were written and are not in it"
+        return f"record {seq} ({digest[:12]}) was written and is not in it"
+    return "nothing was noted of how far the journal had come"
+
+
+def _noted(root: Path) -> Iterator[tuple[int, str]]:
+    adapter = FilesAdapter(Directory(root))
+    try:
+        noted = adapter.noted()
+    finally:
+        adapter.close()
+    if noted is not None:
+        yield noted
+
+
+def _note(root: Path, ledger: Ledger) -> None:
+    """Note where the journal ends now."""
+    adapter = FilesAdapter(Directory(root))
+    try:
+        adapter.note(ledger.last, ledger.head)
+        if adapter.noted() != (ledger.last, ledger.head):
+            raise JournalError("how far the journal has come could not be noted; check permissions of .takeback")
+    finally:
+        adapter.close()

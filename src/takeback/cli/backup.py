@@ -1,0 +1,121 @@
+"""`takeback backup` and `takeback restore-journal`: a copy of the journal, and an older journal put in place."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from takeback.adapters import open_workspace
+from takeback.adapters.journal_files import JournalReturn, back_up_journal, plan_return, return_journal
+from takeback.adapters.manifest import find_root
+from takeback.cli.changes import changes_json
+from takeback.cli.here import here, told
+from takeback.cli.output import JsonFlag, emit, err, finish, out, settle
+from takeback.cli.workspaces import SHORT, DirOption, JournalOption, key_file
+from takeback.harness.results import Status
+from takeback.state.slots import slot_title
+
+SHOWN = 20
+"""How many entries and addresses are listed at most."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("backup")(backup)
+    app.command("restore-journal")(restore_journal)
+
+
+def backup(
+    target: Path = typer.Argument(..., metavar="FILE", help="The new file to write."),
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Copy the journal to a file, also while it is in use, and read the copy back.
+
+    The file is readable by its owner only; it holds what entries captured. Of a sealed journal, the keys are not in
+    it: keep a copy of `.takeback/journal.keys` apart. `takeback restore-journal FILE` puts it in place again.
+
+    Example: `takeback backup ../journal-monday.db --dir agent`
+    """
+    told(directory)
+    made = back_up_journal(find_root(directory), target, journal, key_file())
+    settle(0)
+    if as_json:
+        emit({"file": str(made.path), "records": made.records, "head": made.head})
+        return
+    out.print(f"{made.path}: {made.records} records, head {made.head[:SHORT]}, read back and whole")
+
+
+def restore_journal(
+    source: Path | None = typer.Argument(
+        None,
+        metavar="FILE",
+        help="A backup; without one, the journal in place is accepted as it is.",
+        show_default=False,
+    ),
+    yes: bool = typer.Option(False, "--yes", help="Do it; otherwise it is only said what would be lost."),
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Put an older journal in place on purpose, or accept the one that is there.
+
+    Entries it does not have are lost, and are listed first. The journal that was there is kept beside it. No file of
+    the harness is changed: what they hold beyond the older journal is shown as changed outside Takeback.
+
+    Example: `takeback restore-journal ../journal-monday.db --yes --dir agent`
+    """
+    told(directory)
+    root = find_root(directory)
+    found = (return_journal if yes else plan_return)(root, source, journal, key_file())
+    status: Status | None = None
+    if found.done:
+        settle(0)
+        with closing(open_workspace(root, journal=journal, keys=key_file(), hold=False)) as harness:
+            status = harness.status()
+    if as_json:
+        emit(_json(found, status))
+    else:
+        _show(found, status)
+    finish(yes=True)
+
+
+def _json(found: JournalReturn, status: Status | None) -> dict[str, Any]:
+    return {
+        "done": found.done,
+        "records": found.last,
+        "head": found.head,
+        "lost": [{"seq": one.entry, "id": one.id, "kind": one.kind, "at": one.created_at} for one in found.lost],
+        "unknown": found.unknown or None,
+        "forgotten_since": found.forgotten,
+        "aside": None if found.aside is None else str(found.aside),
+        "drift": None if status is None else changes_json(status.drift),
+    }
+
+
+def _show(found: JournalReturn, status: Status | None) -> None:
+    would = "" if found.done else "would be "
+    for record in found.lost[:SHOWN]:
+        out.print(f"  {would}lost: #{record.entry} {record.id[:SHORT]} {record.kind} of {record.created_at[:19]}")
+    if len(found.lost) > SHOWN:
+        out.print(f"  … and {len(found.lost) - SHOWN} more entries")
+    if found.unknown:
+        err.print(f"what is lost is not known for sure: {found.unknown}", style="yellow")
+    if found.forgotten:
+        err.print("contents that were forgotten since are in the backup, and would be back", style="yellow")
+    ends = f"the journal ends at record {found.last}, head {found.head[:SHORT]}"
+    if not found.done:
+        out.print(here(f"{ends} then; nothing was changed: with --yes it is done"))
+        return
+    out.print(ends)
+    if found.aside is not None:
+        out.print(f"the journal that was there is kept as {found.aside}")
+    if status is not None and status.drift:
+        out.print(here("the files were left as they are; they differ from it in:"))
+        for change in status.drift[:SHOWN]:
+            out.print(f"  {slot_title(change.slot)}")
+        out.print(here("'takeback adopt' records that as an entry, 'takeback discard' puts the files back"))

@@ -1,0 +1,204 @@
+"""Copies of a SQLite journal: taken while it is in use, put in its place, or built anew from its records.
+
+A copy is one file, readable by its owner only, and is read back and checked before it gets its name. Whatever is
+replaced is kept beside the journal. What can be worked out from the records (the index of touched keys, SQLite's own
+indexes) is built anew; records and contents are only copied.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from takeback.errors import InputError, JournalCorruptError, JournalError
+from takeback.journal.record import COLUMNS, ROOT, open_row, read_row
+from takeback.journal.schema import create_tables
+from takeback.journal.sqlite import DIALECT, GUARDS, SqliteStore
+from takeback.journal.sqlite_errors import DRIVER_FAULTS, translated
+from takeback.journal.sqlite_file import FileLock, ReadingCopy, beside, make_file, put_in_place
+from takeback.journal.store import Options, now
+from takeback.journal.touched import TouchIndex
+
+SECONDS: Final = 60.0
+BATCH: Final = 200
+COPIED: Final = {
+    "contents": ("id", "tree", "salt", "lookup", "body", "forgotten"),
+    "pieces": ("id", "at", "body"),
+    "about": ("name", "value"),
+    "schema_version": ("version", "migrated_at"),
+}
+"""Tables that are copied row by row, beside the records."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCopy:
+    """A copy of a journal that was read back, whole."""
+
+    path: Path
+    records: int
+    head: str
+    """Digest of its last record."""
+
+
+class _Connected:
+    """A database as the tables and the index want it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Run one statement, and return its rows."""
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row."""
+        self._connection.executemany(sql, rows)
+
+
+def copy_journal(source: Path, target: Path, keys: Path | None = None) -> CheckedCopy:
+    """Copy a journal, also one that is being written to, and read the copy back before it gets its name."""
+    demand_free(target)
+    made = make_file(target)
+    try:
+        copy_file_of(source, made)
+        checked = check_copy(made, keys)
+        _put(made, target)
+    except BaseException:
+        discard(made)
+        raise
+    return CheckedCopy(target, checked.records, checked.head)
+
+
+def demand_free(target: Path) -> None:
+    """Refuse a target that is there already, or whose folder is not."""
+    if not target.parent.is_dir():
+        raise InputError(str(target), found="no such folder", expected="a file in a folder that is there")
+    if os.path.lexists(target):
+        raise InputError(str(target), found="something that is there already", expected="the name of a new file")
+
+
+def copy_file_of(source: Path, made: Path) -> None:
+    """Write what a journal holds at one moment into an empty file, through SQLite, which knows what is committed."""
+    reading = ReadingCopy(source)
+    try:
+        with closing(sqlite3.connect(reading.uri, uri=True)) as one, closing(sqlite3.connect(made)) as two:
+            one.backup(two)
+            two.execute("PRAGMA journal_mode=DELETE")
+    except DRIVER_FAULTS as error:
+        raise translated(error, f"the journal {source}") from error
+    finally:
+        reading.close()
+
+
+def check_copy(path: Path, keys: Path | None = None) -> CheckedCopy:
+    """Read a copy whole: chain, contents, index, and SQLite's own check; raise what is wrong with it."""
+    with closing(SqliteStore(path, Options(create=False, readonly=True, keys=keys))) as store:
+        report = store.check()
+    if not report.whole or report.head is None:
+        told = report.faults[0].problem if report.faults else "it holds no records"
+        raise JournalCorruptError(f"{path} is no whole journal: {told}; nothing was changed")
+    return CheckedCopy(path, report.records, report.head)
+
+
+def rebuild_journal(source: Path, made: Path) -> None:
+    """Write a journal anew into an empty file, with every index built from the records; raise if records are lost."""
+    reading = ReadingCopy(source)
+    try:
+        with (
+            closing(sqlite3.connect(reading.uri, uri=True)) as one,
+            closing(sqlite3.connect(made, isolation_level=None)) as two,
+        ):
+            two.execute("BEGIN")
+            create_tables(_Connected(two), DIALECT, stamp=now(), seal=False)
+            two.execute("DELETE FROM about")
+            two.execute("DELETE FROM schema_version")
+            for table, columns in COPIED.items():
+                _copy_rows(one, two, table, columns)
+            _copy_records(one, two, source)
+            for guard in GUARDS:
+                two.execute(guard)
+            two.execute("COMMIT")
+    except DRIVER_FAULTS as error:
+        raise JournalCorruptError(
+            f"records or contents of {source} cannot be read ({error}); nothing was changed"
+        ) from error
+    finally:
+        reading.close()
+
+
+def _copy_rows(one: sqlite3.Connection, two: sqlite3.Connection, table: str, columns: Sequence[str]) -> None:
+    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+    cursor = one.execute(f"SELECT {names} FROM {table} NOT INDEXED")  # noqa: S608 - constants
+    while rows := cursor.fetchmany(BATCH):
+        two.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)  # noqa: S608 - constants
+
+
+def _copy_records(one: sqlite3.Connection, two: sqlite3.Connection, source: Path) -> None:
+    """Copy the records in order, and build the index that each of them names by its digest."""
+    index = TouchIndex(_Connected(two), str(source))
+    touched = prev = ROOT
+    cursor = one.execute(f"SELECT {COLUMNS} FROM records NOT INDEXED ORDER BY seq")  # noqa: S608 - a constant
+    for values in cursor:
+        record = open_row(read_row(values))
+        keys = record.touches
+        touched = index.add(record.number, keys, touched) if record.number is not None and keys else touched
+        if record.prev != prev or record.touched != touched:
+            raise JournalCorruptError(
+                f"record {record.seq} of {source} does not follow from those before it; nothing was changed",
+                seq=record.seq,
+            )
+        prev = record.digest
+        two.execute(f"INSERT INTO records ({COLUMNS}) VALUES ({', '.join('?' * 9)})", values)  # noqa: S608
+
+
+def replace_journal(path: Path, made: Path) -> Path | None:
+    """Put a finished file in a journal's place; return where the one that was there is kept, None if none was.
+
+    The old file's log is taken aside with it first: SQLite would read it into the new file.
+    """
+    lock = FileLock(beside(path, ".lock"), str(path))
+    lock.acquire(time.monotonic() + SECONDS, SECONDS)
+    try:
+        aside = _aside(path) if path.exists() else None
+        if aside is not None:
+            os.link(path, aside, follow_symlinks=False)
+            if beside(path, "-wal").exists():
+                beside(path, "-wal").rename(beside(aside, "-wal"))
+        beside(path, "-shm").unlink(missing_ok=True)
+        _put(made, path)
+    finally:
+        lock.release()
+    return aside
+
+
+def _aside(path: Path) -> Path:
+    """Return a free name that says that the file was replaced, and when."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    for more in ("", *(f"-{at}" for at in range(1, 1000))):
+        found = path.with_name(f"{path.stem}-replaced-{stamp}{more}{path.suffix}")
+        if not os.path.lexists(found):
+            return found
+    raise JournalError(f"too many replaced journals beside {path}: move some away")
+
+
+def _put(made: Path, target: Path) -> None:
+    """Give a file its name, durably."""
+    fd = os.open(made, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    put_in_place(made, target)
+
+
+def discard(made: Path) -> None:
+    """Remove an unfinished copy, with what SQLite put beside it."""
+    for ending in ("", "-wal", "-shm", "-journal", ".lock"):
+        beside(made, ending).unlink(missing_ok=True)
