@@ -162,14 +162,32 @@ def restore_request(ledger: Ledger, name: str) -> ToggleRequest:
 
 
 def entry_at(ledger: Ledger, text: str) -> Record:
-    """The last entry at or before a time."""
-    time = read_time(text, datetime.now(UTC))
-    first = ""
+    """Return the last entry at or before a time; refuse a time that the clock showed twice, since it was set back.
+
+    An entry whose time has not come yet was written under a wrong clock: it goes with the one before it.
+    """
+    now = datetime.now(UTC)
+    time = read_time(text, now)
+    found: list[Record] = []
+    later, first = True, ""
     for record in ledger.entries():
         first = record.created_at
-        if datetime.fromisoformat(first) <= time:
-            return record
-    raise InputError("time", found=text, expected=f"a time at or after the beginning of the journal, {first}")
+        made = datetime.fromisoformat(first)
+        if made <= time or (time >= now and made > now):
+            found += [record] if later else []
+            later = False
+        elif made <= now:
+            later = True
+    if not found:
+        raise InputError("time", found=text, expected=f"a time at or after the beginning of the journal, {first}")
+    if len(found) > 1:
+        names = " or ".join(f"'#{record.entry}'" for record in reversed(found))
+        raise InputError(
+            "time",
+            found=f"{text}, which the clock showed more than once: it was set back",
+            expected=f"the entry that is meant, such as {names}",
+        )
+    return found[0]
 
 
 def opposite(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:

@@ -32,10 +32,10 @@ class Filter:
     since: datetime | None = None
 
     def admitted(self, entries: Iterable[EntryView], named: EntryNamer) -> Iterator[EntryView]:
-        """Entries that pass, of entries newest first; ends at the first that is too old."""
+        """Return entries that pass, each judged by its own time: a clock may have been set back."""
         for entry in entries:
             if self.since is not None and datetime.fromisoformat(entry.at) < self.since:
-                return
+                continue
             if self.passes(entry, summary(entry, named) if self.text else ""):
                 yield entry
 
