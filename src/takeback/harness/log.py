@@ -89,7 +89,17 @@ class EntryView:
 
 
 def log(harness: Harness) -> Iterator[EntryView]:
-    """Entries, newest first."""
+    """Yield entries, newest first; none while another thread is half way through a change."""
+    entries = _views(harness)
+    while True:
+        with harness.ledger.mutex:
+            entry = next(entries, None)
+        if entry is None:
+            return
+        yield entry
+
+
+def _views(harness: Harness) -> Iterator[EntryView]:
     following: Record | None = None
     for record in harness.journal.records(reverse=True):
         if record.kind in ENTRY_KINDS:
