@@ -337,3 +337,8 @@ class Engine:
         """Remember, apart from the journal, how far it has come; not while a person has to settle that."""
         if self.notes is not None and not self.doubt:
             self.notes.note(self.ledger.last, self.ledger.head)
+
+    def note_anew(self) -> None:
+        """Take the end of the journal for what was written, and note it."""
+        self.doubt = ""
+        self.note()

@@ -312,8 +312,7 @@ class Harness:
         with self.journal.lock(LOCK_SECONDS):
             self.ledger.refresh()
             told = self._engine.finish()
-            self._engine.doubt = ""
-            self._engine.note()
+            self._engine.note_anew()
             return replace(told, swept=self._engine.sweep())
 
     def status(self) -> Status:
