@@ -252,10 +252,20 @@ def test_a_task_can_be_checked_too(workspace: Path, tmp_path: Path) -> None:
     assert (made.exit_code, json.loads(made.stdout)["applied"]) == (0, True)
 
 
-def test_drift_is_told_before_a_model_is_asked(root: Path, tmp_path: Path) -> None:
+def test_a_hand_edit_stops_a_change_in_words_only_where_that_writes(root: Path, tmp_path: Path) -> None:
     (root / "CLAUDE.md").write_text("by hand\n")
-    result, told, server = asked("evolve", root, WISH, home=tmp_path, replies=[GOOD])
-    assert (result.exit_code, told["result"], server.seen) == (1, "refused", [])
+    result, told, _ = asked("evolve", root, WISH, home=tmp_path, replies=[GOOD])
+    assert (result.exit_code, told["applied"]) == (0, True)
+    assert (root / "CLAUDE.md").read_text() == "by hand\n"
+
+
+def test_a_change_in_words_over_a_hand_edit_is_refused(root: Path, tmp_path: Path) -> None:
+    tester = root / ".claude/agents/tester.md"
+    tester.write_text(tester.read_text().replace("Twice.", "Once."))
+    by_hand = tester.read_bytes()
+    result, told, _ = asked("evolve", root, WISH, home=tmp_path, replies=[GOOD])
+    assert (result.exit_code, told["applied"]) == (1, False)
+    assert tester.read_bytes() == by_hand
 
 
 def test_a_recorded_proposal_replays_without_a_server(root: Path, tmp_path: Path) -> None:

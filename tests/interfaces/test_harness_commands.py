@@ -140,13 +140,32 @@ def test_drift_is_shown_refused_and_adopted(workspace, change):
     (workspace / "config.toml").write_text("a = 6\n")
     code, told = run_json("status", "-C", workspace)
     assert (code, told["clean"], told["drift"][0]["address"]) == (1, False, 'config["a"]')
-    code, text = run("apply", change(config("b", 1)), "-C", workspace)
+    code, text = run("apply", change(config("a", 1)), "-C", workspace)
     assert (code, "takeback adopt" in text) == (1, True)
+    code, told = run_json("apply", change(config("a", 1)), "-C", workspace, "--plan")
+    assert (code, told["result"], told["drift"]["in_the_way"][0]["address"]) == (0, "plan", 'config["a"]')
+    code, text = run("apply", change(config("a", 1)), "-C", workspace, "--plan")
+    assert "it would be refused now" in text
     assert run("diff", "-C", workspace)[0] == 0
     assert run_json("adopt", "-C", workspace, "-m", "by hand")[1]["changes"][0]["after"] == 6
     assert run("status", "-C", workspace)[0] == 0
     assert run("diff", "-C", workspace) == (0, "")
     assert "nothing to adopt" in run("adopt", "-C", workspace)[1]
+
+
+def test_drift_elsewhere_is_a_note_in_a_plan_and_stops_nothing(workspace, change):
+    entry = applied(workspace, change(config("b", 1)))
+    prompt_file = workspace / "prompts/by_hand.md"
+    prompt_file.parent.mkdir(exist_ok=True)
+    prompt_file.write_text("by hand\n")
+    code, text = run("undo", entry, "--plan", "-C", workspace)
+    assert (code, 'note: prompts["by_hand"] was changed outside Takeback and stays so' in text) == (0, True)
+    code, told = run_json("undo", entry, "--plan", "-C", workspace)
+    assert [one["address"] for one in told["drift"]["elsewhere"]] == ['prompts["by_hand"]']
+    assert run("undo", entry, "--token", told["token"], "-C", workspace)[0] == 0
+    assert run_json("set", "config", "c", "1", "-C", workspace)[0] == 0
+    assert prompt_file.read_text() == "by hand\n"
+    assert [one["address"] for one in run_json("status", "-C", workspace)[1]["drift"]] == ['prompts["by_hand"]']
 
 
 def test_evolve_repairs_with_the_oracle_and_applies(workspace, change, tmp_path):

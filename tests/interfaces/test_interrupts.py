@@ -104,8 +104,8 @@ def test_an_interrupt_before_anything_was_changed_says_so(agent, tmp_path):
     run("undo", "--last", "-C", agent)
     script = AT_A_BOUNDARY.replace(
         "with armed(probe):",
-        "import takeback.harness.harness as seam\n"
-        "def planned(*_): os.kill(os.getpid(), signal.SIGINT)\n"
+        "import takeback.harness.toggling as seam\n"
+        "def planned(*_, **__): os.kill(os.getpid(), signal.SIGINT)\n"
         "seam.plan_toggle = planned\nwith armed(probe):",
     )
     command = [sys.executable, "-c", script, "never", "redo", "--last", "-C", str(agent)]

@@ -266,16 +266,31 @@ async def test_a_plan_is_stale_once_things_have_changed(root):
         assert settings(root)["cleanupPeriodDays"] == 11
 
 
-async def test_what_was_changed_behind_its_back_is_told_and_stops_a_change(root):
+async def test_what_was_changed_outside_is_told_and_stops_a_change_of_the_same_thing_only(root):
     (root / "CLAUDE.md").write_text(CLAUDE_MD + "- by hand\n")
     async with in_process(root) as client:
         status = await call(client, "status")
         assert not status["clean"]
         assert status["drift"] == ['prompts["CLAUDE.md"]']
         assert status["command"].startswith("takeback adopt ")
-        proposed = await call(client, "propose_change", lines=["set config cleanupPeriodDays 9"])
+        proposed = await call(client, "propose_change", lines=["set prompt CLAUDE.md anew"])
         assert proposed["outcome"] == "refused"
         assert proposed["command"].startswith("takeback adopt ")
+        assert proposed["changes"]
+        made = await change(client, "set config cleanupPeriodDays 9")
+        plan = await call(client, "plan_undo", entries=[made["entry"]])
+        assert (await call(client, "undo", token=plan["token"]))["outcome"] == "undone"
+        assert (await call(client, "status"))["drift"] == ['prompts["CLAUDE.md"]']
+    assert (root / "CLAUDE.md").read_text() == CLAUDE_MD + "- by hand\n"
+
+
+async def test_a_plan_over_a_hand_edit_is_shown_and_refused_with_the_way_out(root):
+    async with in_process(root) as client:
+        made = await change(client, "set prompt CLAUDE.md anew")
+        (root / "CLAUDE.md").write_text("by hand\n")
+        plan = await call(client, "plan_undo", entries=[made["entry"]])
+        assert (plan["outcome"], bool(plan["changes"])) == ("refused", True)
+        assert plan["command"].startswith("takeback adopt ")
 
 
 async def test_a_plan_names_entries_that_have_no_admitted_recovery(root):

@@ -96,9 +96,18 @@ def test_what_is_kept_because_a_later_entry_wrote_it_is_shown(agent):
 
 
 def test_drift_is_refused_in_the_preview_with_what_to_do(agent):
-    (agent / "prompts/p.md").write_text("by hand\n")
+    settings = agent / "config.toml"
+    by_hand = settings.read_text().replace('"b"', '"by hand"')
+    settings.write_text(by_hand)
     done = undo(agent, ("takeback adopt", "\r"), ("cannot be done now", "q"))
     assert done.code == 1
+    assert settings.read_text() == by_hand
+
+
+def test_drift_elsewhere_is_a_note_in_the_preview_and_stops_nothing(agent):
+    (agent / "prompts/p.md").write_text("by hand\n")
+    done = undo(agent, ("note: prompts", "\r"), ("done: took back", ""))
+    assert done.code == 0
     assert (agent / "prompts/p.md").read_text() == "by hand\n"
 
 

@@ -74,7 +74,7 @@ def test_what_nobody_can_repair_changes_nothing(harness):
 
 
 def test_drift_is_refused_by_the_loop_too(harness):
-    harness.adapter.edit(State.read({}))
+    harness.adapter.edit(State.read({"config": {"a": "by hand"}}))
     done = evolve(harness, propose_mutation(mutation(config("a", 1))), ORACLE)
     assert isinstance(done.result, Refused)
     assert done.result.why is Why.DRIFT

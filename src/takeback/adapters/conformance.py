@@ -191,8 +191,13 @@ def shows_edits_by_hand_and_takes_them_back(subject: Subject) -> None:
         subject.edit()
         edited = _bytes(subject)
         _expect(bool(harness.status().drift), "an edit by hand is not seen")
-        refused = harness.apply(subject.changes[0])
-        _expect(isinstance(refused, Refused) and refused.why is Why.DRIFT, "a change is made over an edit by hand")
+        drift = harness.status().drift
+        outcome = harness.apply(subject.changes[0])
+        if isinstance(outcome, Applied):
+            _expect(harness.status().drift == drift, "a change beside an edit by hand took it in, or lost it")
+            harness.undo(outcome.entry.id)
+        else:
+            _expect(outcome.why is Why.DRIFT, "a change over an edit by hand is refused without saying so")
         _expect(_bytes(subject) == edited, "an edit by hand was overwritten")
         adopted = harness.adopt()
         if not isinstance(adopted, Adopted):
@@ -210,8 +215,11 @@ def tells_of_a_broken_file_and_puts_it_back(subject: Subject) -> None:
         path = subject.spoil()
         spoilt = _bytes(subject)
         _expect([fault.path for fault in harness.status().broken] == [path], "a broken file is not named")
-        refused = harness.apply(subject.changes[0])
-        _expect(isinstance(refused, Refused) and refused.why is Why.BROKEN, "a change is made beside a broken file")
+        outcome = harness.apply(subject.changes[0])
+        if isinstance(outcome, Applied):
+            harness.undo(outcome.entry.id)
+        else:
+            _expect(outcome.why is Why.BROKEN, "a change of a broken file is refused without saying so")
         _expect(_bytes(subject) == spoilt, "a broken file was written")
         discarded = harness.discard()
         if not isinstance(discarded, Discarded):

@@ -11,7 +11,7 @@ from takeback.harness.harness import Harness, Verifier
 from takeback.journal import open_journal
 from takeback.state import SURFACES, State
 from takeback.state.installed import install_surfaces
-from takeback.state.slots import placed_state
+from takeback.state.slots import differing_slots, placed_state
 from takeback.verify import verify
 
 
@@ -36,15 +36,19 @@ class MemoryAdapter:
     def read(self, known: State) -> Reading:
         """The state as it is; parts that are still there keep their identity."""
         if self._edited is not None:
-            return Reading(placed_state(self._edited, known))
+            there = placed_state(self._edited, known)
+            if next(differing_slots(there, known), None) is not None:
+                return Reading(there)
+            self._edited = None  # what someone did is what the journal says now
         if self._reading.state is not known:
             self._reading = Reading(known)
         return self._reading
 
     def write(self, before: State, after: State) -> None:
-        """Forget edits: the harness has taken them into account."""
-        del before, after
-        self._edited = None
+        """Keep what someone did, with the change; without an edit the journal says how things are."""
+        del before
+        if self._edited is not None:
+            self._edited = after
 
     def close(self) -> None:
         """Nothing to let go of."""

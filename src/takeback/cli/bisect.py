@@ -58,7 +58,7 @@ def find(
     root = find_root(directory)
     demand_own_journal(root, journal)
     with opened(root, journal) as harness, ExitStack() as leaving:
-        with harness.held() as state:
+        with harness.held(clean=True) as state:
             if isinstance(state, Refused):
                 conclude(state, harness, as_json=as_json)
             after = -1 if good is None else named_entry(harness.ledger, good).entry

@@ -15,9 +15,10 @@ from takeback.cli.inputs import read_bytes
 from takeback.cli.outcomes import CommandOutcome, conclude
 from takeback.cli.output import JSON_VALUE, JsonFlag
 from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
-from takeback.errors import InputError
+from takeback.errors import InputError, TakebackError
 from takeback.harness import Harness, Refused
 from takeback.harness.adapter import Spoken
+from takeback.harness.drift import Footing, put_changes, refuse_drift
 from takeback.language.oneline import OneLine, Typed, guess
 from takeback.language.oneline_program import program_of, things
 from takeback.state import ABSENT, SURFACES, State
@@ -255,8 +256,24 @@ def _outcome(line: OneLine, harness: Harness, how: _How) -> CommandOutcome:
     with harness.held() as state:
         if isinstance(state, Refused):
             return state
-        candidate = oracle(program_of(_understood(line, harness, state), state), nominal=state)
+        try:
+            candidate = oracle(program_of(_understood(line, harness, state), state), nominal=state)
+        except InputError:
+            refused = _refuse_drift(line, harness, state)
+            if refused is None:
+                raise
+            return refused
         return harness.preview(candidate) if how.plan else harness.apply(candidate, note=how.note, by=how.by)
+
+
+def _refuse_drift(line: OneLine, harness: Harness, state: State) -> Refused | None:
+    """Return a refusal where a line makes sense for things as they are, but not for what is recorded."""
+    drift = harness.status().drift
+    try:
+        program_of(line, put_changes(state, drift))
+    except TakebackError:
+        return None
+    return refuse_drift(Footing(state, state, drift))
 
 
 def _understood(line: OneLine, harness: Harness, state: State) -> OneLine:

@@ -13,18 +13,19 @@ import typer
 from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.here import here
 from takeback.cli.output import emit, err, out, settle
-from takeback.cli.plans import SEVERAL, ambiguous, named, names, notes_of, toggled
+from takeback.cli.plans import SEVERAL, ambiguous, drift_notes, named, names, notes_of, toggled
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import SHORT
 from takeback.harness import Adopted, Applied, Harness, Preview, Refused, Stale, Undone, Why
 from takeback.harness.adapter import Broken
+from takeback.harness.drift import Footing
 from takeback.harness.log import changes_of, state_before
 from takeback.harness.results import Discarded
 from takeback.journal import Record
 from takeback.present.looser import weigh_entry, weigh_plan, weigh_preview
 from takeback.present.plans import headline, kept_json, kept_lines
 from takeback.state.slots import slot_title
-from takeback.undo import Blocked, Gone, Plan
+from takeback.undo import Blocked, Gone, Plan, SlotChange
 
 CommandOutcome = Applied | Preview | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
 
@@ -92,6 +93,7 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "ties": _ties_json(outcome.ties),
                 "changes": changes_json(outcome.changes),
                 "looser": weigh_preview(outcome),
+                "drift": _drift_json(outcome.drift, outcome.elsewhere),
             }
         case Adopted():
             result = "salvaged" if outcome.entry.kind == "salvage" else "adopted"
@@ -108,7 +110,9 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
         case Undone():
             return {"result": "done", "entry": outcome.entry.id, **_plan_json(outcome.plan, harness, done=True)}
         case Plan():
-            return {"result": "plan", **_plan_json(outcome, harness)}
+            footing = harness.drift_beside(outcome)
+            drift = _drift_json(footing.touched, footing.elsewhere)
+            return {"result": "plan", **_plan_json(outcome, harness), "drift": drift}
         case Blocked():
             return {
                 "result": "blocked",
@@ -138,6 +142,11 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
             return {"result": "discarded", "entry": outcome.entry.id, "paths": list(outcome.paths)}
         case _:
             assert_never(outcome)
+
+
+def _drift_json(touched: Iterable[SlotChange], elsewhere: Iterable[SlotChange]) -> dict[str, Any]:
+    """What was changed outside Takeback where a change writes, so that it is refused, and elsewhere."""
+    return {"in_the_way": changes_json(touched), "elsewhere": changes_json(elsewhere)}
 
 
 def broken_json(fault: Broken) -> dict[str, str]:
@@ -251,6 +260,9 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
         out.print(
             f"note: {named(number, harness)} could then be taken back only together with this ({why} without it)"
         )
+    footing = Footing(preview.before, preview.before, preview.drift, preview.elsewhere)
+    for text, style in drift_notes(footing):
+        out.print(text, style=style)
 
 
 def _show_blocked(blocked: Blocked, harness: Harness, *, stat: bool) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from takeback.cli.here import here
 from takeback.cli.workspaces import SHORT
 from takeback.harness import Harness
+from takeback.harness.drift import Footing, refuse_drift
 from takeback.journal import Record
 from takeback.present.looser import weigh_plan
-from takeback.present.plans import kept_lines
+from takeback.present.plans import elsewhere_lines, kept_lines
 from takeback.undo import Plan
 
 SEVERAL = "can be read in several ways from the versions alone; it was recorded as shown"
@@ -33,6 +35,17 @@ def notes_of(plan: Plan, harness: Harness, *, done: bool = False) -> Iterator[St
         yield f"note: {named(number, harness)} has no admitted recovery: it was {how}", "yellow"
     for number, address in ambiguous(plan, harness):
         yield f"note: what {named(number, harness)} did to {address} {SEVERAL}", "yellow"
+    if not done:
+        yield from drift_notes(harness.drift_beside(plan))
+
+
+def drift_notes(footing: Footing) -> Iterator[Styled]:
+    """What was changed outside Takeback beside a change: where it writes, and elsewhere."""
+    refused = refuse_drift(footing)
+    if refused is not None:
+        yield here(f"it would be refused now: {refused.message}"), "red"
+    for line in elsewhere_lines(footing.elsewhere, footing.unread):
+        yield here(line), "yellow"
 
 
 def unadmitted_because(record: Record) -> str:

@@ -11,9 +11,9 @@ from takeback.cli.here import here
 from takeback.cli.plans import Styled, named, names, notes_of, toggled
 from takeback.errors import TakebackError
 from takeback.harness import Harness, Refused
-from takeback.harness.harness import ToggleAsk
 from takeback.harness.results import PlanOutcome
 from takeback.harness.toggle_requests import undo_request
+from takeback.harness.toggling import ToggleAsk
 from takeback.present.changes import differences
 from takeback.present.diffs import Difference, unified
 from takeback.present.files import file_differences
@@ -80,7 +80,8 @@ def _plan(plan: Plan, harness: Harness) -> Seen:
     lines += [(first, "yellow")] if first is not None else []
     files = harness.files_of(plan)
     if isinstance(files, Refused):
-        return Seen((*lines, (f"refused: {files.message}", "red")))
+        changes = differences(plan.changes, lambda: plan.before)
+        return Seen((*lines, *_differences(changes), *_refused(files)))
     found = file_differences(files) if files else differences(plan.changes, lambda: plan.before)
     return Seen((*lines, *_differences(found), *notes_of(plan, harness)), plan.token)
 

@@ -17,8 +17,9 @@ from takeback.harness.engine import Engine, Look
 from takeback.harness.filing import LAYOUT
 from takeback.harness.images import Image, KeptImage, with_images
 from takeback.harness.readings import several_readings
-from takeback.harness.recorded import formatted, last_known
+from takeback.harness.recorded import formatted
 from takeback.harness.results import Adopted, Refused, Why
+from takeback.harness.undrifted import known_image, layout_only
 from takeback.journal.counted import counted_all
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot, put_slots, whole_of
@@ -30,14 +31,18 @@ def looked(engine: Engine) -> Look:
     """What is found by whoever is about to change the harness, with what the client itself wrote taken in."""
     look = engine.look()
     writers = engine.writers
-    if writers is None or not look.drift or look.broken:
+    if writers is None or not look.drift:
         return look
-    who = {writers.writer(change.slot, change.before, change.after) for change in look.drift}
-    names = sorted(name for name in who if name is not None)
-    if len(names) < len(who):
+    found = ((change, writers.writer(change.slot, change.before, change.after)) for change in look.drift)
+    own = {change.slot: name for change, name in found if name is not None}
+    if not own:
         return look
-    adopt(engine, look, {"note": "written by the client itself", "by": ", ".join(names)})
-    return replace(look, drift=())
+    about = {"note": "written by the client itself", "by": ", ".join(sorted(set(own.values())))}
+    if len(own) == len(look.drift):
+        adopt(engine, look, about)
+        return replace(look, drift=())
+    adopt_some(engine, look, about, (), own)
+    return engine.look()
 
 
 def adopt(
@@ -53,7 +58,7 @@ def adopt(
     """
     ledger = engine.ledger
     images = _images(engine, look.actual, images_of) if look.drift else []
-    layout = [one for one in layout_changes(engine) if one.path not in {image.path for image in images}]
+    layout = [one for one in layout_changes(engine, look) if one.path not in {image.path for image in images}]
     layout = [one for one in layout if paths is None or one.path in paths]
     if not look.drift and not layout:
         return None
@@ -67,6 +72,7 @@ def adopt(
     entry = ledger.record(with_images(draft, [*images, *layout]), writes)
     if engine.live is not None:
         engine.live.write(look.actual, ledger.state)
+        engine.adapter.read(ledger.state)  # which sees that this is what the journal says now
     engine.note()
     return Adopted(entry, look.drift, several, tuple(image.path for image in layout))
 
@@ -105,9 +111,15 @@ def by_file(adapter: FileAdapter, state: State, drift: Iterable[SlotChange]) -> 
     return {path: tuple(changes) for path, changes in found.items()}
 
 
-def layout_changes(engine: Engine) -> list[KeptImage]:
-    """Files in which someone changed nothing that the state says."""
-    return [] if engine.formatted is None else formatted(engine.ledger, engine.formatted.formatted())
+def layout_changes(engine: Engine, look: Look) -> list[KeptImage]:
+    """Files in which someone changed nothing that the state says; those that cannot be read are none of them."""
+    if engine.formatted is None or engine.files is None:
+        return []
+    adapter, ledger = engine.files, engine.ledger
+    unread = {one.path for one in look.broken}
+    paths = ((path, image) for path, image in engine.formatted.formatted() if path not in unread)
+    found = (layout_only(adapter, ledger, ledger.state, image) for image in formatted(ledger, paths))
+    return [image for image in found if image is not None]
 
 
 def taking_effect(engine: Engine, writes: Iterable[Write]) -> dict[str, Any]:
@@ -123,5 +135,5 @@ def _images(engine: Engine, actual: State, given: Mapping[str, Image | None]) ->
     found: list[KeptImage] = []
     for path in counted_all("files taken in", adapter.touched(ledger.state, actual)):
         after = given[path] if path in given else adapter.image(path)
-        found.append(KeptImage(path, last_known(adapter, ledger, path, ledger.state), after))
+        found.append(KeptImage(path, known_image(adapter, ledger, path, ledger.state), after))
     return found

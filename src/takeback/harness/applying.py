@@ -1,6 +1,6 @@
-"""Before a candidate is applied: what was given, judged; and what it would write on the state as it is.
+"""From a candidate to a change: what was given, judged; what it would write on the state as it is; and making it.
 
-Nothing is changed here. A candidate that is not admitted, whose evidence is not about it, that the adapter cannot
+A candidate that is not admitted, whose evidence is not about it, that the adapter cannot
 store or whose mutation cannot run is refused, with the reason.
 """
 
@@ -12,9 +12,13 @@ from typing import Any, NamedTuple
 
 from takeback.errors import InputError
 from takeback.harness.adapter import Adapter, Unsayable
+from takeback.harness.adopting import looked, taking_effect
+from takeback.harness.codec import change_draft
+from takeback.harness.drift import Footing, does_the_same, find_footing, refuse_drift, run_beside
 from takeback.harness.engine import Engine, Look
+from takeback.harness.filing import ready
 from takeback.harness.limits import refuse_unreadable
-from takeback.harness.results import Preview, Refused, Why
+from takeback.harness.results import Applied, Preview, Refused, Why
 from takeback.language import Candidate, NoInverse, read_candidate
 from takeback.state import State
 from takeback.undo import Write, relied_on
@@ -41,6 +45,7 @@ class Prepared(NamedTuple):
     state: State
     ties: Mapping[int, str]
     """Earlier entries that could be taken back only together with it, and why."""
+    footing: Footing
 
 
 def judged(
@@ -87,39 +92,74 @@ def _read(given: Candidate | Mapping[str, Any]) -> Candidate:
     raise InputError("candidate", found=type(given).__name__, expected="a Candidate, an Admitted, or its JSON object")
 
 
-def prepared(engine: Engine, found: Judged, *, allow_ties: bool) -> Prepared | Refused:
+def prepared(engine: Engine, found: Judged, look: Look, *, allow_ties: bool) -> Prepared | Refused:
     """Run a candidate's mutation on the present state, in mind only."""
-    history = engine.ledger.history
-    recorded = run_recorded(found.candidate.mutation, engine.ledger.state)
+    history, state = engine.ledger.history, engine.ledger.state
+    mutation = found.candidate.mutation
+    recorded = run_recorded(mutation, run_beside(look, state, mutation))
     if not recorded.receipt.succeeded:
+        refused = refuse_drift(Footing(state, state, look.drift))
+        if refused is not None and run_recorded(mutation, look.actual).receipt.succeeded:
+            return replace(refused, verdict=found.verdict)
         return Refused(Why.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", found.verdict)
     writes = history.grounded(recorded.writes)
-    beyond = refuse_unreadable(engine, engine.ledger.state, recorded.state, (write.slot for write in writes))
+    beyond = refuse_unreadable(engine, state, recorded.state, (write.slot for write in writes))
     if beyond is not None:
         return replace(beyond, verdict=found.verdict)
     ties = relied_on(history, writes)
     if ties and not allow_ties:
         return Refused(Why.TIED, "earlier entries could be taken back only with this one", found.verdict, ties=ties)
-    return Prepared(tuple(writes), recorded.state, ties)
+    footing = find_footing(engine, look, recorded.state, writes)
+    if look.drift and not footing.touched and not does_the_same(mutation, footing):
+        footing = footing._replace(touched=look.drift, elsewhere=())
+    return Prepared(tuple(writes), recorded.state, ties, footing)
+
+
+def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allow_ties: bool) -> Applied | Refused:
+    """Make a change that may be made, on things as they are; the lock is held."""
+    candidate, verdict = found
+    change = prepared(engine, found, looked(engine), allow_ties=allow_ties)
+    if isinstance(change, Refused):
+        return change
+    before, after = change.footing[:2]
+    changes = refuse_drift(change.footing) or ready(engine, before, after)
+    if isinstance(changes, Refused):
+        return replace(changes, verdict=verdict)
+    forced = not verdict.admitted
+    about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
+    about |= {"forced": forced, "ties": sorted(change.ties), **said}
+    about |= taking_effect(engine, change.writes)
+    draft = change_draft("apply", change.writes, about, packer=engine.ledger.packer)
+    entry = engine.make(draft, change.writes, (before, after), changes)
+    return Applied(entry, verdict, forced, change.ties)
 
 
 def previewed(engine: Engine, found: Judged, *, allow_ties: bool) -> Preview | Refused:
-    """What a candidate would change: slots and files."""
-    change = prepared(engine, found, allow_ties=allow_ties)
+    """What a candidate would change: slots and files; and what was changed outside Takeback, there and elsewhere."""
+    change = prepared(engine, found, looked(engine), allow_ties=allow_ties)
     if isinstance(change, Refused):
         return change
-    files = engine.rendered(change.state)
+    footing = change.footing
+    refused = refuse_drift(footing)
+    if refused is not None and footing.broken:
+        return replace(refused, verdict=found.verdict)
+    files = () if footing.touched else engine.rendered(footing.before, footing.after)
     if isinstance(files, Unsayable):
         return Refused(Why.UNSAYABLE, f"{files.reason}; nothing was changed", found.verdict)
     paths = tuple(file.path for file in files)
-    return Preview(found.candidate, found.verdict, engine.ledger.state, change.writes, paths, change.ties)
+    return Preview(
+        found.candidate,
+        found.verdict,
+        engine.ledger.state,
+        change.writes,
+        paths,
+        change.ties,
+        footing.touched,
+        footing.elsewhere,
+    )
 
 
-def not_now(look: Look, verdict: Verdict | None = None) -> Refused:
-    """Why nothing can be changed while files are broken or were changed by someone else."""
-    if look.broken:
-        message = f"{look.broken[0]}; mend it, or put it back with 'takeback discard {look.broken[0].path}'"
-        return Refused(Why.BROKEN, message, verdict, look.drift, broken=look.broken)
-    things = "1 thing was" if len(look.drift) == 1 else f"{len(look.drift)} things were"
-    message = f"{things} changed behind Takeback's back; adopt that first, or put it back"
-    return Refused(Why.DRIFT, message, verdict, look.drift)
+def not_now(look: Look) -> Refused | None:
+    """Return why nothing can be done that needs everything to be as the journal says; None if it is."""
+    whole = Footing(look.actual, look.actual, look.drift, broken=look.broken)
+    return refuse_drift(whole)

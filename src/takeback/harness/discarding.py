@@ -13,8 +13,8 @@ from takeback.errors import InputError
 from takeback.harness.adapter import FileAdapter, Unsayable
 from takeback.harness.engine import Engine, Look
 from takeback.harness.images import FileChange, Unknown, changes_of, same_file
-from takeback.harness.recorded import last_known
 from takeback.harness.results import Discarded, Refused, Why
+from takeback.harness.undrifted import known_image
 from takeback.journal import Draft, Record
 from takeback.state.slots import Slot, put_slots
 
@@ -45,7 +45,7 @@ def _made(
         return changes
     if not changes:
         return None
-    entry = engine.make(Draft("discard", about), (), engine.ledger.state, changes)
+    entry = engine.make(Draft("discard", about), (), (engine.ledger.state, engine.ledger.state), changes)
     return Discarded(entry, tuple(change.path for change in changes))
 
 
@@ -73,7 +73,7 @@ def put_back(engine: Engine, record: Record, about: dict[str, Any]) -> Discarded
                 return Refused(Why.REAL, f"{change.path} was changed since; nothing was changed")
         back = [FileChange(one.path, one.after, one.before) for one in reversed(changes)]
         draft = Draft("discard", {"note": f"undo of {record.id[:12]}", **about})
-        entry = engine.make(draft, (), engine.ledger.state, back)
+        entry = engine.make(draft, (), (engine.ledger.state, engine.ledger.state), back)
         return Discarded(entry, tuple(change.path for change in back))
 
 
@@ -93,7 +93,7 @@ def _changes(adapter: FileAdapter, engine: Engine, look: Look, paths: Sequence[s
     found: list[FileChange] = []
     for path in paths:
         there = adapter.image(path)
-        known = last_known(adapter, engine.ledger, path, state)
+        known = known_image(adapter, engine.ledger, path, state)
         if isinstance(known, Unknown) and path in edits:
             found.append(edits[path])
         elif isinstance(known, Unknown):

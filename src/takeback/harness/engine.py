@@ -209,24 +209,33 @@ class Engine:
         drift = (*(SlotChange(write.slot, write.before, write.after) for write in writes), *gone)
         return Look(drift, found.broken, found.state, found.strange, unfinished)
 
-    def rendered(self, after: State) -> tuple[FileChange, ...] | Unsayable:
-        """Which files a change of the state changes, and how; none for an adapter without files."""
-        return () if self.files is None else self.files.render(self.ledger.state, after)
+    def rendered(self, before: State, after: State) -> tuple[FileChange, ...] | Unsayable:
+        """Which files change, and how, when what was read becomes another; none for an adapter without files."""
+        return () if self.files is None else self.files.render(before, after)
 
     def effect_of(self, slots: Iterable[Slot]) -> tuple[str, ...]:
         """When whoever loads the harness notices a change of some slots; nothing where that is not known."""
         adapter = self.effects
         return () if adapter is None else tuple(sorted({adapter.effect(slot) for slot in slots}))
 
-    def prepare(self, after: State) -> str | None:
+    def prepare(self, before: State, after: State) -> str | None:
         """Take what a change needs that only a process can hold, or say why not."""
-        return None if self.resources is None else self.resources.prepare(self.ledger.state, after)
+        return None if self.resources is None else self.resources.prepare(before, after)
 
-    def make(self, draft: Draft, writes: Sequence[Write], after: State, changes: Sequence[FileChange]) -> Record:
-        """Announce, change the real things, settle; files are changed without an interrupt in between."""
+    def make(
+        self, draft: Draft, writes: Sequence[Write], real: tuple[State, State], changes: Sequence[FileChange]
+    ) -> Record:
+        """Announce, change the real things, settle; files are changed without an interrupt in between.
+
+        `real` is what is there and what is to be there: the journal's states, but where others changed something.
+        """
+        before, after = real
         if self.live is not None:
+            drifted = before is not self.ledger.state
             entry = self.ledger.record(draft, writes)
-            self.live.write(self.ledger.state, after)
+            self.live.write(before, after)
+            if drifted:
+                self.adapter.read(self.ledger.state)
         elif self.files is not None:
             demand_unchanged(self.files.place, changes)
             with undisturbed():

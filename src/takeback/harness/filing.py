@@ -26,27 +26,27 @@ LAYOUT = "layout"
 
 
 def ready(
-    engine: Engine, after: State, off: Collection[int] = (), on: Collection[int] = ()
+    engine: Engine, before: State, after: State, off: Collection[int] = (), on: Collection[int] = ()
 ) -> Sequence[FileChange] | Refused:
-    """The changes of files that a change of the state needs, and what it must hold taken; or why not."""
-    changes = written(engine, after, off, on)
+    """The changes of files that make what is there another, and what that must hold taken; or why not."""
+    changes = written(engine, before, after, off, on)
     if isinstance(changes, Refused) or (engine.formatted is not None and (off or on)):
         return changes
-    blocker = engine.prepare(after)
+    blocker = engine.prepare(before, after)
     return changes if blocker is None else Refused(Why.REAL, blocker)
 
 
 def written(
-    engine: Engine, after: State, off: Collection[int] = (), on: Collection[int] = ()
+    engine: Engine, before: State, after: State, off: Collection[int] = (), on: Collection[int] = ()
 ) -> Sequence[FileChange] | Refused:
-    """The changes of files that a change of the state needs, or why it cannot be written."""
-    changes, adapter, ledger = engine.rendered(after), engine.files, engine.ledger
+    """The changes of files that make what is there another, or why it cannot be written."""
+    changes, adapter, ledger = engine.rendered(before, after), engine.files, engine.ledger
     if adapter is not None and engine.formatted is not None and (off or on):
-        return _changes_of_bytes(engine, adapter, changes, after, off, on)
+        return _changes_of_bytes(engine, adapter, changes, (before, after), off, on)
     if isinstance(changes, Unsayable) and adapter is not None and (off or on):
         known = [
             exact(adapter, ledger, FileChange(path, adapter.image(path), None), after, off, on)
-            for path in adapter.touched(ledger.state, after)
+            for path in adapter.touched(before, after)
         ]
         if all(adapter.means(change.path, change.after, after) for change in known):
             changes = tuple(known)
@@ -62,16 +62,16 @@ def _changes_of_bytes(
     engine: Engine,
     adapter: FileAdapter,
     rendered: tuple[FileChange, ...] | Unsayable,
-    after: State,
+    real: tuple[State, State],
     off: Collection[int],
     on: Collection[int],
 ) -> Sequence[FileChange] | Refused:
     """The changes of files that make the state another, and that take back or bring back what it does not say."""
-    entries = (*off, *on)
+    entries, (before, after) = (*off, *on), real
     spliced = {} if isinstance(rendered, Unsayable) else {change.path: change for change in rendered}
     wanted = dict.fromkeys((*spliced, *recorded_paths(engine.ledger, entries)))
     if isinstance(rendered, Unsayable):
-        wanted |= dict.fromkeys(adapter.touched(engine.ledger.state, after))
+        wanted |= dict.fromkeys(adapter.touched(before, after))
     layout = layout_of(engine.ledger, entries)
     found: list[FileChange] = []
     for path in counted_all("files worked out", wanted):

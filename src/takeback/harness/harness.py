@@ -12,20 +12,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
-from takeback.errors import UnknownSurfaceError
 from takeback.harness.adapter import Adapter
-from takeback.harness.adopting import adopt, adopt_some, layout_changes, looked, taking_effect
-from takeback.harness.applying import Given, Judged, judged, not_now, prepared, previewed
-from takeback.harness.codec import change_draft, toggle_draft
+from takeback.harness.adopting import adopt, adopt_some, layout_changes, looked
+from takeback.harness.applying import Given, Judged, apply_judged, judged, not_now, previewed
 from takeback.harness.discarding import discard, put_back
+from takeback.harness.drift import Footing, refuse_drift
 from takeback.harness.engine import LOCK_SECONDS, Engine
-from takeback.harness.filing import annotated, found_by_files, ready, written
+from takeback.harness.filing import written
 from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
-from takeback.harness.limits import refuse_unreadable
 from takeback.harness.log import EntryView, log
-from takeback.harness.missing import missing_told, not_installed
+from takeback.harness.missing import missing_told
 from takeback.harness.naming import EntryLike, name_of, names_of
 from takeback.harness.results import (
     Adopted,
@@ -35,25 +33,21 @@ from takeback.harness.results import (
     Preview,
     Recovered,
     Refused,
-    Stale,
     Status,
-    Undone,
     UndoOutcome,
-    nothing_kept,
 )
 from takeback.harness.retrying import tried_again
 from takeback.harness.toggle_requests import ToggleRequest, named_entry, redo_request, restore_request, undo_request
-from takeback.harness.two_roads import compare_roads
+from takeback.harness.toggling import ToggleAsk, footing_of, plan_request, put_back_rest, toggle
 from takeback.journal import Record, Ref, Store
 from takeback.journal.search import ValuePlace
 from takeback.language import Candidate
 from takeback.state import State
-from takeback.state.slots import Slot, put_slots
-from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
+from takeback.state.slots import Slot
+from takeback.undo import Gone, Plan
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
-ToggleAsk = Callable[[Ledger], ToggleRequest]
 ToggleReader = Callable[[Ledger, Sequence[EntryLike]], ToggleRequest]
 
 
@@ -116,14 +110,14 @@ class Harness:
         return log(self)
 
     @contextmanager
-    def held(self) -> Iterator[State | Refused]:
+    def held(self, *, clean: bool = False) -> Iterator[State | Refused]:
         """Hold the journal's lock, so that what is worked out from the state still holds when it is applied.
 
-        Yields a refusal instead of the state where nothing can be changed now.
+        With `clean`, yields a refusal instead of the state where anything is not as the journal says.
         """
         with self._engine.locked():
             look = looked(self._engine)
-            yield not_now(look) if look.drift or look.broken else self.state
+            yield (not_now(look) if clean else None) or self.state
 
     def apply(
         self,
@@ -149,36 +143,17 @@ class Harness:
         return tried_again(lambda: self._apply(found, about, allow_ties=allow_ties))
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
-        candidate, verdict = found
         with self._engine.locked():
-            look = looked(self._engine)
-            if look.drift or look.broken:
-                return not_now(look, verdict)
-            change = prepared(self._engine, found, allow_ties=allow_ties)
-            if isinstance(change, Refused):
-                return change
-            changes = ready(self._engine, change.state)
-            if isinstance(changes, Refused):
-                return Refused(changes.why, changes.message, verdict)
-            forced = not verdict.admitted
-            about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
-            about |= {"forced": forced, "ties": sorted(change.ties), **said}
-            about |= taking_effect(self._engine, change.writes)
-            draft = change_draft("apply", change.writes, about, packer=self.ledger.packer)
-            entry = self._engine.make(draft, change.writes, change.state, changes)
-            return Applied(entry, verdict, forced, change.ties)
+            return apply_judged(self._engine, found, said, allow_ties=allow_ties)
 
     def preview(
         self, candidate: Given, *, force: bool = False, allow_ties: bool = True, evidence: Verdict | None = None
     ) -> Preview | Refused:
-        """What `apply` would do, without doing it."""
+        """What `apply` would do, without doing it; also where it would be refused for what others changed there."""
         found = judged(candidate, self.adapter, self._verifier, evidence, force=force)
         if isinstance(found, Refused):
             return found
         with self._engine.locked():
-            look = looked(self._engine)
-            if look.drift or look.broken:
-                return not_now(look, found.verdict)
             return previewed(self._engine, found, allow_ties=allow_ties)
 
     def plan(self, request: ToggleAsk, *, cascade: bool = False, strict: bool = False) -> PlanOutcome:
@@ -188,11 +163,9 @@ class Harness:
     def _plan(self, ask: ToggleReader, entries: tuple[EntryLike, ...], cascade: bool, strict: bool) -> PlanOutcome:
         engine = self._engine
         with engine.locked():
-            look = engine.look() if engine.writers is None else looked(engine)
-            if look.drift or look.broken:
-                return not_now(look)
+            looked(engine)
             off, on, _ = ask(engine.ledger, entries)
-            return self._planned(off, on, cascade, strict)
+            return plan_request(engine, off, on, cascade=cascade, strict=strict)
 
     def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """What taking entries back would do; the plan's token binds a later `undo` to it."""
@@ -241,11 +214,10 @@ class Harness:
         about = {"note": note, **_made_by(by), **({"origin": dict(origin)} if origin else {})}
         with self._engine.locked():
             look = self._engine.look()
-            if look.broken:
-                return not_now(look)
             if paths or slots:
                 return adopt_some(self._engine, look, about, paths, slots)
-            return adopt(self._engine, look, about)
+            adopted = adopt(self._engine, look, about)
+            return not_now(look) if adopted is None and look.broken else adopted
 
     def effect_of(self, plan: Plan) -> tuple[str, ...]:
         """When whoever loads the harness would notice what a plan changes."""
@@ -254,8 +226,14 @@ class Harness:
     def files_of(self, plan: Plan) -> Sequence[FileChange] | Refused:
         """What a plan would do to each file, byte for byte; or why it cannot be written."""
         with self._engine.locked():
-            self._engine.look()
-            return written(self._engine, plan.state, plan.off, plan.on)
+            footing = footing_of(self._engine, plan)
+            refused = refuse_drift(footing)
+            return refused or written(self._engine, footing.before, footing.after, plan.off, plan.on)
+
+    def drift_beside(self, plan: Plan) -> Footing:
+        """What was changed outside Takeback where a plan writes, which stands in its way, and elsewhere."""
+        with self._engine.locked():
+            return footing_of(self._engine, plan)
 
     def discard(
         self, paths: Sequence[str] = (), note: str = "", *, slots: Collection[Slot] = (), by: str = ""
@@ -278,16 +256,8 @@ class Harness:
             names = names_of(entries)
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
-            left = tuple(Write(change.slot, change.before, change.after) for change in outcome.left)
-            writes = self.ledger.history.grounded(left)
-            after = put_slots(self.state, [(write.slot, write.after) for write in writes])
-            beyond = refuse_unreadable(self._engine, self.state, after, (write.slot for write in writes), back=True)
-            changes = beyond or ready(self._engine, after)
-            if isinstance(changes, Refused):
-                return changes
             about = {"note": f"what was left of undoing {', '.join(names)}", **_made_by(by)}
-            draft = change_draft("salvage", writes, about, packer=self.ledger.packer)
-            return Adopted(self._engine.make(draft, writes, after, changes), outcome.left)
+            return put_back_rest(self._engine, outcome, about)
 
     def forget(self, *entries: EntryLike, dry: bool = False) -> Forgetting:
         """Delete what entries captured, permanently; with `dry`, only say how much. They stay in the log."""
@@ -333,57 +303,17 @@ class Harness:
                 (*unfinished, *look.strange, *held, *missing_told(self.ledger.missing)),
                 aborted,
                 look.broken,
-                tuple(image.path for image in layout_changes(self._engine)) if not look.drift else (),
+                tuple(image.path for image in layout_changes(self._engine, look)) if not look.drift else (),
             )
-
-    def _planned(self, off: Collection[int], on: Collection[int], cascade: bool, strict: bool) -> PlanOutcome:
-        ledger = self._engine.ledger
-        try:
-            plan: PlanOutcome = plan_toggle(ledger.history, ledger.state, off, on)
-        except UnknownSurfaceError as fault:
-            return not_installed(fault)
-        if isinstance(plan, Blocked) and isinstance(plan.together, Plan):
-            plan = replace(plan, together=annotated(self._engine, plan.together))
-        if cascade and isinstance(plan, Blocked) and plan.together is not None:
-            plan = plan.together
-        elif isinstance(plan, Plan):
-            plan = annotated(self._engine, plan)
-        if not isinstance(plan, Plan):
-            return plan
-        beyond = refuse_unreadable(
-            self._engine, plan.before, plan.state, (one.slot for one in plan.changes), back=True
-        )
-        return beyond or (nothing_kept(plan) if strict else plan)
 
     def _toggle(
         self, kind: str, ask: ToggleAsk, token: str | None, *, cascade: bool, strict: bool, by: str = ""
     ) -> UndoOutcome:
-        return tried_again(lambda: self._toggled(kind, ask, token, by, cascade=cascade, strict=strict))
+        def make() -> UndoOutcome:
+            with self._engine.locked():
+                return toggle(self._engine, kind, ask, token, _made_by(by), cascade=cascade, strict=strict)
 
-    def _toggled(
-        self, kind: str, ask: ToggleAsk, token: str | None, by: str, *, cascade: bool, strict: bool
-    ) -> UndoOutcome:
-        with self._engine.locked():
-            look = looked(self._engine)
-            if look.drift or look.broken:
-                return not_now(look)
-            off, on, entries = ask(self.ledger)
-            plan = self._planned(off, on, cascade, strict)
-            if not isinstance(plan, Plan):
-                return plan
-            if token is not None and token != plan.token:
-                return Stale(token, plan)
-            if self._engine.durable:
-                compare_roads(self.ledger, self.state, plan)
-            changes = ready(self._engine, plan.state, plan.off, plan.on)
-            if isinstance(changes, Refused):
-                return changes
-            writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
-            asked = {"asked": list(names_of(entries)), **_made_by(by)}
-            about = {**asked, **taking_effect(self._engine, writes)}
-            draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=self.ledger.packer)
-            draft = found_by_files(self._engine, draft, (*plan.off, *plan.on))
-            return Undone(self._engine.make(draft, writes, plan.state, changes), plan)
+        return tried_again(make)
 
     def _discarded(self, names: Sequence[str]) -> Record | None:
         """The discard that is meant, if one is."""

@@ -74,7 +74,7 @@ def _replayed(timeline: Timeline, live: frozenset[int]) -> Sequence[Image | None
     for step in steps:
         if isinstance(step.before, Unknown):
             return ()
-        here = list(dict.fromkeys(one for image in here for one in _step(image, step.before, step.after)))[:MOST]
+        here = list(dict.fromkeys(one for image in here for one in merge_step(image, step.before, step.after)))[:MOST]
     return here
 
 
@@ -150,11 +150,12 @@ def _stepped(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterabl
     for one, two in steps:
         if isinstance(one, Unknown) or isinstance(two, Unknown):
             return ()
-        here = list(dict.fromkeys(found for image in here for found in _step(image, one, two)))[:MOST]
+        here = list(dict.fromkeys(found for image in here for found in merge_step(image, one, two)))[:MOST]
     return here if steps else ()
 
 
-def _step(here: Image | None, one: Image | None, two: Image | None) -> Iterator[Image | None]:
+def merge_step(here: Image | None, one: Image | None, two: Image | None) -> Iterator[Image | None]:
+    """Yield what a file may become when what made `two` of `one` is done to it."""
     if same_file(one, here):
         if isinstance(here, FileImage) and isinstance(one, FileImage) and isinstance(two, FileImage):
             yield replace(two, mode=_mode(here, one, two))

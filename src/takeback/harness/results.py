@@ -40,6 +40,10 @@ class Preview:
     paths: tuple[str, ...]
     """The files it would change."""
     ties: Mapping[int, str]
+    drift: tuple[SlotChange, ...] = ()
+    """What was changed outside Takeback where it writes: it is refused until that is adopted or discarded."""
+    elsewhere: tuple[SlotChange, ...] = ()
+    """What else was changed outside Takeback; that stays."""
 
     def __repr__(self) -> str:
         return f"Preview(changes: {len(self.changes)}, {self.verdict.grade.value})"
@@ -57,9 +61,9 @@ class Why(StrEnum):
     REAL = "real"
     """Something outside Takeback stands in the way, such as a port that is taken."""
     DRIFT = "drift"
-    """Someone changed things behind Takeback's back; adopt that first, or put it back."""
+    """Someone changed things outside Takeback where it would write; adopt that first, or put it back."""
     BROKEN = "broken"
-    """A file cannot be read as what it should be; mend it, or put it back with `discard`."""
+    """A file it would write cannot be read as what it should be; mend it, or put it back with `discard`."""
     UNSTORED = "unstored"
     """The harness's adapter does not store a surface that the change is about, or it is not installed."""
     UNSAYABLE = "unsayable"

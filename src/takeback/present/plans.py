@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
+from takeback.harness.adapter import Broken
 from takeback.present.titles import counted, listed, part_in, pointed, title_in
 from takeback.state import ABSENT, State
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot, slot_title, whole_of
-from takeback.undo import Plan
+from takeback.undo import Plan, SlotChange
 from takeback.undo.outcome import Kept
+
+SHOWN: Final = 3
+"""How many things a note names."""
+
+
+def elsewhere_lines(elsewhere: Iterable[SlotChange], unread: Iterable[Broken]) -> Iterator[str]:
+    """What was changed outside Takeback where a change does not write, and files that cannot be read."""
+    titles = list(dict.fromkeys(slot_title(whole_of(change.slot)) for change in elsewhere))
+    if titles:
+        shown = [*titles[:SHOWN], f"{len(titles) - SHOWN} more"] if len(titles) > SHOWN else titles
+        verb = "was" if len(titles) == 1 else "were"
+        yield f"note: {listed(shown)} {verb} changed outside Takeback and stays so ('takeback adopt' records it)"
+    for fault in unread:
+        yield f"note: {fault.path} cannot be read and stays so ('takeback discard {fault.path}' puts it back)"
 
 
 def headline(plan: Plan, *, done: bool) -> str | None:

@@ -51,7 +51,7 @@ class Shown:
 
     def drifted(self) -> int:
         """How many things were changed behind Takeback's back, files that cannot be read among them."""
-        with self.harness.held() as found:
+        with self.harness.held(clean=True) as found:
             return len(found.drift) + len(found.broken) if isinstance(found, Refused) else 0
 
 

@@ -25,7 +25,7 @@ from takeback.present.diffs import Difference
 from takeback.present.files import file_differences
 from takeback.present.filters import names_in
 from takeback.present.looser import weigh_plan
-from takeback.present.plans import headline, kept_lines
+from takeback.present.plans import elsewhere_lines, headline, kept_lines
 from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan
 from takeback.web.asking import asked, told
@@ -60,6 +60,8 @@ class Told:
     files: list[Difference] | None = None
     """What happens to each file; None for a harness without files, or where it cannot be written."""
     slots: list[Difference] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
+    """What was changed outside Takeback where it does not write; that stays."""
     layout: tuple[str, ...] = ()
     kept: list[str] = field(default_factory=list)
     looser: list[str] = field(default_factory=list)
@@ -153,22 +155,25 @@ def _outcome(shown: Shown, outcome: PlanOutcome) -> Told:
 
 
 def _plan(shown: Shown, plan: Plan) -> Told:
-    files = shown.harness.files_of(plan)
-    if isinstance(files, Refused):
-        return Told("refused", message=files.message)
+    harness = shown.harness
+    files, footing = harness.files_of(plan), harness.drift_beside(plan)
+    refused = files if isinstance(files, Refused) else None
     return Told(
-        "plan",
-        token=plan.token,
+        "plan" if refused is None else "refused",
+        token=plan.token if refused is None else "",
+        message="" if refused is None else refused.message,
+        drift=refused is not None and bool(refused.drift or refused.broken),
+        elsewhere=list(elsewhere_lines(footing.elsewhere, footing.unread)),
         headline=headline(plan, done=False) or "",
         off=_named(shown, [(number, "") for number in plan.off]),
         on=_named(shown, [(number, "") for number in plan.on]),
-        files=list(file_differences(files)),
+        files=None if isinstance(files, Refused) else list(file_differences(files)),
         slots=list(differences(plan.changes, lambda: plan.before)),
         layout=plan.layout,
         kept=list(kept_lines(plan, done=False)),
         looser=weigh_plan(plan),
         unadmitted=_named(shown, [(number, "") for number in plan.unadmitted]),
-        effect=shown.harness.effect_of(plan),
+        effect=harness.effect_of(plan),
     )
 
 

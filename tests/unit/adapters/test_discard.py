@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.changes import candidate, config, file, prompt
+from tests.support.changes import candidate, config, file, middleware, prompt, routing
 
 from takeback.adapters import init_workspace, open_memory, open_workspace
 from takeback.adapters.doctor import examine_workspace
@@ -49,6 +49,14 @@ BROKEN = [
 ]
 
 
+TOUCHING = {
+    "config.toml": config("c", 1),
+    "middleware.toml": middleware("m"),
+    "routing.toml": routing("m", "model"),
+    "prompts/system.md": prompt("system", "new"),
+}
+
+
 @pytest.mark.parametrize(("name", "data", "where"), BROKEN)
 def test_a_broken_file_is_named_and_everything_else_can_be_looked_at(root, harness, name, data, where):
     entry = harness.apply(candidate(config("b", 2))).entry
@@ -63,10 +71,12 @@ def test_a_broken_file_is_named_and_everything_else_can_be_looked_at(root, harne
     bad = [finding for finding in examine_workspace(root) if not finding.good]
     assert [finding.check for finding in bad] == ["files"]
     assert name in bad[0].detail
-    for answer in (again.apply(candidate(config("c", 1))), again.undo(entry.id), again.adopt(), again.restore("#1")):
+    for answer in (again.adopt(), again.apply(candidate(TOUCHING[name]))):
         assert isinstance(answer, Refused)
         assert answer.why is Why.BROKEN
         assert name in answer.message
+    for answer in (again.apply(candidate(config("c", 1))), again.undo(entry.id)):
+        assert isinstance(answer, Refused) == (name == "config.toml")
     assert (root / name).read_bytes() == data
 
 

@@ -164,7 +164,11 @@ def test_an_edit_by_hand_is_shown_never_overwritten_and_can_be_adopted_and_undon
     edit(root)
     after = contents(root)
     assert [change.slot for change in harness.status().drift] == [slot]
-    assert harness.apply(candidate(config("x", 1))).why is Why.DRIFT
+    made = harness.apply(candidate(config("x", 1)))
+    assert isinstance(made, Applied)
+    assert slot in [change.slot for change in harness.status().drift]
+    assert isinstance(harness.undo(made), Undone)
+    assert [change.slot for change in harness.status().drift] == [slot]
     assert contents(root) == after
     adopted = harness.adopt("by hand")
     assert harness.status().clean
@@ -482,6 +486,16 @@ def test_a_mistake_in_the_manifest_is_named_with_its_place(root, text, words):
     assert words in str(caught.value)
 
 
+TOUCHING = {
+    "config.toml": config("x", 1),
+    "middleware.toml": middleware("m"),
+    "routing.toml": routing("m", "model"),
+    "listeners.toml": listener("on_error", "new"),
+    "tools/grep.json": tool("grep"),
+    "prompts/system.md": prompt("system", "new"),
+}
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
@@ -499,7 +513,12 @@ def test_a_mistake_in_the_manifest_is_named_with_its_place(root, text, words):
 def test_a_mistake_in_a_file_is_named_and_changes_nothing(root, harness, name, text, words):
     (root / name).write_text(text)
     before = contents(root)
-    refused = harness.apply(candidate(config("x", 1)))
+    if name != "config.toml":
+        made = harness.apply(candidate(config("x", 1)))
+        assert isinstance(made, Applied)
+        harness.undo(made)
+        assert contents(root) == before
+    refused = harness.apply(candidate(TOUCHING[name]))
     assert refused.why is Why.BROKEN
     assert [fault.path for fault in refused.broken] == [name]
     assert str(root / name) in refused.message

@@ -146,7 +146,7 @@ def test_a_plans_token_binds():
 def test_drift_is_refused_shown_and_adopted_as_an_entry():
     harness = open_memory(State.read({"config": {"a": 1}}))
     harness.adapter.edit(State.read({"config": {"a": 1, "by_hand": 1}}))
-    refused = harness.apply(candidate(config("b", 1)))
+    refused = harness.apply(candidate(config("by_hand", 2)))
     assert (refused.why, [change.slot for change in refused.drift]) == (Why.DRIFT, [("config", "by_hand")])
     adopted = harness.adopt("tuned")
     assert isinstance(adopted, Adopted)

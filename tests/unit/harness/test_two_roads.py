@@ -9,7 +9,7 @@ from takeback.adapters import init_workspace, open_memory, open_workspace
 from takeback.adapters.doctor import examine_workspace
 from takeback.errors import HarnessError
 from takeback.harness import Undone, two_roads
-from takeback.harness import harness as module
+from takeback.harness import toggling as module
 from takeback.harness.two_roads import Roads, compare_roads
 from takeback.language import Candidate, read_candidate
 from takeback.state import State

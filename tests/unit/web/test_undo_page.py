@@ -199,6 +199,21 @@ def test_drift_is_shown_by_file_and_stops_an_undo_with_the_way_out(workspace):
     refused = browser.get("/1/undo?entry=%232")
     assert "Refused" in words(refused)
     assert 'href="/1/drift"' in refused.text
+    assert "Taken back" in words(refused), "the preview is shown all the same"
+    assert 'name="token"' not in refused.text
+
+
+def test_drift_elsewhere_is_a_note_on_the_preview_and_the_undo_is_done(workspace):
+    root, harness = workspace
+    browser = Browser(harness)
+    (notes,) = root.rglob("notes.txt")
+    notes.write_text("by hand\n")
+    preview = browser.get("/1/undo?entry=%232")
+    assert "was changed outside Takeback and stays so" in words(preview)
+    fields = {"entry": "#2", "token": token_in(preview)}
+    assert "Done" in words(browser.post("/1/undo", fields))
+    assert notes.read_text() == "by hand\n"
+    assert len(harness.status().drift) == 1
 
 
 def test_one_file_is_adopted_and_another_put_back(workspace):

@@ -20,6 +20,7 @@ from takeback.agents.server.masking import masked, masked_text
 from takeback.agents.server.persons import Question, apply_command, command, others_entries, undo_command
 from takeback.agents.server.proposals import Judgement, Sent, judge
 from takeback.harness import Applied, Harness, Preview, Refused, Stale, Undone, Why
+from takeback.harness.drift import Footing, refuse_drift
 from takeback.harness.log import change_json
 from takeback.journal import Record
 from takeback.present.plans import headline, kept_lines
@@ -108,7 +109,17 @@ class Desk:
         with self.harness() as harness:
             preview = harness.preview(found.admitted)
         if isinstance(preview, Refused):
-            return Proposed(outcome="refused", message=masked_text(preview.message), verdict=told)
+            mending = self.mending(preview) if preview.drift or preview.broken else None
+            return Proposed(outcome="refused", message=masked_text(preview.message), verdict=told, command=mending)
+        refused = refuse_drift(Footing(preview.before, preview.before, preview.drift, preview.elsewhere))
+        if refused is not None:
+            return Proposed(
+                outcome="refused",
+                message=masked_text(refused.message),
+                verdict=told,
+                changes=_changes(preview.changes),
+                command=self.mending(refused),
+            )
         reasons = self._loosens(found.admitted, preview.before)
         token = f"p-{secrets.token_urlsafe(18)}"
         proposal = WaitingProposal(found.admitted, sent.note, apply_command(found.sent, sent.lines, self.directory))
@@ -167,6 +178,17 @@ class Desk:
         """What taking entries back would do; the token binds an undo to it."""
         with self.harness() as harness:
             outcome = harness.plan_undo(*names, cascade=cascade)
+            footing = harness.drift_beside(outcome) if isinstance(outcome, Plan) else None
+            refused = None if footing is None else refuse_drift(footing)
+            if isinstance(outcome, Plan) and refused is not None:
+                return Planned(
+                    outcome="refused",
+                    message=masked_text(refused.message),
+                    off=list(outcome.off),
+                    on=list(outcome.on),
+                    changes=_changes(outcome.changes),
+                    command=self.mending(refused),
+                )
             if isinstance(outcome, Plan):
                 self._plans.put(who, outcome.token, Planning(tuple(names), cascade))
                 reasons = self._undo_reasons(harness, outcome, names, who)
@@ -216,9 +238,10 @@ class Desk:
                 done = harness.undo(*planning.names, token=token, cascade=planning.cascade, by=who)
             if isinstance(done, Stale):
                 return Done(outcome="stale", message="things have changed since the plan was made; plan again")
+            if isinstance(done, Refused):
+                return self._refused(done)
             if not isinstance(done, Undone):
-                told = done.message if isinstance(done, Refused) else "it cannot be done any more; plan again"
-                return Done(outcome="refused", message=masked_text(told))
+                return Done(outcome="refused", message="it cannot be done any more; plan again")
             planning.entry = done.entry
             return _made("undone", done.entry, headline(done.plan, done=True) or "taken back; the others stay")
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.changes import candidate, config
+from tests.support.changes import candidate, config, prompt
 from tests.support.client_harnesses import write_harness
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.open_by_manifest import open_workspace
 from takeback.cli import app
-from takeback.harness import Applied, Harness, Refused
+from takeback.harness import Applied, Harness, Why
 from takeback.harness.results import Undone
 
 TOP = '{ "model": "a/b", // main\n  "mcp": { "l": { "type": "local", "command": ["l"] } },\n  "theme": "dark" }\n'
@@ -136,12 +136,14 @@ def test_one_line_changes_take_it_in_too(tmp_path: Path) -> None:
     assert '"theme": "light"' in (tmp_path / "opencode.jsonc").read_text()
 
 
-def test_an_edit_by_hand_beside_it_is_still_asked_about(tmp_path: Path) -> None:
+def test_an_edit_by_hand_beside_it_is_not_taken_in_with_it(tmp_path: Path) -> None:
     root = write_harness(tmp_path, "opencode")
     init_clients(root)
     schema(root)
     (root / "AGENTS.md").write_text("by hand\n")
     with closing(open_workspace(root)) as harness:
-        refused = harness.apply(candidate(config("theme", "light")))
-        assert isinstance(refused, Refused)
+        assert isinstance(harness.apply(candidate(config("theme", "light"))), Applied)
         assert (root / "AGENTS.md").read_text() == "by hand\n"
+        assert [change.slot for change in harness.status().drift] == [("prompts", "AGENTS.md")]
+        assert "$schema" in harness.state.write()["config"]
+        assert harness.apply(candidate(prompt("AGENTS.md", "anew\n"))).why is Why.DRIFT
