@@ -1,15 +1,15 @@
 """The classes of states that a candidate can tell apart, and one generic state of each.
 
 Surfaces break the slots a candidate names into components; a choice of one alternative for each component makes a
-state. The base is a choice on which the mutation goes through, if there is one. Which classes must be looked at is
-argued in docs/proof.md; `takeback.verify.proof` looks at them.
+state. The base is a choice on which the mutation goes furthest: through, if any state lets it. Which classes must be
+looked at is argued in docs/proof.md; `takeback.verify.proof` looks at them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count
 from time import monotonic
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from takeback.canonical import encode
 from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate, Program
 from takeback.runtime import forward
-from takeback.state import SURFACES, Component, Level, Operation, State
+from takeback.state import ABSENT, SURFACES, Component, Operation, State
 
 MAX_JOINT: Final = 50_000
 ShapeChoice = dict[int, int]
@@ -52,16 +52,38 @@ class Classes:
             self._empty[name] = surface.bystander(surface.empty, salt)
             self.parts += [SurfaceComponent(name, part) for part in surface.components(touching, salt)]
         self._above = _lines(self.parts)
+        self._tops = {name: _by_top(self.parts, name) for name in named}
+        self._below: dict[tuple[str, str, tuple[int, ...]], Any] = {}
         self.base: ShapeChoice = dict.fromkeys(range(len(self.parts)), 0)
         self._built = {name: self._build(name, self.base) for name in named}
         self._settled: set[str] = set()
         self._blank = State()
+        self.reach: int | None = 0
+        """Which operation of the mutation fails on the base, once it is settled; None: it goes through."""
+        self.unsure: ProgramTooLarge | None = None
+        """Why the base may not be the one on which the mutation goes furthest, where that could not be told."""
 
     def _build(self, surface: str, choice: ShapeChoice) -> Any:
+        """Return a surface's value with an alternative for each of its components.
+
+        What stands below one top name of a tree is the same in many states, and made once.
+        """
         value = self._empty[surface]
-        for at, part in enumerate(self.parts):
-            if part.surface == surface:
-                value = part.component.alternatives[choice[at]](value)
+        for top, parts in self._tops[surface]:
+            if top is None:
+                value = self._apply(value, parts, choice)
+                continue
+            chosen = surface, top, tuple([choice[at] for at in parts])
+            if chosen not in self._below:
+                built = self._apply(self._empty[surface], parts, choice)
+                self._below[chosen] = SURFACES[surface].get_slot(built, (top,))
+            if self._below[chosen] is not ABSENT:
+                value = SURFACES[surface].put_slot(value, (top,), self._below[chosen])
+        return value
+
+    def _apply(self, value: Any, parts: Iterable[int], choice: ShapeChoice) -> Any:
+        for at in parts:
+            value = self.parts[at].component.alternatives[choice[at]](value)
         return value
 
     def state(self, changed: ShapeChoice) -> State:
@@ -82,33 +104,19 @@ class Classes:
         return forward(self.candidate.mutation, self.state(changed))[1].failed_at
 
     def settle(self) -> None:
-        """Choose a base on which the mutation goes through, if there is one."""
-        changed: ShapeChoice | None = {}
-        failing = self.failing_at({})
-        while changed is not None and failing is not None:
-            changed, failing = self._better(changed, failing) or (None, failing)
-        if changed is None and any(op.kind.level is Level.L2 for op in self.candidate.mutation):
-            changed = self._tried_jointly()
-        if changed is not None:
-            self.settle_on(changed)
+        """Climb to a base on which the mutation goes furthest: through, if any state lets it.
 
-    def _tried_jointly(self) -> ShapeChoice | None:
-        """Return a choice on which the mutation goes through, looked for among all joint ones, or None.
-
-        One step at a time may end where an operation wants two things at once. Surfaces do not see each other.
+        How far a run goes is the smallest of how far each component lets it go. So where one fails and some state
+        goes further, another choice for what the failing operation sees goes further too (docs/proof.md, step 5).
         """
-        found: ShapeChoice = {}
-        for name in dict.fromkeys(op.kind.surface for op in self.candidate.mutation):
-            ops = tuple(op for op in self.candidate.mutation if op.kind.surface == name)
-            near = set[int]().union(*map(self._named, ops)) | {
-                at for at, part in enumerate(self.parts) if part.surface == name and not part.component.path
-            }
-            through = (choice for choice in self.joint(near) if forward(ops, self.state(choice))[1].succeeded)
-            chosen = next(through, None)
-            if chosen is None:
-                return None
-            found.update(chosen)
-        return found
+        changed: ShapeChoice = {}
+        failing = self.failing_at(changed)
+        while failing is not None:
+            further = self._go_further(changed, failing)
+            if further is None:
+                break
+            changed, failing = further
+        self.settle_on(changed)
 
     def settle_on(self, changed: ShapeChoice) -> None:
         """Take another choice as the base."""
@@ -116,18 +124,46 @@ class Classes:
             self.base.update(changed)
             self._settled |= {self.parts[at].surface for at in changed}
             self._built = {name: self._build(name, self.base) for name in self._built}
+        self.reach = self.failing_at({})
 
-    def _better(self, changed: ShapeChoice, failing: int) -> tuple[ShapeChoice, int | None] | None:
+    def _go_further(self, changed: ShapeChoice, failing: int) -> tuple[ShapeChoice, int | None] | None:
+        """Return a choice on which the mutation goes further, and where it fails then; None: there is none.
+
+        `unsure` says why, where there were too many choices to try them all.
+        """
         op = self.candidate.mutation[failing]
+        try:
+            for choice in chain(self._alone(op, changed), self._together(op)):
+                tried = {**changed, **choice}
+                then = self.failing_at(tried)
+                if then is None or then > failing:
+                    return tried, then
+        except ProgramTooLarge as fault:
+            self.unsure = fault
+        return None
+
+    def _alone(self, op: Operation, changed: ShapeChoice) -> Iterator[ShapeChoice]:
+        """Yield other choices for each single component that an operation can see."""
         near = self._named(op)
         for at, part in enumerate(self.parts):
-            if part.surface == op.kind.surface and at not in changed and (at in near or not part.component.path):
-                for other in range(1, len(part.component.alternatives)):
-                    tried = {**changed, at: other}
-                    then = self.failing_at(tried)
-                    if then is None or then > failing:
-                        return tried, then
-        return None
+            if at in near or (part.surface == op.kind.surface and _concerns(part.component, op)):
+                for other in range(len(part.component.alternatives)):
+                    if other != changed.get(at, self.base[at]):
+                        yield {at: other}
+
+    def _together(self, op: Operation) -> Iterator[ShapeChoice]:
+        """Yield the joint choices for what moves tie to an operation's paths: a move may want two things at once.
+
+        Its own paths come first, then all paths that moves tie to them. Without a move one component is enough.
+        """
+        near = self._named(op)
+        if op.also:
+            yield from self.joint(near)
+        mine = [one for one in self.candidate.mutation if one.kind.surface == op.kind.surface]
+        if any(one.also for one in mine):
+            for group in _merge(map(self._named, mine)):
+                if near.intersection(group):
+                    yield from self.joint(group)
 
     def variations(self) -> Iterator[tuple[int, ShapeChoice]]:
         """Yield each component with the choices in which it is not as in the base, and all others are.
@@ -150,15 +186,8 @@ class Classes:
 
     def groups(self) -> list[list[int]]:
         """Return the components that restores from captures of other paths tie together."""
-        groups: list[set[int]] = []
-        foreign = [self._around(source) | self._around(op) for source, op in self.foreign]
-        for together in (*foreign, *self._spanning()):
-            tied = set(together)
-            for group in [one for one in groups if one & tied]:
-                groups.remove(group)
-                tied |= group
-            groups.append(tied)
-        return [sorted(group) for group in groups if group]
+        foreign = (self._around(source) | self._around(op) for source, op in self.foreign)
+        return _merge((*foreign, *self._spanning()))
 
     def _spanning(self) -> Iterator[set[int]]:
         """Yield the components that one operation writes together, such as where a file was and where it goes."""
@@ -199,6 +228,32 @@ class Classes:
             for at, part in enumerate(self.parts)
             if part.component.path and part.surface == op.kind.surface and in_line(part.component.path, op.path)
         }
+
+
+def _by_top(parts: list[SurfaceComponent], surface: str) -> list[tuple[str | None, list[int]]]:
+    """Return the components of a surface by their top names in a tree; None: those that lie in none."""
+    found: dict[str | None, list[int]] = {}
+    for at, part in enumerate(parts):
+        if part.surface == surface:
+            found.setdefault(part.component.path[0] if part.component.path else None, []).append(at)
+    return list(found.items())
+
+
+def _concerns(component: Component, op: Operation) -> bool:
+    """Tell whether an operation of its surface can see a component that lies in no tree."""
+    return not component.path and (component.concerns is None or component.concerns(op))
+
+
+def _merge(sets: Iterable[set[int]]) -> list[list[int]]:
+    """Return sets of components, those that share one made into one."""
+    groups: list[set[int]] = []
+    for one in sets:
+        tied = set(one)
+        for group in [known for known in groups if known & tied]:
+            groups.remove(group)
+            tied |= group
+        groups.append(tied)
+    return [sorted(group) for group in groups if group]
 
 
 def in_line(one: tuple[str, ...], two: tuple[str, ...]) -> bool:

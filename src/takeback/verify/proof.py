@@ -33,7 +33,7 @@ from takeback.verify.rules import PROOF
 from takeback.verify.sampled import counterexample, refusals, rejected, trip_reasons
 from takeback.verify.selfcheck import self_check
 from takeback.verify.slices import Slice, Slices
-from takeback.verify.trip import Trial
+from takeback.verify.trip import Trial, Trip
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Verdict
 
 MAX_WORK: Final = 5_000_000
@@ -54,8 +54,8 @@ class _PartsDisagreeError(Exception):
     """A slice fails where the whole candidate does not, so slices do not decide about this candidate."""
 
 
-class _GoesThroughError(Exception):
-    """A mutation that failed on the base goes through on the choice given, which is therefore a better base."""
+class _GoesFurtherError(Exception):
+    """A mutation that failed on the base goes further on the choice given, which is therefore a better base."""
 
 
 class _Search:
@@ -159,11 +159,16 @@ class _Search:
             if not trip.passed:
                 return self._confirmed(job, state)
             if always:
-                if not trip.forward_failure:
-                    raise _GoesThroughError(job.choice)
+                if self._goes_further(trip):
+                    raise _GoesFurtherError(job.choice)
             elif trip.forward_failure and len(job.choice) == 1:
                 self.failing += job.choice.items()
         return None
+
+    def _goes_further(self, trip: Trip) -> bool:
+        """Tell whether a mutation that fails on the base went further on a trip than it does there."""
+        reach = self.classes.reach
+        return trip.stopped_at is None or (reach is not None and trip.stopped_at > reach)
 
     def going_through(self) -> State | None:
         """Return a state on which the mutation goes through and recovery does not, if one is among the classes."""
@@ -270,19 +275,20 @@ def _verdict(
 
 def _search(candidate: Candidate, deadline: float, trial: type[Trial] = Trial) -> tuple[int, State | None]:
     """Return how many classes were looked at, and a state that breaks the candidate if one does."""
-    classes = Classes(candidate, deadline)
+    classes, whole = Classes(candidate, deadline), _beyond_shapes(candidate)
     classes.settle()
-    whole = _beyond_shapes(candidate)
-    search = _Search(classes, Slices(candidate, classes, whole=whole, trial=trial))
-    try:
-        broken = search.run()
-    except _GoesThroughError as found:
-        classes.settle_on(*found.args)
+    while True:
         search = _Search(classes, Slices(candidate, classes, whole=whole, trial=trial))
-        broken = search.run()
-    except _PartsDisagreeError:
-        search = _Search(classes, Slices(candidate, classes, whole=True, trial=trial))
-        broken = search.run()
+        try:
+            broken = search.run()
+            break
+        except _GoesFurtherError as found:
+            classes.settle_on(*found.args)
+            classes.settle()
+        except _PartsDisagreeError:
+            whole = True
+    if broken is None and classes.unsure is not None and classes.reach is not None:
+        raise classes.unsure
     if broken is not None and edits_back(candidate):
         broken = search.going_through() or broken
     return search.looked, broken

@@ -55,7 +55,7 @@ class Trip:
     """How one state fared.
 
     `failure` says why recovery could not run, `fault` of which kind that is and `failed_at` which operation it was
-    (None where it was none); `forward_failure` says why the mutation did not run.
+    (None where it was none); `forward_failure` says why the mutation did not run, `stopped_at` at which operation.
     """
 
     residuals: tuple[Residual, ...] = ()
@@ -64,6 +64,7 @@ class Trip:
     forward_failure: str = ""
     fault: FaultKind | None = None
     failed_at: int | None = None
+    stopped_at: int | None = None
 
     @property
     def passed(self) -> bool:
@@ -113,12 +114,12 @@ class Trial:
         witness = capture(candidate.witness, state)
         parts = before.copy()
         covers = candidate.contract.covers
-        uncovered, why_not = self._omitted, ""
+        uncovered, why_not, stopped_at = self._omitted, "", None
         try:
             advance(candidate.mutation, parts)
         except OperationFailed:
             unchanged, receipt = forward(candidate.mutation, state)
-            parts, why_not = unchanged.parts.copy(), receipt.reason
+            parts, why_not, stopped_at = unchanged.parts.copy(), receipt.reason, receipt.failed_at
             uncovered = tuple(write.address for write in receipt.writes if not covers(write.address))
         else:
             for change in self._diff(before, parts, self._changed):
@@ -128,12 +129,12 @@ class Trial:
             retreat(candidate.recovery, parts, witness)
         except RecoveryFailed as fault:
             omitted = tuple(sorted(set(uncovered)))
-            return Trip((), omitted, fault.message, why_not, fault.kind, fault.position)
+            return Trip((), omitted, fault.message, why_not, fault.kind, fault.position, stopped_at)
         left = self._diff(before, parts, self._touched)
         if not left and not uncovered and not why_not:
             return PASSED
         residuals = tuple(_residual(change, candidate) for change in left)
-        return Trip(residuals, tuple(sorted(set(uncovered))), "", why_not)
+        return Trip(residuals, tuple(sorted(set(uncovered))), "", why_not, stopped_at=stopped_at)
 
     def _diff(self, before: SurfaceValues, after: SurfaceValues, surfaces: Diffs) -> list[Change]:
         """Return what differs on the surfaces that operations name; no operation reaches another one."""

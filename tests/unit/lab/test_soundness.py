@@ -1,11 +1,13 @@
 """The soundness experiment finds a proof that is wrong, and finds none in ours."""
 
+import random
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from takeback.lab.soundness import brute, experiment, keyed_z3, run_soundness
+from takeback.canonical import encode
+from takeback.lab.soundness import brute, experiment, failing, keyed_z3, run_soundness, shapes
 from takeback.language import read_candidate
 from takeback.state import Level, State
 from takeback.verify import Code, Grade, Reason, Verdict, prove
@@ -39,9 +41,70 @@ def test_a_proof_that_proves_everything_is_found_out(monkeypatch):
 
 
 def test_a_proof_that_does_not_look_for_a_base_where_the_mutation_goes_through_is_found_out(monkeypatch):
-    assert run_soundness(250, seed=6).disagreements == 0
+    assert run_soundness(150, seed=6).disagreements == 0
     monkeypatch.setattr(Classes, "settle", lambda self: None)
-    assert run_soundness(250, seed=6).disagreements > 0
+    assert run_soundness(150, seed=6).disagreements == 0, "the search notices a class that goes further than the base"
+    search = import_module("takeback.verify.proof")._Search
+    monkeypatch.setattr(search, "_goes_further", lambda self, trip: False)
+    assert run_soundness(150, seed=6).disagreements > 0
+
+
+@pytest.mark.parametrize(("level", "cases"), [(Level.L1, 100), (Level.L2, 60)])
+def test_a_proof_that_keeps_a_base_only_if_the_mutation_goes_through_is_found_out(level, cases, monkeypatch):
+    assert run_soundness(cases, seed=8, level=level).disagreements == 0
+    settle = Classes.settle
+
+    def only_through(self):
+        first = dict(self.base)
+        settle(self)
+        if self.reach is not None:
+            self.settle_on(first)
+
+    monkeypatch.setattr(Classes, "settle", only_through)
+    search = import_module("takeback.verify.proof")._Search
+    monkeypatch.setattr(search, "_goes_further", lambda self, trip: trip.stopped_at is None)
+    assert run_soundness(cases, seed=8, level=level).disagreements > 0
+
+
+@pytest.mark.parametrize("level", [Level.L1, Level.L2])
+def test_mutations_that_go_through_on_no_state_are_drawn(level):
+    tally = run_soundness(80, seed=2, level=level)
+    assert tally.never_through > 5
+    assert tally.shapes > tally.proved
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["L1", "L2"])
+def test_failing_candidates_leave_targets_out_of_their_contracts_and_write_below_files(wide):
+    rng = random.Random(1)
+    drawn = [failing.candidate(rng, wide=wide) for _ in range(300)]
+    candidates = [read_candidate(plain) for plain in drawn]
+    missed = [one for one in candidates if any(not one.contract.covers(op.address) for op in one.mutation)]
+    below = [
+        plain
+        for plain in drawn
+        for op in plain["mutation"]
+        if op["op_type"] == "write_file" and f"{op['target']}/x" in {other["target"] for other in plain["mutation"]}
+    ]
+    moves = [plain for plain in drawn if any(op["op_type"] == "move_file" for op in plain["mutation"])]
+    assert len(missed) > 100
+    assert len(below) > 50
+    assert (len(moves) > 50) is wide
+
+
+def test_joint_shapes_are_all_there_are_or_some_of_them():
+    files = {"witness": [], "recovery": [], "contract": ["files"]}
+    two = {**files, "mutation": [{"op_type": "write_file", "target": path, "value": "x"} for path in ("a", "b")]}
+    below = {**files, "mutation": [{"op_type": "write_file", "target": path, "value": "x"} for path in ("a", "a/x")]}
+    rng = random.Random(0)
+    absent_file_empty_full = 4
+    assert len(_texts_of(two, rng)) == absent_file_empty_full**2
+    assert len(_texts_of(below, rng)) == 2 + 2 * absent_file_empty_full
+    many = {**files, "mutation": [{"op_type": "write_file", "target": path, "value": "x"} for path in "abcdefgh"]}
+    assert sum(1 for _ in shapes.joint_shapes(many, rng)) == shapes.DRAWN
+
+
+def _texts_of(plain, rng):
+    return {encode(state.write()) for state in shapes.joint_shapes(plain, rng)}
 
 
 def test_a_proof_that_does_not_vary_tied_places_jointly_is_found_out(monkeypatch):
@@ -118,9 +181,10 @@ def test_brute_force_sees_what_is_left_over_and_what_the_contract_omits():
 
 
 def test_brute_force_uses_nothing_of_the_verifier():
-    for module in ("brute", "texts", "edits", "candidates", "states", "keyed_z3"):
+    for module in ("brute", "texts", "edits", "candidates", "failing", "shapes", "states", "keyed_z3"):
         source = (Path(experiment.__file__).parent / f"{module}.py").read_text()
         assert "takeback.verify" not in source, module
+        assert "components(" not in source, module
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_a_search_from_a_base_that_was_not_settled_on_does_not_answer():
     )
     for candidate in (alone, _moved()):
         classes = Classes(candidate, float("inf"))
-        with pytest.raises(proof_module._GoesThroughError):
+        with pytest.raises(proof_module._GoesFurtherError):
             proof_module._Search(classes, Slices(candidate, classes, whole=True)).run()
 
 

@@ -124,7 +124,8 @@ class Soundness:
                 f"brute force breaks {summary['undecided_broken']} of them"
             )
         yield (
-            f"brute force on {summary['states']} states: {summary['disagreements']} disagreements; "
+            f"brute force on {summary['states']} states and {summary['shapes']} joint shapes: "
+            f"{summary['disagreements']} disagreements; "
             f"z3 on {summary['z3_checked']} candidates: {summary['z3_disagreements']} disagreements"
         )
         yield from (f"  {found}" for found in summary["found"])

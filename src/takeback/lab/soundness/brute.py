@@ -44,6 +44,11 @@ def breaks(candidate: Candidate, states: Iterable[State]) -> bool:
     return any(not fate(candidate, state).held for state in states)
 
 
+def goes_through(candidate: Candidate, states: Iterable[State]) -> bool:
+    """Tell whether the mutation of a candidate goes through on one of the states."""
+    return any(forward(candidate.mutation, state)[1].succeeded for state in states)
+
+
 def is_smallest(candidate: Candidate, plain: Plain, *, through: bool) -> bool:
     """Tell whether a state, as JSON, breaks a candidate and nothing can be taken from it.
 

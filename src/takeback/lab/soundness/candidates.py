@@ -258,7 +258,7 @@ def _beneath(plain: Plain, _: random.Random) -> None:
         for op in plain[program]:
             if KINDS[op["op_type"]].surface == "files" and op["op_type"] != "move_file":
                 top = op["target"].partition("/")[0]
-                op["target"] = top if program == "mutation" else _BELOW[top]
+                op["target"] = top if program == "mutation" else _BELOW.get(top, f"{top}/x")
                 plain["contract"] = sorted({*plain["contract"], "files"})
 
 

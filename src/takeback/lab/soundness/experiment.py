@@ -3,7 +3,7 @@
 A disagreement is a candidate that was proved and fails on some random state, or refuted by a state on which it
 passes, or whose counterexample is not minimal, or that was admitted without an answer. `undecided` counts proofs
 that gave no answer, `undecided_not_admitted` those of them that were turned away, `undecided_broken` those that brute
-force breaks.
+force breaks. `never_through` counts the candidates whose mutation goes through on no joint shape that was run.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from takeback.errors import InputError
-from takeback.lab.soundness import brute, edits, keyed_z3
+from takeback.lab.soundness import brute, edits, failing, keyed_z3
 from takeback.lab.soundness.candidates import candidate as random_candidate
+from takeback.lab.soundness.shapes import joint_shapes
 from takeback.lab.soundness.states import random_state
 from takeback.lab.soundness.texts import edited_states
 from takeback.language import Candidate, read_candidate
@@ -25,6 +26,7 @@ from takeback.verify import Grade, Verdict, prove
 STATES_EACH: Final = 40
 _POOL: Final = 4_000
 _KEYED_SHARE: Final = 0.3
+_FAILING_SHARE: Final = 0.25
 
 
 @dataclass
@@ -40,7 +42,9 @@ class Tally:
     disagreements: int = 0
     z3_checked: int = 0
     z3_disagreements: int = 0
+    never_through: int = 0
     states: int = 0
+    shapes: int = 0
     found: list[dict[str, Any]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -72,7 +76,9 @@ def run_soundness(
     rng, tally = random.Random(seed), Tally()
     pool = [random_state(rng) for _ in range(min(_POOL, max(states, cases)))]
     for _ in range(cases):
-        if level is Level.L2:
+        if rng.random() < _FAILING_SHARE:
+            plain = failing.candidate(rng, wide=level is Level.L2)
+        elif level is Level.L2:
             plain = edits.candidate(rng)
         else:
             plain = random_candidate(rng, keyed=rng.random() < _KEYED_SHARE)
@@ -91,8 +97,11 @@ def _case(plain: dict[str, Any], rng: random.Random, pool: list[State], states: 
             tally.disagree("refuted, but the counterexample passes or is not minimal", plain)
     else:
         drawn = list(edited_states(candidate, pool, rng, states))
+        shapes = list(joint_shapes(plain, rng))
         tally.states += len(drawn)
-        _unrefuted(verdict, plain, tally, broken=brute.breaks(candidate, drawn))
+        tally.shapes += len(shapes)
+        tally.never_through += not brute.goes_through(candidate, (*shapes, *drawn))
+        _unrefuted(verdict, plain, tally, broken=brute.breaks(candidate, (*shapes, *drawn)))
     if verdict.grade is not Grade.DECLARED and keyed_z3.fits(plain):
         tally.z3_checked += 1
         if keyed_z3.holds(plain) is not (verdict.grade is Grade.PROVED):
