@@ -21,6 +21,10 @@ export const Takeback = async ({ directory }) => {
     "tool.execute.before": async (input, output) => {
       if (!EDITS.has(input.tool)) return
       const said = ask("tool.execute.before", input.sessionID, input.tool, output.args)
+      if (said.error?.code === "ENOENT") {
+        console.error("takeback is not installed here: this edit is neither guarded nor recorded")
+        return
+      }
       if (said.error || said.status !== 0) throw new Error(said.stderr || `takeback: the guard failed: ${said.error}`)
     },
     "tool.execute.after": async (input) => {

@@ -98,7 +98,7 @@ def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_
 
 
 def test_a_guard_that_the_agent_removes_is_noticed(place: Place) -> None:
-    script = "import json,pathlib;p=pathlib.Path('.claude/settings.json');d=json.loads(p.read_text());"
+    script = "import json,pathlib;p=pathlib.Path('.claude/settings.local.json');d=json.loads(p.read_text());"
     script += "d['hooks'].pop('PreToolUse');p.write_text(json.dumps(d))"
     converse(place, ("Bash", {"command": f'{sys.executable} -c "{script}"', "description": "tidy up"}))
     found = recorded(place)

@@ -41,15 +41,15 @@ def test_the_undo_of_a_deny_rule_says_that_it_loosens(root: Path) -> None:
     assert f"looser: {DENIES_LESS}" in run(root, "undo", "HEAD", "--plan").replace("\n", "")
     assert looser(root, "restore", "--to", "#1", "--plan") == [DENIES_LESS]
     assert looser(root, "undo", "HEAD") == [DENIES_LESS]
-    assert looser(root, "redo", "--plan") == []
+    assert looser(root, "redo", "--last", "--plan") == []
 
 
 def test_the_redo_of_an_allow_rule_says_that_it_loosens(root: Path) -> None:
     assert looser(root, "set", "config", "permissions.allow+", "Bash(*)", "--plan") == [ALLOWS_MORE]
     assert looser(root, "set", "config", "permissions.allow+", "Bash(*)") == [ALLOWS_MORE]
     assert looser(root, "undo", "HEAD") == []
-    assert looser(root, "redo", "--plan") == [ALLOWS_MORE]
-    assert looser(root, "redo") == [ALLOWS_MORE]
+    assert looser(root, "redo", "--last", "--plan") == [ALLOWS_MORE]
+    assert looser(root, "redo", "--last") == [ALLOWS_MORE]
 
 
 def test_adopting_and_discarding_say_what_they_loosen(root: Path) -> None:

@@ -1,6 +1,7 @@
 """What Takeback adds to a client's harness: hooks, the server and a skill, as operations of one change.
 
-The change is admitted and recorded like any other, so that it is taken back byte for byte.
+The change is admitted and recorded like any other, so that it is taken back byte for byte. Where a client has a
+settings file that only this machine reads, hooks go there, and nothing goes into files that others get too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from takeback.adapters.clients.names import prefix
 from takeback.agents.opencode_plugin import plugin_text
+from takeback.agents.own_traces import PLUGIN, find_covered_tools, find_plugins, find_servers, find_skills
 from takeback.errors import InputError
 from takeback.harness.harness import Harness
 from takeback.harness.log import EntryView
@@ -79,23 +81,74 @@ HOOKS: Final[Mapping[str, Sequence[Hook]]] = {
 }
 
 
-def additions(client: str, kinds: Sequence[str], state: State, program: Sequence[str]) -> list[dict[str, Any]]:
-    """The operations that install Takeback for one client of a harness; `program` are the words that start it."""
+PRIVATE_SCOPE: Final[Mapping[str, str]] = {"claude-code": "local:"}
+"""What the names of a client's settings file begin with that only this machine reads; others have none."""
+ABSENT: Final = "takeback is not installed here: this edit is neither guarded nor recorded (pip install takeback)"
+"""What shared hooks say on a machine without the program; the edit is made all the same."""
+
+
+class Placing(NamedTuple):
+    """Where the additions go: into files that others get too, and who reads the settings otherwise."""
+
+    shared: bool = False
+    user: bool = False
+    """Whether the harness is the user's own folder, of which every file is private."""
+
+
+def additions(
+    client: str, kinds: Sequence[str], state: State, program: Sequence[str], placing: Placing | None = None
+) -> list[dict[str, Any]]:
+    """The operations that install Takeback for one client of a harness; `program` are the words that start it.
+
+    What is there already, by whomever, is left out.
+    """
     if client not in HOOKS:
         raise InputError("client", found=client, expected=f"one of {', '.join(HOOKS)}")
-    start = "" if kinds[0] == client else prefix(client)
+    where = placing or Placing()
+    start = start_of(client, kinds)
     before = f"{start}toml:" if client == "codex" and _hooks_in_toml(state, start) else start
-    ops = [_listener(client, hook, before, program) for hook in HOOKS[client]]
-    server = server_of(client, program)
-    scope = "json:" if client == "opencode" and _only_json(state, start) else ""
-    ops.append({"op_type": "register_tool", "target": f"{start}{scope}mcp:{NAME}", "value": server})
-    ops.append({"op_type": "set_prompt", "target": f"{start}skills/{NAME}", "value": SKILL})
-    if client == "opencode":
-        path = ".opencode/plugins/takeback.js"
-        ops.append({"op_type": "write_file", "target": path, "value": plugin_text(program)})
-        record = {"id": "takeback.js", "handler": "takeback.js", "options": {"file": path}}
+    if not where.shared and not where.user:
+        before += find_private_scope(client)
+    by_plugin = bool(find_plugins(state))
+    hooks = [] if by_plugin else [hook for hook in HOOKS[client] if not _is_covered(hook, client, state)]
+    ops = [_listener(client, hook, before, program, shared=where.shared) for hook in hooks]
+    if client == "opencode" and ("files", PLUGIN) not in state:
+        ops.append({"op_type": "write_file", "target": PLUGIN, "value": plugin_text(program)})
+        record = {"id": "takeback.js", "handler": "takeback.js", "options": {"file": PLUGIN}}
         ops.append({"op_type": "add_listener", "target": f"{start}plugins", "value": record})
+    if by_plugin:
+        return ops
+    if where.shared and not find_servers(state, start):
+        scope = "json:" if client == "opencode" and _only_json(state, start) else ""
+        server = server_of(client, program)
+        ops.append({"op_type": "register_tool", "target": f"{start}{scope}mcp:{NAME}", "value": server})
+    if (where.shared or where.user) and not find_skills(state, start):
+        ops.append({"op_type": "set_prompt", "target": f"{start}skills/{NAME}", "value": SKILL})
     return ops
+
+
+def start_of(client: str, kinds: Sequence[str]) -> str:
+    """Return what the names of a client begin with."""
+    return "" if not kinds or kinds[0] == client else prefix(client)
+
+
+def find_private_scope(client: str) -> str:
+    """Return what the names of a client's private settings begin with; refuse one that has none."""
+    if client not in PRIVATE_SCOPE:
+        raise InputError(
+            "client",
+            found=f"{client}, which has no settings file of a project that only this machine reads",
+            expected="--shared, with which others get the hooks too",
+            hint=f"'takeback install {client} --shared'; where takeback is not installed they let every edit pass. "
+            "The folder plugin/ of Takeback's repository adds them for yourself, in every project",
+        )
+    return PRIVATE_SCOPE[client]
+
+
+def _is_covered(hook: Hook, client: str, state: State) -> bool:
+    """Whether hooks of ours are there for every tool of one; an event without tools has one or none."""
+    tools = find_covered_tools(state, client, hook.event)
+    return tools is None or (bool(hook.matcher) and set(hook.matcher.split("|")) <= tools)
 
 
 def candidate_of(ops: Sequence[dict[str, Any]], state: State) -> Any:
@@ -123,14 +176,21 @@ def note_of(client: str) -> str:
     return f"takeback install {client}"
 
 
-def group_of(client: str, hook: Hook, program: Sequence[str]) -> dict[str, Any]:
-    """One hook as the client's own files have it; `program` are the words that start Takeback."""
+def group_of(client: str, hook: Hook, program: Sequence[str], *, shared: bool = False) -> dict[str, Any]:
+    """One hook as the client's own files have it; `program` are the words that start Takeback.
+
+    Shared ones let an edit pass, with a message, where the program is not there.
+    """
     seconds = GUARD_SECONDS if hook.guard else hook.most
-    command: dict[str, Any] = {"type": "command", "command": shlex.join([*program, "hook", client])}
+    words = shlex.join([*program, "hook", client])
+    if shared:
+        there = f"command -v {shlex.quote(program[0])} >/dev/null 2>&1"
+        words = f"if {there}; then {words}; else echo {shlex.quote(ABSENT)} >&2; fi"
+    command: dict[str, Any] = {"type": "command", "command": words}
     if client == "gemini":
         command = {"name": f"takeback-{hook.event.lower()}", **command}
     command["timeout"] = seconds * 1000 if client == "gemini" else seconds
-    if client == "claude-code" and hook.guard:
+    if client == "claude-code" and hook.guard and not shared:
         command["onFailure"] = "block"
     return {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [command]}
 
@@ -142,9 +202,9 @@ def server_of(client: str, program: Sequence[str]) -> dict[str, Any]:
     return {"command": program[0], "args": [*program[1:], "serve"]}
 
 
-def _listener(client: str, hook: Hook, start: str, program: Sequence[str]) -> dict[str, Any]:
+def _listener(client: str, hook: Hook, start: str, program: Sequence[str], *, shared: bool) -> dict[str, Any]:
     name = f"takeback-{hook.event}{hook.suffix}"
-    record = {"id": name, "handler": name, "options": group_of(client, hook, program)}
+    record = {"id": name, "handler": name, "options": group_of(client, hook, program, shared=shared)}
     return {"op_type": "add_listener", "target": f"{start}{hook.event}", "value": record}
 
 

@@ -23,10 +23,11 @@ README: Final = """# Takeback as a plugin
 
 This folder adds Takeback to an agent: hooks that guard and record changes of its own instructions, settings, tools
 and hooks, an MCP server through which it has such changes judged, made and taken back, and a skill that tells it how.
-It is what `takeback install` adds to a project, in a form that the clients install themselves.
+It is what `takeback install --shared` adds to a project, in a form that the clients install themselves.
 
 `takeback` must be installed where the client finds it (`pip install 'takeback[mcp]'`), and the project must be under
-its care (`takeback init`). In other projects the hooks do nothing.
+its care (`takeback init`). In other projects the hooks do nothing; where `takeback` is missing they let every edit
+pass, and say so.
 
 From a checkout of the repository:
 
@@ -96,7 +97,7 @@ def _hooks(client: str) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def _group(client: str, hook: Hook, program: Sequence[str]) -> dict[str, Any]:
-    group = group_of(client, hook, program)
+    group = group_of(client, hook, program, shared=True)
     if client != "gemini":
         return group
     guarded = [{**one, "command": ONLY_GEMINI.format(one["command"])} for one in group["hooks"]]

@@ -98,8 +98,16 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "hook": Listed(
             "hook", "Answer a client's hook: guard harness files before an edit, record what changed after it."
         ),
-        "install": Listed("install", "Add Takeback's hooks, server and skill to a client's files, as one change."),
-        "uninstall": Listed("install", "Take back what takeback install added to a client's files."),
+        "install": Listed(
+            "install", "Add Takeback's hooks to the settings that only this machine reads, as one change."
+        ),
+        "uninstall": Listed(
+            "install", "Take Takeback's hooks, server and skill out of a client's files, local and shared."
+        ),
+        "leave": Listed(
+            "leave",
+            "Take Takeback out of a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.",
+        ),
         "git-hook": Listed(
             "git_hook", "Record harness files before each git commit, and name the journal's head in it."
         ),

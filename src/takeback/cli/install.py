@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import typer
@@ -10,20 +11,39 @@ from takeback.adapters.clients.init import init_clients
 from takeback.adapters.manifest import find_root, manifest_path
 from takeback.adapters.open_by_manifest import manifest_of
 from takeback.agents.events import CLIENTS
-from takeback.agents.installing import BY, additions, candidate_of, installed, note_of
+from takeback.agents.installing import (
+    BY,
+    Placing,
+    additions,
+    candidate_of,
+    find_private_scope,
+    installed,
+    note_of,
+    start_of,
+)
+from takeback.agents.own_traces import find_hooks, find_plugins, list_removals
 from takeback.cli.completing import one_of
-from takeback.cli.outcomes import conclude
-from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.outcomes import conclude, exit_code
+from takeback.cli.output import JsonFlag, emit, err, out
 from takeback.cli.program_words import own_program
-from takeback.cli.workspaces import DirOption, JournalOption, PlanFlag, StatFlag, opened
+from takeback.cli.workspaces import SHORT, DirOption, JournalOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError
+from takeback.harness import Harness, Undone
 
+NO_SERVER = "the server needs more: pip install 'takeback[mcp]'; without it the client cannot start it"
+PRIVATE = (
+    "the server and the skill stand in files that others get too: --shared adds them; "
+    "for yourself: claude mcp add --scope local takeback -- takeback serve"
+)
 ClientArgument = typer.Argument(
     ...,
     metavar="CLIENT",
     help=f"One of {', '.join(CLIENTS)}.",
     show_default=False,
     autocompletion=one_of(dict.fromkeys(CLIENTS, "")),
+)
+SharedFlag = typer.Option(
+    False, "--shared", help="Into files that others get too; where takeback is missing they let every edit pass."
 )
 
 
@@ -35,6 +55,7 @@ def register(app: typer.Typer) -> None:
 
 def install(
     client: str = ClientArgument,
+    shared: bool = SharedFlag,
     plan: bool = PlanFlag,
     command: str = typer.Option(
         "", "--command", metavar="PATH", help="The program that the client starts.", show_default="takeback"
@@ -44,28 +65,50 @@ def install(
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Add Takeback's hooks, server and skill to a client's files, as one change.
+    """Add Takeback's hooks to the settings that only this machine reads, as one change.
 
-    A directory that is not yet under Takeback's care is put under it first. `takeback uninstall` takes the change
-    back byte for byte.
+    That is `.claude/settings.local.json` for Claude Code; the other clients have no such file, and need `--shared`.
+    With `--shared` the hooks go into the settings that others get too, with the server and the skill, and let every
+    edit pass on a machine without takeback. What is there already is not added again. A directory that is not yet
+    under Takeback's care is put under it first. `takeback uninstall` takes the change back byte for byte.
 
-    Example: `takeback install claude-code`
+    Example: `takeback install claude-code`, `takeback install codex --shared`
     """
     _demand_client(client)
     root = find_root(directory)
-    if manifest_path(root) is None or client not in manifest_of(root).workspace.kinds:
+    known = manifest_path(root) is not None
+    user = known and manifest_of(root).workspace.user
+    if not shared and not user:
+        find_private_scope(client)  # refuses before anything is begun
+    if not known or client not in manifest_of(root).workspace.kinds:
         init_clients(root, (client,), journal=journal)
     with opened(root, journal) as harness:
-        there = installed(harness, client)
-        if there is not None:
-            _say({"result": "nothing", "entry": there.id}, f"installed already, by #{there.seq}", as_json=as_json)
         kinds = manifest_of(root).workspace.kinds
-        ops = additions(client, kinds, harness.state, [command] if command else own_program())
+        program = [command] if command else ["takeback"] if shared else own_program()
+        ops = additions(client, kinds, harness.state, program, Placing(shared=shared, user=user))
+        warnings = _warnings(client, shared=shared or user)
+        if not ops:
+            told = _where(harness, client)
+            _say({"result": "nothing", "entry": told[0], "warnings": warnings}, told[1], warnings, as_json=as_json)
         candidate = candidate_of(ops, harness.state)
-        if plan:
-            conclude(harness.preview(candidate), harness, as_json=as_json, stat=stat)
-        outcome = harness.apply(candidate, note=note_of(client), by=BY)
-        conclude(outcome, harness, as_json=as_json, stat=stat)
+        outcome = harness.preview(candidate) if plan else harness.apply(candidate, note=note_of(client), by=BY)
+        conclude(outcome, harness, as_json=as_json, stat=stat, warnings=warnings if exit_code(outcome) == 0 else ())
+
+
+def _warnings(client: str, *, shared: bool) -> list[str]:
+    found = [] if shared else [PRIVATE] if client == "claude-code" else []
+    return [*found, *([NO_SERVER] if find_spec("mcp") is None else [])]
+
+
+def _where(harness: Harness, client: str) -> tuple[str | None, str]:
+    """Return the entry by which hooks are there, if one is, and where they are."""
+    entry = installed(harness, client)
+    if entry is not None:
+        return entry.id, f"installed already, by #{entry.seq}"
+    events = sorted({event for event, _, _ in find_hooks(harness.state, client)})
+    plugins = find_plugins(harness.state)
+    by = f"the plugin of {', '.join(plugins)}" if plugins else f"hooks of {', '.join(events)}" if events else "a file"
+    return None, f"installed already: {by}, which were there before; nothing was added"
 
 
 def uninstall(
@@ -76,17 +119,34 @@ def uninstall(
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Take back what `takeback install` added to a client's files. Changes made since stay.
+    """Take Takeback's hooks, server and skill out of a client's files, local and shared. Changes made since stay.
+
+    What `takeback install` added here is taken back byte for byte; what came by other ways, such as a clone or an
+    earlier version, is known by what it says and removed as one change, which can be taken back as well.
 
     Example: `takeback uninstall claude-code`
     """
     _demand_client(client)
     with opened(directory, journal) as harness:
-        there = installed(harness, client)
-        if there is None:
+        kinds = manifest_of(find_root(directory)).workspace.kinds
+        there, start = installed(harness, client), start_of(client, kinds)
+        if there is None and not list_removals(harness.state, client, start):
             raise InputError("client", found=f"{client}, for which nothing is installed", expected="one that has it")
-        outcome = harness.plan_undo(there.id) if plan else harness.undo(there.id)
-        conclude(outcome, harness, as_json=as_json, stat=stat)
+        warnings: list[str] = []
+        if there is not None:
+            outcome = harness.plan_undo(there.id) if plan else harness.undo(there.id)
+            after = harness.state if isinstance(outcome, Undone) else getattr(outcome, "state", harness.state)
+            rest = list_removals(after, client, start)
+            if plan and rest and exit_code(outcome) == 0:
+                warnings.append(f"{len(rest)} more of ours, which install did not add here, would go as well")
+            if plan or not rest or not isinstance(outcome, Undone):
+                conclude(outcome, harness, as_json=as_json, stat=stat, warnings=warnings)
+            warnings.append(f"entry {outcome.entry.id[:SHORT]} took back what install had added here")
+        candidate = candidate_of(list_removals(harness.state, client, start), harness.state)
+        removed = (
+            harness.preview(candidate) if plan else harness.apply(candidate, note=f"takeback uninstall {client}")
+        )
+        conclude(removed, harness, as_json=as_json, stat=stat, warnings=warnings)
 
 
 def _demand_client(client: str) -> None:
@@ -94,9 +154,11 @@ def _demand_client(client: str) -> None:
         raise InputError("client", found=client, expected=f"one of {', '.join(CLIENTS)}")
 
 
-def _say(answer: dict[str, object], text: str, *, as_json: bool) -> None:
+def _say(answer: dict[str, object], text: str, warnings: list[str], *, as_json: bool) -> None:
     if as_json:
         emit(answer)
     else:
         out.print(text)
+        for warning in warnings:
+            err.print(f"note: {warning}", style="yellow")
     raise typer.Exit(0)

@@ -50,10 +50,12 @@ def conclude(
     name: str = "",
     steps: Sequence[str] = (),
     looser: Sequence[str] = (),
+    warnings: Sequence[str] = (),
 ) -> NoReturn:
     """Tell an outcome and end the command. What was done is settled before anything is told about it.
 
-    `name` is what a verdict is about, `steps` what to try next, `looser` what files that were put back loosen.
+    `name` is what a verdict is about, `steps` what to try next, `looser` what files that were put back loosen,
+    `warnings` what else there is to know.
     """
     code = exit_code(outcome)
     if isinstance(outcome, Applied | Adopted | Undone | Discarded):
@@ -61,10 +63,13 @@ def conclude(
     if as_json:
         told = outcome_json(outcome, harness)
         put_back = {"looser": list(looser)} if isinstance(outcome, Discarded) else {}
-        emit({**told, **put_back, **({"next": list(steps)} if steps else {})})
+        more = {name: list(found) for name, found in (("next", steps), ("warnings", warnings)) if found}
+        emit({**told, **put_back, **more})
     else:
         show_outcome(outcome, harness, stat=stat, name=name)
         show_looser(looser)
+        for warning in warnings:
+            err.print(f"note: {warning}", style="yellow")
         for step in steps:
             out.print(f"  next, {step}", style="cyan")
     raise typer.Exit(code)

@@ -32,7 +32,7 @@ def folders(root: Path) -> list[str]:
 def test_uninstalling_gives_every_byte_back(client: str, tmp_path: Path) -> None:
     write_harness(tmp_path, client)
     before, there = files_of(tmp_path), folders(tmp_path)
-    run("install", client, "--dir", str(tmp_path))
+    run("install", client, "--shared", "--dir", str(tmp_path))
     assert files_of(tmp_path) != before
     with closing(open_workspace(tmp_path, hold=False)) as harness:
         (entry, _) = harness.log()
@@ -59,7 +59,7 @@ def test_installing_twice_does_nothing_the_second_time_and_uninstalling_twice_is
 def test_changes_made_since_stay(tmp_path: Path) -> None:
     write_harness(tmp_path, "codex")
     before = files_of(tmp_path)
-    run("install", "codex", "--dir", str(tmp_path))
+    run("install", "codex", "--shared", "--dir", str(tmp_path))
     run("set", "routing", "model", "gpt-6", "--dir", str(tmp_path))
     run("uninstall", "codex", "--dir", str(tmp_path))
     changed = before[".codex/config.toml"][0].replace(b"'gpt-5.5'", b"'gpt-6'")
@@ -75,7 +75,7 @@ def test_a_second_client_of_a_directory_gets_its_own_names(tmp_path: Path) -> No
     write_harness(tmp_path, "codex")
     init_clients(tmp_path, ("claude-code",))
     before = files_of(tmp_path)
-    run("install", "codex", "--dir", str(tmp_path))
+    run("install", "codex", "--shared", "--dir", str(tmp_path))
     hooks = json.loads((tmp_path / ".codex/hooks.json").read_text())["hooks"]
     assert set(hooks) == {"PreToolUse", "PostToolUse", "SessionStart", "Stop", "SessionEnd"}
     assert "[mcp_servers.takeback]" in (tmp_path / ".codex/config.toml").read_text()
@@ -86,7 +86,7 @@ def test_a_second_client_of_a_directory_gets_its_own_names(tmp_path: Path) -> No
 def test_the_guard_of_claude_code_fails_closed(tmp_path: Path) -> None:
     write_harness(tmp_path, "claude-code")
     run("install", "claude-code", "--dir", str(tmp_path), "--command", "/opt/takeback")
-    settings = json.loads((tmp_path / ".claude/settings.json").read_text("utf-8-sig"))
+    settings = json.loads((tmp_path / ".claude/settings.local.json").read_text("utf-8-sig"))
     guard = settings["hooks"]["PreToolUse"][-1]
     assert guard["hooks"][0]["onFailure"] == "block"
     assert guard["hooks"][0]["command"] == "/opt/takeback hook claude-code"
@@ -100,7 +100,7 @@ def test_the_plugin_of_opencode_throws_what_the_guard_says(tmp_path: Path) -> No
     program = tmp_path / "takeback"
     program.write_text('#!/bin/sh\ncat > "$0.got"\ncase "$(cat "$0.got")" in *bad*) echo no >&2; exit 2;; esac\n')
     program.chmod(0o755)
-    run("install", "opencode", "--dir", str(root), "--command", str(program))
+    run("install", "opencode", "--shared", "--dir", str(root), "--command", str(program))
     script = tmp_path / "try.mjs"
     script.write_text(
         f'const {{ Takeback }} = await import("file://{root}/.opencode/plugins/takeback.js")\n'
@@ -119,7 +119,7 @@ def test_the_plugin_of_opencode_throws_what_the_guard_says(tmp_path: Path) -> No
 
 def test_codex_gets_no_longer_time_for_a_hook_than_it_allows(tmp_path: Path) -> None:
     write_harness(tmp_path, "codex")
-    run("install", "codex", "--dir", str(tmp_path))
+    run("install", "codex", "--shared", "--dir", str(tmp_path))
     hooks = json.loads((tmp_path / ".codex/hooks.json").read_text())["hooks"]
     ours = [one for group in hooks["SessionEnd"] for one in group["hooks"] if "takeback" in one["command"]]
     assert [one["timeout"] for one in ours] == [3]  # more is cut, with a warning at every start

@@ -14,7 +14,7 @@ from tests.support.plugin_folder import FOLDER, written
 import takeback
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.open_by_manifest import open_workspace
-from takeback.agents.installing import SKILL, additions
+from takeback.agents.installing import SKILL, Placing, additions
 from takeback.agents.plugin import plugin_files
 
 PLACES = {
@@ -33,7 +33,7 @@ def added(client: str, root: Path) -> list[dict[str, Any]]:
     write_harness(root, client)
     init_clients(root, (client,))
     with closing(open_workspace(root, hold=False)) as harness:
-        return additions(client, [client], harness.state, ["takeback"])
+        return additions(client, [client], harness.state, ["takeback"], Placing(shared=True))
 
 
 @pytest.mark.parametrize("client", PLACES)

@@ -58,7 +58,11 @@ class ClientLayout:
 
     def owner(self, surface: str, key: str) -> BoundDocument | None:
         """The document that holds something, or would."""
-        bound = [one for one in self.documents.values() if one.stores(surface)]
+        others = (prefix(member.prefix) for member in self.members if member.prefix)
+        own = next((begin for begin in others if key.startswith(begin)), "")
+        bound = [
+            one for one in self.documents.values() if one.stores(surface) and one.prefix(surface).startswith(own)
+        ]
         start = longest(key, (one.prefix(surface) for one in bound if one.holds(surface, key)))
         for one in bound:
             if one.prefix(surface) == start and one.holds(surface, key):

@@ -18,7 +18,7 @@ from typing import Final
 from takeback.adapters.open_by_manifest import open_workspace
 from takeback.adapters.roots import manifest_path, root_above
 from takeback.agents.git.running import Git
-from takeback.errors import HarnessError, InputError
+from takeback.errors import HarnessError, InputError, TakebackError
 from takeback.harness import Adopted, Refused
 
 HOOKS: Final = ("pre-commit", "pre-merge-commit", "commit-msg")
@@ -84,6 +84,16 @@ def _take(place: Path) -> PlacedHook:
     else:
         place.unlink(missing_ok=True)
     return PlacedHook(place, earlier)
+
+
+def find_placed(git: Git) -> list[Path]:
+    """Return where hooks of ours are; nothing where there is no repository, or none that is this one's alone."""
+    try:
+        git.demand_repository()
+        folder = _folder(git)
+    except TakebackError:
+        return []
+    return [folder / name for name in HOOKS if _is_ours(folder / name)]
 
 
 def uninstall(git: Git) -> tuple[PlacedHook, ...]:

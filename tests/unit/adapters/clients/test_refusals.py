@@ -190,3 +190,16 @@ def test_complaints_are_found_in_what_clients_print(client: str, code: int, text
     validator = validating.VALIDATORS[client]
     assert validator.said(code, text) == [expected]
     assert validator.said(0, "all is well\n") == []
+
+
+def test_a_plugin_of_a_second_client_does_not_stand_in_the_way_of_the_firsts_settings(tmp_path):
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text('{"hooks": {}}\n')
+    (tmp_path / ".opencode/plugin").mkdir(parents=True)
+    (tmp_path / ".opencode/plugin/p.js").write_text("export const P = async () => ({})\n")
+    init_clients(tmp_path, ("claude-code", "opencode"))
+    with open_workspace(tmp_path) as harness:
+        assert isinstance(harness.apply(candidate(config("cleanupPeriodDays", 9))), Applied)
+        assert harness.state["listeners"] == {
+            "opencode:plugin": [{"id": "p.js", "handler": "p.js", "options": {"file": ".opencode/plugin/p.js"}}]
+        }

@@ -1,0 +1,199 @@
+"""`takeback leave`: take Takeback out of a project, every trace of it, and say what is left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+
+from takeback.adapters.clients import CLIENTS as DECLARED
+from takeback.adapters.manifest import find_root, manifest_path
+from takeback.adapters.open_by_manifest import manifest_of
+from takeback.adapters.roots import MANIFEST, PRIVATE
+from takeback.agents.events import CLIENTS
+from takeback.agents.git.hooks import TRAILER, find_placed
+from takeback.agents.git.hooks import uninstall as take_out
+from takeback.agents.git.running import Git, git_in
+from takeback.agents.installing import NAME, candidate_of, installed
+from takeback.agents.own_traces import PLUGIN, find_plugins, list_removals
+from takeback.cli.outcomes import conclude
+from takeback.cli.output import JsonFlag, emit, out, settle
+from takeback.cli.workspaces import DirOption, JournalOption, opened
+from takeback.errors import InputError, TakebackError
+from takeback.harness import Applied, Harness, Refused
+from takeback.present.titles import how_many
+
+NOTE: Final = "takeback leave"
+HOME: Final = (
+    "the program itself (pip uninstall takeback) and what clients keep in your home directory are not touched"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("leave")(leave)
+
+
+def leave(
+    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask; the journal goes too unless it is kept."),
+    keep_journal: bool = typer.Option(
+        False, "--keep-journal", help="Leave .takeback and its journal where they are: init goes on with it."
+    ),
+    export: Path | None = typer.Option(
+        None, "--export", metavar="DIR", help="Move .takeback with its journal there, out of the project."
+    ),
+    plan: bool = typer.Option(False, "--plan", help="Only show what it would do."),
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Take Takeback out of a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.
+
+    Everything else stays as it is, changes that Takeback recorded included. The journal is your history: without
+    `--yes` you are asked, `--keep-journal` leaves it, and `--export` moves it elsewhere; moved back, it goes on.
+
+    Example: `takeback leave --plan`, `takeback leave --export ../history --yes`
+    """
+    if keep_journal and export is not None:
+        raise InputError("options", found="--keep-journal and --export", expected="one of them")
+    root = find_root(directory)
+    if manifest_path(root) is None:
+        raise InputError(str(root), found="no harness under Takeback's care", expected="one to leave")
+    if export is not None and export.exists():
+        raise InputError("--export", found=f"{export}, which is there", expected="a directory that is not there yet")
+    git = git_in(root, os.environ)
+    placed = find_placed(git)
+    gone = [] if keep_journal else [name for name in (PRIVATE, MANIFEST) if os.path.lexists(root / name)]
+    elsewhere = _journal_elsewhere(root, journal)
+    with opened(root, journal) as harness:
+        ops = _removals(harness)
+        told = [_told(op) for op in ops] + [str(path) for path in placed] + gone
+        if plan:
+            _say({"result": "plan", "would_remove": told, "entries": _entries(harness)}, [], as_json=as_json)
+        if not yes:
+            _confirm(told, _entries(harness), keep=keep_journal or export is not None)
+        if ops:
+            _take_back(harness, as_json=as_json)
+    settle(0)
+    removed = [_told(op) for op in ops] + [str(one.path) for one in (take_out(git) if placed else ())]
+    removed += _clear(root, gone, export)
+    left = [*elsewhere, *_left(root, git)] + ([f"{root / PRIVATE}: the journal, as asked"] if keep_journal else [])
+    answer = {"result": "left", "removed": removed, "exported": None if export is None else str(export), "left": left}
+    _say(answer, [f"left: {one}" for one in left], as_json=as_json)
+
+
+def _removals(harness: Harness) -> list[dict[str, Any]]:
+    plugins = [{"op_type": "unset_config", "target": key} for key in find_plugins(harness.state)]
+    return [*list_removals(harness.state), *plugins]
+
+
+def _told(op: dict[str, Any]) -> str:
+    value = op.get("value")
+    return f"{op['op_type'].partition('_')[2]} {op['target']}" + (f" {value}" if isinstance(value, str) else "")
+
+
+def _entries(harness: Harness) -> int:
+    return sum(1 for _ in harness.log())
+
+
+def has_terminal() -> bool:
+    """Whether there is someone to ask."""
+    return sys.stdin.isatty()
+
+
+def _confirm(told: Sequence[str], entries: int, *, keep: bool) -> None:
+    """Ask before anything is removed; the journal is named, because it is the user's history."""
+    if not has_terminal():
+        raise InputError(
+            "leave",
+            found="nobody to ask",
+            expected="--yes",
+            hint="'takeback leave --plan' shows what goes; --keep-journal or --export DIR keeps the history",
+        )
+    for one in told:
+        out.print(f"  {one}")
+    if not keep:
+        out.print(
+            f"the journal with {how_many(entries, 'entry', 'entries')} goes with it: --export DIR keeps it elsewhere"
+        )
+    if not typer.confirm("Remove all of this?"):
+        out.print("nothing was removed")
+        raise typer.Exit(1)
+
+
+def _take_back(harness: Harness, *, as_json: bool) -> None:
+    """Remove what is ours from the clients' files; what was changed behind our back is recorded first."""
+    adopted = harness.adopt("before leaving", by=NOTE)
+    if isinstance(adopted, Refused):
+        conclude(adopted, harness, as_json=as_json)
+    for client in CLIENTS:
+        entry = installed(harness, client)
+        if entry is not None:
+            harness.undo(entry.id, by=NOTE)  # byte for byte; where it cannot be done, what is ours goes below
+    rest = _removals(harness)
+    done = harness.apply(candidate_of(rest, harness.state), note=NOTE, by=NOTE) if rest else None
+    if done is not None and not isinstance(done, Applied):
+        conclude(done, harness, as_json=as_json)
+
+
+def _clear(root: Path, gone: Sequence[str], export: Path | None) -> Iterator[str]:
+    """Remove our own directory and manifest, or move the directory out of the project."""
+    for name in gone:
+        place = root / name
+        if name == PRIVATE and export is not None:
+            export.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(place, export)
+        elif place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+        else:
+            place.unlink()
+        yield name
+
+
+def _journal_elsewhere(root: Path, journal: str | None) -> list[str]:
+    """Return where the journal is if it does not lie in our own directory."""
+    where = journal or manifest_of(root).workspace.journal
+    inside = "://" not in where and (root / where).resolve().is_relative_to((root / PRIVATE).resolve())
+    return [] if inside else [f"the journal {where.partition('@')[2] or where}"]
+
+
+def _left(root: Path, git: Git) -> Iterator[str]:
+    """Yield what still names Takeback in the project, and what is in no file of it."""
+    for path in _paths(root):
+        try:
+            if NAME.encode() in path.read_bytes():
+                yield f"{path.relative_to(root)}, which names {NAME}"
+        except OSError:
+            continue
+    try:
+        code, found, _ = git.attempt("log", "-1", "--format=%h", f"--grep=^{TRAILER}:")
+    except TakebackError:
+        code, found = 1, b""
+    if code == 0 and found.strip():
+        yield f"the trailer {TRAILER} of commits, {found.decode().strip()} the newest of them"
+    yield HOME
+
+
+def _paths(root: Path) -> Iterator[Path]:
+    clients = [make() for make in DECLARED.values()]
+    places = {documents.path for client in clients for documents in client.documents}
+    skills = {f"{one.folder}/{NAME}/SKILL.md" for client in clients for one in client.skills}
+    yield from (root / place for place in sorted({*places, *skills, PLUGIN}) if (root / place).is_file())
+
+
+def _say(answer: dict[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
+    if as_json:
+        emit(answer)
+        raise typer.Exit(0)
+    for one in answer.get("removed", answer.get("would_remove", ())):
+        out.print(f"{'removed' if 'removed' in answer else 'would remove'}: {one}")
+    if answer.get("exported"):
+        out.print(f"the journal is in {answer['exported']}")
+    for line in lines:
+        out.print(line, style="yellow")
+    raise typer.Exit(0)

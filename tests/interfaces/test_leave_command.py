@@ -1,0 +1,148 @@
+"""`takeback leave` takes every trace out of a project, asks about the history, and says what is left."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.client_harnesses import files_of, write_harness
+from typer.testing import CliRunner
+
+from takeback.adapters import open_workspace
+from takeback.adapters.clients.init import init_clients
+from takeback.adapters.workspace.init import init_workspace
+from takeback.agents.events import CLIENTS
+from takeback.cli import app
+from takeback.errors import InputError
+from takeback.state import State
+
+
+def invoke(root: Path, *words: str, given: str | None = None) -> Any:
+    done = CliRunner().invoke(app, [*words, "--dir", str(root)], input=given)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def run(root: Path, *words: str) -> Any:
+    done = invoke(root, *words, "--json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def git(root: Path, *words: str) -> None:
+    who = ["-c", "user.name=T", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", *who, *words], cwd=root, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_everything_goes_and_the_rest_is_byte_for_byte_what_it_was(client: str, tmp_path: Path) -> None:
+    root = tmp_path / "p"
+    root.mkdir()
+    git(root, "init", "-q")
+    write_harness(root, client)
+    before = files_of(root)
+    hooks = sorted((root / ".git/hooks").iterdir())
+    run(root, "install", client, "--shared")
+    run(root, "git-hook", "install")
+    told = run(root, "leave", "--yes")
+    assert files_of(root) == before
+    assert sorted((root / ".git/hooks").iterdir()) == hooks
+    assert not (root / ".takeback").exists()
+    assert ".takeback" in told["removed"]
+    assert any("pip uninstall takeback" in one for one in told["left"])
+    assert not any("which names takeback" in one for one in told["left"])
+
+
+def test_every_client_of_a_project_is_left(tmp_path: Path) -> None:
+    for client in CLIENTS:
+        write_harness(tmp_path, client)
+    before = files_of(tmp_path)
+    for client in CLIENTS:
+        run(tmp_path, "install", client, "--shared")
+    run(tmp_path, "leave", "--yes")
+    assert files_of(tmp_path) == before
+
+
+def test_a_plugin_of_the_project_is_no_longer_loaded(tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    settings = tmp_path / ".claude/settings.json"
+    settings.write_text('{"enabledPlugins": {"takeback@takeback-local": true, "other@x": true}}')
+    init_clients(tmp_path, ("claude-code",))
+    run(tmp_path, "leave", "--yes")
+    assert json.loads(settings.read_text()) == {"enabledPlugins": {"other@x": True}}
+
+
+def test_changes_made_by_hand_meanwhile_stay(tmp_path: Path) -> None:
+    write_harness(tmp_path, "claude-code")
+    run(tmp_path, "install", "claude-code")
+    (tmp_path / "CLAUDE.md").write_text("by hand\n")
+    run(tmp_path, "leave", "--yes")
+    assert (tmp_path / "CLAUDE.md").read_text() == "by hand\n"
+    assert "takeback" not in (tmp_path / ".claude/settings.local.json").read_text()
+
+
+def test_without_yes_and_without_a_terminal_nothing_is_removed(tmp_path: Path) -> None:
+    write_harness(tmp_path, "claude-code")
+    run(tmp_path, "install", "claude-code")
+    before = files_of(tmp_path)
+    with pytest.raises(InputError, match="--yes"):
+        invoke(tmp_path, "leave")
+    told = run(tmp_path, "leave", "--plan")
+    assert ".takeback" in told["would_remove"]
+    assert told["entries"] == 2
+    assert files_of(tmp_path) == before
+    assert (tmp_path / ".takeback").exists()
+
+
+@pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False)])
+def test_on_a_terminal_it_asks_and_names_the_journal(
+    answer: str, gone: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_harness(tmp_path, "claude-code")
+    run(tmp_path, "install", "claude-code")
+    monkeypatch.setattr("takeback.cli.leave.has_terminal", lambda: True)
+    done = invoke(tmp_path, "leave", given=answer)
+    assert done.exit_code == (0 if gone else 1)
+    assert "the journal with 2 entries goes with it" in done.stdout
+    assert (tmp_path / ".takeback").exists() is not gone
+
+
+def test_the_journal_is_kept_or_moved_where_that_is_asked(tmp_path: Path) -> None:
+    for flags, where in ((("--keep-journal",), "p"), (("--export", str(tmp_path / "history")), "history")):
+        root = tmp_path / "p"
+        root.mkdir(exist_ok=True)
+        write_harness(root, "claude-code")
+        run(root, "install", "claude-code")
+        run(root, "leave", "--yes", *flags)
+        assert "takeback" not in (root / ".claude/settings.local.json").read_text()
+        if where == "history":
+            assert not (root / ".takeback").exists()
+            (tmp_path / "history").rename(root / ".takeback")
+        with open_workspace(root) as harness:
+            assert [entry.kind for entry in harness.log()].count("genesis") == 1
+            assert any(entry.by == "takeback leave" for entry in harness.log())
+
+
+def test_a_workspace_keeps_its_files_and_loses_its_manifest(tmp_path: Path) -> None:
+    init_workspace(tmp_path, start=State.read({"config": {"a": 1}, "prompts": {"p": "text\n"}}))
+    before = files_of(tmp_path)
+    told = run(tmp_path, "leave", "--yes")
+    assert set(told["removed"]) == {".takeback", "takeback.toml"}
+    after = files_of(tmp_path)
+    assert set(before) - set(after) == {"takeback.toml"}
+
+
+def test_a_journal_elsewhere_and_trailers_of_commits_are_named(tmp_path: Path) -> None:
+    root = tmp_path / "p"
+    root.mkdir()
+    git(root, "init", "-q")
+    write_harness(root, "claude-code")
+    init_clients(root, ("claude-code",), journal=str(tmp_path / "elsewhere.db"))
+    git(root, "commit", "-q", "--allow-empty", "-m", "one\n\nTakeback-Head: abc")
+    told = run(root, "leave", "--yes")
+    assert any("elsewhere.db" in one for one in told["left"])
+    assert any("Takeback-Head" in one for one in told["left"])

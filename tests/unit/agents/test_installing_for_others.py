@@ -1,0 +1,199 @@
+"""Installing where others work too: private settings by default, shared hooks that fail open, nothing added twice."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.client_harnesses import files_of, write_harness
+from typer.testing import CliRunner
+
+from takeback.adapters.clients.init import init_clients
+from takeback.adapters.open_by_manifest import open_workspace
+from takeback.agents.events import CLIENTS
+from takeback.agents.installing import HOOKS, group_of
+from takeback.agents.own_traces import find_hooks, is_own_hook
+from takeback.agents.plugin import plugin_files
+from takeback.cli import app, install
+from takeback.cli.install import NO_SERVER
+from takeback.errors import InputError
+
+
+def run(*words: str) -> Any:
+    done = CliRunner().invoke(app, [*words, "--json"])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def own(root: Path) -> int:
+    with closing(open_workspace(root, hold=False)) as harness:
+        return len(list(find_hooks(harness.state)))
+
+
+def write_settings(root: Path, name: str, value: Any) -> Path:
+    (root / ".claude").mkdir(parents=True, exist_ok=True)
+    (root / ".claude" / name).write_text(json.dumps(value, indent=2) + "\n")
+    return root
+
+
+def hooks_of(program: list[str], *, shared: bool = False) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for hook in HOOKS["claude-code"]:
+        found.setdefault(hook.event, []).append(group_of("claude-code", hook, program, shared=shared))
+    return {"hooks": found}
+
+
+def test_hooks_go_into_the_settings_that_only_this_machine_reads_and_nothing_into_others(tmp_path: Path) -> None:
+    write_harness(tmp_path, "claude-code")
+    before = files_of(tmp_path)
+    told = run("install", "claude-code", "--dir", str(tmp_path))
+    after = files_of(tmp_path)
+    assert [path for path in after if after[path] != before.get(path)] == [".claude/settings.local.json"]
+    assert own(tmp_path) == len(HOOKS["claude-code"])
+    assert any("--shared" in one for one in told["warnings"])
+    run("uninstall", "claude-code", "--dir", str(tmp_path))
+    assert files_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("client", [client for client in CLIENTS if client != "claude-code"])
+def test_a_client_without_such_settings_is_refused_with_the_way_and_nothing_is_begun(
+    client: str, tmp_path: Path
+) -> None:
+    write_harness(tmp_path, client)
+    before = files_of(tmp_path)
+    with pytest.raises(InputError) as refused:
+        run("install", client, "--dir", str(tmp_path))
+    assert f"takeback install {client} --shared" in str(refused.value)
+    assert files_of(tmp_path) == before
+    assert not (tmp_path / ".takeback").exists()
+    run("install", client, "--shared", "--dir", str(tmp_path))
+
+
+@pytest.mark.parametrize("client", [client for client in CLIENTS if HOOKS[client]])
+def test_shared_hooks_let_every_edit_pass_where_takeback_is_missing(client: str, tmp_path: Path) -> None:
+    write_harness(tmp_path, client)
+    run("install", client, "--shared", "--dir", str(tmp_path), "--command", "takeback-that-is-not-there")
+    with closing(open_workspace(tmp_path, hold=False)) as harness:
+        found = [hook for _, element, _ in _groups(harness.state) for hook in element["options"]["hooks"]]
+    ours = [hook for hook in found if "takeback" in hook["command"]]
+    assert len(ours) == len(HOOKS[client])
+    for hook in ours:
+        assert "onFailure" not in hook
+        done = subprocess.run(
+            ["/bin/sh", "-c", hook["command"]], input="{}", capture_output=True, text=True, check=True
+        )
+        assert "not installed here" in done.stderr
+        assert done.stdout == ""
+
+
+def _groups(state: Any) -> Any:
+    return [(event, element, None) for event, elements in state["listeners"].items() for element in elements]
+
+
+def test_shared_hooks_pass_on_what_the_guard_says_where_takeback_is_there(tmp_path: Path) -> None:
+    program = tmp_path / "takeback"
+    program.write_text("#!/bin/sh\necho no >&2\nexit 2\n")
+    program.chmod(0o755)
+    hook = group_of("claude-code", HOOKS["claude-code"][1], [str(program)], shared=True)["hooks"][0]
+    done = subprocess.run(["/bin/sh", "-c", hook["command"]], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "no\n")
+
+
+FORMS: dict[str, tuple[str, Any]] = {
+    "shared": ("settings.json", hooks_of(["takeback"], shared=True)),
+    "earlier": ("settings.json", hooks_of(["takeback"])),
+    "earlier, elsewhere": ("settings.json", hooks_of(["/home/other/.venv/bin/takeback"])),
+    "earlier, by python": ("settings.json", hooks_of(["/usr/bin/python3", "-m", "takeback"])),
+    "local": ("settings.local.json", hooks_of(["takeback"])),
+    "of the plugin's folder": (
+        "settings.json",
+        {"hooks": json.loads(plugin_files("1")["hooks/claude.json"])["hooks"]},
+    ),
+    "as a plugin": ("settings.json", {"enabledPlugins": {"takeback@takeback-local": True}}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("flags", [(), ("--shared",)])
+def test_installing_in_a_clone_that_has_our_hooks_adds_no_hook(form: str, flags: tuple[str], tmp_path: Path) -> None:
+    name, value = FORMS[form]
+    write_settings(tmp_path, name, value)
+    init_clients(tmp_path, ("claude-code",))
+    before = own(tmp_path)
+    told = run("install", "claude-code", *flags, "--dir", str(tmp_path))
+    assert own(tmp_path) == before
+    assert told["result"] == "nothing" or (flags and form != "as a plugin")
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "as a plugin"])
+def test_uninstalling_removes_all_of_ours_and_nothing_of_others(form: str, tmp_path: Path) -> None:
+    name, value = FORMS[form]
+    other = {"type": "command", "command": "lint"}
+    beside = {"matcher": "Edit|Write|MultiEdit|NotebookEdit", "hooks": [other, {"type": "command", "command": "x"}]}
+    hooks = {event: list(groups) for event, groups in value["hooks"].items()}
+    hooks["Stop"] = [*hooks["Stop"], {"hooks": [other]}]
+    hooks["PreToolUse"] = [beside, *hooks["PreToolUse"]]
+    hooks["SessionStart"] = [{"hooks": [*hooks["SessionStart"][0]["hooks"], other]}]
+    write_settings(tmp_path, name, {"hooks": hooks})
+    init_clients(tmp_path, ("claude-code",))
+    run("uninstall", "claude-code", "--dir", str(tmp_path))
+    assert own(tmp_path) == 0
+    left = json.loads((tmp_path / ".claude" / name).read_text())["hooks"]
+    assert left["Stop"] == [{"hooks": [other]}]
+    assert left["PreToolUse"] == [beside]
+    assert left["SessionStart"] == [{"hooks": [other]}]
+
+
+def test_uninstalling_takes_out_local_and_shared_ones_together(tmp_path: Path) -> None:
+    write_settings(tmp_path, "settings.json", {})
+    run("install", "claude-code", "--dir", str(tmp_path))
+    write_settings(tmp_path, "settings.json", hooks_of(["takeback"], shared=True))
+    run("adopt", "--dir", str(tmp_path))
+    assert own(tmp_path) == 2 * len(HOOKS["claude-code"])
+    run("uninstall", "claude-code", "--dir", str(tmp_path))
+    assert own(tmp_path) == 0
+    assert not (tmp_path / ".claude/settings.local.json").exists()
+
+
+def test_only_what_is_missing_is_added(tmp_path: Path) -> None:
+    value = hooks_of(["takeback"], shared=True)
+    del value["hooks"]["Stop"], value["hooks"]["ConfigChange"]
+    write_settings(tmp_path, "settings.json", value)
+    run("install", "claude-code", "--dir", str(tmp_path))
+    assert own(tmp_path) == len(HOOKS["claude-code"])
+    local = json.loads((tmp_path / ".claude/settings.local.json").read_text())["hooks"]
+    assert set(local) == {"Stop", "ConfigChange"}
+
+
+@pytest.mark.parametrize(
+    ("command", "ours"),
+    [
+        ("takeback hook claude-code", True),
+        ("takeback hook", True),
+        ('"/opt/my tools/takeback" hook claude-code', True),
+        ("env A=1 takeback hook claude-code", True),
+        ("/opt/guard hook claude-code", True),
+        ("takeback status", False),
+        ("echo no takeback hooks here", False),
+        ("mytakeback hook claude-code --all", False),
+        ("lint --hook claude-code", False),
+        ("takeback hook codex", False),
+    ],
+)
+def test_our_own_hooks_are_known_by_what_they_say(command: str, ours: bool) -> None:
+    assert is_own_hook({"type": "command", "command": command}, "claude-code") is ours
+
+
+def test_a_missing_extra_of_the_server_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_harness(tmp_path, "claude-code")
+    monkeypatch.setattr(install, "find_spec", lambda _: None)
+    assert NO_SERVER in run("install", "claude-code", "--shared", "--dir", str(tmp_path))["warnings"]
+    assert NO_SERVER in run("install", "claude-code", "--dir", str(tmp_path))["warnings"]
+    monkeypatch.setattr(install, "find_spec", lambda _: object())
+    assert NO_SERVER not in run("install", "claude-code", "--dir", str(tmp_path))["warnings"]
