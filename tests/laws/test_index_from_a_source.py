@@ -39,6 +39,9 @@ class Entries(dict):
     def below(self, slot):
         return self._where(lambda write: len(write.slot) > len(slot) and write.slot[: len(slot)] == slot)
 
+    def sharing(self, slot):
+        return self._where(lambda write: write.shared and write.slot[:-1] == slot)
+
     def claiming(self, surface, claim):
         return self._where(lambda write: write.slot[0] == surface and claim_of(write) == claim)
 

@@ -6,7 +6,9 @@ someone else wrote, which are adopted (`right_adopted`). Truth is kept by the ge
 What is right (SPEC: undo by parts): a line or item that only the third edit added is gone; one that it removed is
 back at its place; one that it rewrote has its version before. A line that a later edit wrote again keeps that later
 version, also where the third edit had added it ("dependent"): nothing is refused there, and the plan says what was
-kept. `refused` counts undos that were not made, `wrong` those that were made and gave something else, in silence
+kept. Where a later edit removed an item that the third had added, it depends on the third: we must refuse, for a peer
+either is right.
+`refused` counts other undos that were not made, `wrong` those that were made and gave something else, in silence
 for a peer; for ours, `wrong_said` of them come after an adoption that said it had several readings.
 """
 
@@ -45,6 +47,8 @@ class EditCase:
     right: PeerParts
     state: Callable[[PeerParts], State]
     parts: Callable[[State], PeerParts]
+    depends: bool = False
+    """Whether a later edit could not have been made without the third."""
 
     @property
     def one_operation(self) -> bool:
@@ -93,7 +97,11 @@ def compare(cases: Sequence[EditCase], peers: Iterable[Peer]) -> dict[str, Any]:
         answers = peer.answers([case.versions for case in cases])
         spent = (perf_counter() - begin) / max(1, len(cases)) * 1e6
         outcomes = [
-            _REFUSED if answer is None else _RIGHT if answer == case.right else _WRONG
+            _RIGHT
+            if answer == case.right or (answer is None and case.depends)
+            else _REFUSED
+            if answer is None
+            else _WRONG
             for case, answer in zip(cases, answers, strict=True)
         ]
         found["peers"][peer.name] = {**_tally(cases, outcomes), "us": round(spent)}
@@ -174,8 +182,8 @@ def _outcome(harness: Harness, case: EditCase, entry: Applied | Adopted) -> str:
         raise AssertionError("the history did not come out as it was made")
     undone = harness.undo(entry)
     if not isinstance(undone, Undone):
-        return _REFUSED
-    return _RIGHT if case.parts(harness.state) == case.right else _WRONG
+        return _RIGHT if case.depends else _REFUSED
+    return _RIGHT if case.parts(harness.state) == case.right and not case.depends else _WRONG
 
 
 def _of_text(history: TextHistory) -> EditCase:
@@ -192,7 +200,7 @@ def _of_text(history: TextHistory) -> EditCase:
 
 def _of_list(history: ListHistory) -> EditCase:
     operations = tuple(({"target": _KEY, **operation},) for operation in history.operations)
-    return EditCase(history.kind, history.versions, operations, history.right, _list_state, _list_of)
+    return EditCase(history.kind, history.versions, operations, history.right, _list_state, _list_of, history.depends)
 
 
 def _lines(text: str) -> PeerParts:

@@ -2,7 +2,8 @@
 
 Truth is a naive list of records, one per item that ever was, in order, each with the edits that added and removed it.
 An item added after or before another one stands right there; one added at an end stands beyond everything that ever
-stood there. Without an edit, what it added is not there and what it removed is. Nothing of Takeback is used here.
+stood there. Without an edit, what it added is not there and what it removed is; an edit that removed what it had
+added could not have been made without it. Nothing of Takeback is used here.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class ListHistory:
     versions: tuple[tuple[str, ...], ...]
     operations: tuple[dict[str, Any], ...]
     right: tuple[str, ...]
+    depends: bool = False
+    """Whether a later edit removed what the third had added."""
 
 
 @dataclass(slots=True)
@@ -164,7 +167,8 @@ def list_history(kind: str, seed: str) -> ListHistory:
         document.edit = edit
         _make(kind, document)
         versions.append(document.contents())
-    return ListHistory(kind, tuple(versions), tuple(document.made), document.contents(without=TAKEN_OUT))
+    depends = any(item.added == TAKEN_OUT and item.removed is not None for item in document.items)
+    return ListHistory(kind, tuple(versions), tuple(document.made), document.contents(without=TAKEN_OUT), depends)
 
 
 def list_histories(each: int, seed: int = 0) -> list[ListHistory]:

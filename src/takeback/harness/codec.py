@@ -18,6 +18,7 @@ from takeback.journal.packing import GONE, Packer, Unpacker
 from takeback.journal.upgrade import candidate_content, evidence_parts
 from takeback.language import Candidate, read_candidate
 from takeback.state import ABSENT, SURFACES
+from takeback.state.parts import is_part
 from takeback.state.slots import Slot, slot_key, slot_of_key
 from takeback.undo import SlotChange, Write
 from takeback.undo.index import claim_of
@@ -46,10 +47,16 @@ def change_draft(
         contents |= {} if rest is None else {"evidence": rest}
     touches = [slot_key(write.slot) for write in writes]
     claims = (claim_key(write.slot[0], claim) for write in writes if (claim := claim_of(write)) is not None)
-    strict = [at for at, write in enumerate(writes) if write.strict]
+    lists = (shared_key(write.slot[:-1]) for write in writes if write.shared and is_part(write.slot[-1]))
     grounds = {str(at): list(write.on) for at, write in enumerate(writes) if write.on is not None}
-    payload["touches"] = [*touches, *dict.fromkeys(claims)]
-    payload |= {**({"strict": strict} if strict else {}), **({"on": grounds} if grounds else {})}
+    payload["touches"] = [*touches, *dict.fromkeys(claims), *dict.fromkeys(lists)]
+    said: dict[str, Any] = {
+        "strict": [at for at, write in enumerate(writes) if write.strict],
+        "on": grounds,
+        "needs": [at for at, write in enumerate(writes) if write.needs],
+        "shared": [at for at, write in enumerate(writes) if write.shared],
+    }
+    payload |= {name: what for name, what in said.items() if what}
     if any(SURFACES[write.slot[0]].mends(write.before) for write in writes):
         payload[MENDS] = True
     return Draft(kind, payload, {**contents, **_contents(writes, packer, anew=kind == "apply")})
@@ -103,14 +110,18 @@ def _fetched(store: Store, refs: Sequence[Ref]) -> dict[Ref, Stored | None]:
 def _writes(record: Record, held: Mapping[Ref, Stored | None], *, before: bool) -> tuple[Write, ...]:
     slots = slots_of(record)
     with trusting(f"record {record.seq}", seq=record.seq):
-        strict: set[Any] = set(record.payload.get("strict", ()))  # type: ignore[arg-type]
+        marks = [set[Any](record.payload.get(name, ())) for name in ("strict", "needs", "shared")]  # type: ignore[arg-type]
         raw: Any = {} if "slots" in record.payload else record.payload.get("on", {})
         grounds = {int(at): (on[0], on[1]) for at, on in raw.items()}
         after = [_content(slot, ref, held) for slot, ref in zip(slots, record.refs("after"), strict=True)]
         olds = record.refs("before") if before else [FORGOTTEN] * len(slots)
         old = [_content(slot, ref, held) for slot, ref in zip(slots, olds, strict=True)]
     rows = enumerate(zip(slots, old, after, strict=True))
-    return tuple(Write(slot, one, two, at in strict, grounds.get(at)) for at, (slot, one, two) in rows)
+    strict, needs, shared = marks
+    return tuple(
+        Write(slot, one, two, at in strict, grounds.get(at), at in needs, at in shared)
+        for at, (slot, one, two) in rows
+    )
 
 
 def _content(slot: Slot, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> Any:
@@ -179,6 +190,11 @@ def evidence_of(store: Store, record: Record) -> dict[str, Any] | None:
 def claim_key(surface: str, claim: str) -> str:
     """The index key of something that only one slot may hold."""
     return slot_key((CLAIM + surface, claim))
+
+
+def shared_key(slot: Slot) -> str:
+    """The index key of the parts of a list that belongs to nobody."""
+    return claim_key("shared", slot_key(slot))
 
 
 def _contents(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from takeback.harness.codec import claim_key, many_writes
+from takeback.harness.codec import claim_key, many_writes, shared_key
 from takeback.journal import Store
 from takeback.state.slots import Slot, slot_key
 from takeback.undo import Write
@@ -29,6 +29,10 @@ class StoredIndex:
     def claiming(self, surface: str, claim: str) -> tuple[int, ...]:
         """Entries that claim something exclusive."""
         return self._store.touching(claim_key(surface, claim))
+
+    def sharing(self, slot: Slot) -> tuple[int, ...]:
+        """Entries that wrote parts of a list that belongs to nobody."""
+        return self._store.touching(shared_key(slot))
 
     def entry(self, number: int) -> tuple[Write, ...]:
         """The writes of one entry; what was there before is read only of parts, whose history needs it."""

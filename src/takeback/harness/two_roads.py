@@ -61,8 +61,8 @@ def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:
         region = {write.slot for write in writes} | set(_named(candidate, reached))
         if any(_written_after(ledger.history, slot, view, number) for slot in region):
             return Roads.OVERLAID
-        before = _before(ledger, reached, writes, plan)
         try:
+            before = _before(ledger, reached, writes, plan)
             reached = recover(candidate.recovery, reached, capture(candidate.witness, before))
         except OperationFailed as fault:
             return _explained(ledger, plan, f"its recovery fails ({fault.message})")

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from takeback.adapters import open_memory
+from takeback.canonical import encode
 from takeback.harness import Adopted, Applied, Refused
 from takeback.harness.codec import writes_of
-from takeback.lab.naive import NaiveEntry, Plain, Step, begin, replay
-from takeback.lab.naive_parts import Written
-from takeback.lab.random_changes import named_slots, random_base, random_op, random_text
+from takeback.lab.naive import NaiveEntry, Plain, Step, begin, changed_group, is_vacant, replay
+from takeback.lab.naive_parts import Written, lengths
+from takeback.lab.random_changes import named_slots, random_base, random_list, random_op, random_text
 from takeback.language import Candidate
 from takeback.language.program import read_program
 from takeback.state import ABSENT, Level, Operation, Stage, State
 from takeback.state.chain import Link
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot, placed_state, put_slots
-from takeback.state.values import thaw
+from takeback.state.values import freeze, thaw
 from takeback.synthesize.oracle import invert
 from takeback.undo import Write, relied_on
 from takeback.undo.recording import run_recorded
+from takeback.verify import verify
 from takeback.verify.sampled import rejected
 from takeback.verify.verdict import Code, Reason, Verdict
+
+PROVED = 0.5
+"""In which part of the stored histories changes are proved, so that each undo also goes by the recoveries."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class World:
         self.rng = rng
         self.focus = focus
         self._stored = stored
+        self._proved = stored is not None and rng.random() < PROVED
         base = random_base(rng)
         self.start = begin(base.write(), _places(base))
         self.harness = self._open(base)
@@ -56,7 +62,7 @@ class World:
 
     def _open(self, base: State | None) -> Any:
         journal = ":memory:" if self._stored is None else str(self._stored)
-        return open_memory(base, journal=journal, verifier=_unverified)
+        return open_memory(base, journal=journal, verifier=verify if self._proved else _unverified)
 
     @property
     def state(self) -> State:
@@ -126,8 +132,8 @@ class World:
             return None
         slot = self.rng.choice(slots)
         content = get_slot(self.state, slot)
-        after = self._by_hand(slot, content)
-        actual = placed_state(put_slots(self.state, [(slot, after)]), self.state)
+        told = self._group_by_hand(content) if slot[-1] == "hooks" else {}
+        actual = placed_state(self._by_hand(slot, content, told), self.state)
         if actual == self.state:
             return None
         self.harness.adapter.edit(actual)
@@ -135,7 +141,8 @@ class World:
         if isinstance(done, Adopted):
             data = replay(self.start, self.live())[0]
             writes = self.harness.ledger.history.index.writes(done.entry.entry)
-            self._record(done, NaiveEntry(0, tuple(_adopted(writes, data))))
+            steps = [Step({"op_type": "group", "target": list(slot), **told})] if told else _adopted(writes, data)
+            self._record(done, NaiveEntry(0, tuple(steps)))
         return done
 
     def forget(self, numbers: frozenset[int]) -> None:
@@ -153,24 +160,58 @@ class World:
         harness = self.harness
         return bool(harness.journal.check().whole and harness.ledger.replayed() == self.state)
 
-    def _by_hand(self, slot: Slot, content: Any) -> Any:
-        stamp = self.rng.randrange(1000)
-        if slot[0] == "prompts" and self.rng.random() < 0.8:  # noqa: PLR2004 - mostly edited
-            return random_text(self.rng, thaw(content), stamp)
-        if slot[0] == "files" and hasattr(content, "mode") and self.rng.random() < 0.8:  # noqa: PLR2004
-            text = random_text(self.rng, content.content.decode(), stamp)
-            return type(content)(text.encode(), content.mode)
-        return ABSENT
+    def _by_hand(self, slot: Slot, content: Any, told: Plain) -> State:
+        """The state with something edited by hand: mostly changed or moved, at times removed."""
+        rng, stamp = self.rng, self.rng.randrange(1000)
+        after: Any = ABSENT
+        if told:
+            after = Link(content.place, content.id, freeze(changed_group(thaw(content.record), told), "by hand"))
+        elif rng.random() < 0.2:  # noqa: PLR2004 - now and then
+            pass
+        elif slot[0] == "prompts":
+            after = random_text(rng, thaw(content), stamp)
+        elif slot[0] == "files" and hasattr(content, "mode"):
+            text = random_text(rng, content.content.decode(), stamp)
+            after = type(content)(text.encode(), content.mode)
+        elif slot[0] == "config" and isinstance(thaw(content), list):
+            after = freeze(random_list(rng, thaw(content), stamp), "by hand")
+        elif slot[0] == "middleware":
+            chain, name = self.state.part("middleware"), slot[1]
+            if rng.random() < 0.5:  # noqa: PLR2004 - a coin
+                return State.of(
+                    {**self.state.parts, "middleware": chain.insert(rng.randrange(4), name, content.record)[0]}
+                )
+            after = Link(content.place, name, content.record.put("handler", f"by hand {stamp}"))
+        return put_slots(self.state, [(slot, after)])
+
+    def _group_by_hand(self, content: Any) -> Plain:
+        """What is changed in a group of hooks by hand: when they run, or one hook more or less."""
+        hooks = [hook["command"] for hook in thaw(content.record)["options"]["hooks"]]
+        number = 10_000 + len(self.entries)
+        told = [{"matcher": f"by hand {number}"}, {"with": f"c{number}"}, {"without": self.rng.choice([*hooks, ""])}]
+        return self.rng.choice(told)
 
 
 def reading(state: Plain) -> Plain:
-    """A state's JSON with empty surfaces left out."""
-    return {name: part for name, part in state.items() if part}
+    """A state's JSON with empty surfaces left out, and the hooks of groups in the order of their names."""
+    events = {event: list(map(_reading_of, callbacks)) for event, callbacks in state.get("listeners", {}).items()}
+    return {name: part for name, part in {**state, "listeners": events}.items() if part}
+
+
+def _reading_of(record: Plain) -> Plain:
+    options = record["options"]
+    if "hooks" not in options:
+        return record
+    hooks = sorted(options["hooks"], key=lambda hook: str(hook["command"]))
+    return {**record, "options": {**options, "hooks": hooks}}
 
 
 def _steps(op: Operation, writes: tuple[Write, ...], after: State, data: Plain) -> list[Step]:
     """What an operation did, as the naive replay takes it."""
     raw = op.to_json()
+    if op.kind.name == "set_config":
+        alone = is_vacant(data, raw["target"].split(".")) and set(lengths(raw["value"])) == {1}
+        return [Step(raw, ownerless=alone)]
     if op.kind.inside:
         return _edits(writes, data)
     if op.kind.name == "remove_listener" and "value" not in raw:
@@ -189,23 +230,30 @@ def _steps(op: Operation, writes: tuple[Write, ...], after: State, data: Plain) 
 def _edits(writes: tuple[Write, ...], data: Plain) -> list[Step]:
     """Parts that were written, by what they lie in."""
     found: dict[Slot, list[tuple[str, Any]]] = {}
+    moved: dict[Slot, list[str]] = {}
     for write in writes:
+        slot, name = write.slot[:-1], write.slot[-1][1:]
         part = None if write.after is ABSENT else (write.after.place, thaw(write.after.record))
-        found.setdefault(write.slot[:-1], []).append((write.slot[-1][1:], part))
-    return [
-        Step({"op_type": "parts", "target": list(slot)}, parts=tuple(parts), ground=_ground(data, slot))
-        for slot, parts in found.items()
-    ]
+        found.setdefault(slot, []).append((name, part))
+        if part is not None and write.before is not ABSENT and write.before.place != part[0]:
+            moved.setdefault(slot, []).extend([name] if encode(thaw(write.before.record)) == encode(part[1]) else [])
+    steps = []
+    for slot, parts in found.items():
+        whole = _whole(data, slot)
+        op = {"op_type": "parts", "target": list(slot)}
+        names = tuple(moved.get(slot, ()))
+        steps.append(Step(op, parts=tuple(parts), ground=whole.when, moved=names, ownerless=whole.ownerless))
+    return steps
 
 
-def _ground(data: Plain, slot: Slot) -> Any:
+def _whole(data: Plain, slot: Slot) -> Written:
     node: Any = data[slot[0]]
     for name in slot[1:]:
         node = node[name]
     content = node[0] if isinstance(node, tuple) else node
     if not isinstance(content, Written):
         raise TypeError(f"{slot} is neither a text nor a list")
-    return content.when
+    return content
 
 
 def _adopted(writes: tuple[Write, ...], data: Plain) -> list[Step]:
@@ -219,6 +267,12 @@ def _adopted(writes: tuple[Write, ...], data: Plain) -> list[Step]:
             steps.append(Step({"op_type": "remove", "target": list(write.slot)}))
         elif surface == "prompts":
             steps.append(Step({"op_type": "set_prompt", "target": target[0], "value": thaw(write.after)}))
+        elif surface == "config":
+            op = {"op_type": "put_config", "target": list(write.slot), "value": thaw(write.after)}
+            steps.append(Step(op, ownerless=is_vacant(data, list(target))))
+        elif surface == "middleware":
+            op = {"op_type": "element", "target": list(write.slot), "record": thaw(write.after.record)}
+            steps.append(Step(op, write.after.place))
         else:
             op = {"op_type": "put_file", "target": "/".join(target), "value": write.after.content.decode()}
             steps.append(Step(op, mode=f"{write.after.mode:04o}"))
@@ -231,7 +285,7 @@ def _renumbered(entry: NaiveEntry, number: int) -> NaiveEntry:
     def ground(step: Step) -> Any:
         return (number, step.ground[1]) if step.ground and step.ground[0] == entry.number else step.ground
 
-    steps = (Step(s.op, s.place, s.mode, s.parts, ground(s)) for s in entry.steps)
+    steps = (replace(step, ground=ground(step)) for step in entry.steps)
     return NaiveEntry(number, tuple(steps))
 
 
@@ -243,5 +297,5 @@ def _places(state: State) -> dict[tuple[str, ...], Any]:
 
 
 def _unverified(candidate: Candidate) -> Verdict:
-    """Every change is forced: what is tested here is undo, not admission."""
+    """Changes are forced: what is tested here is undo, not admission."""
     return rejected([Reason(Code.TIMEOUT, "not verified")], "proof", Level.L2, candidate)

@@ -15,6 +15,7 @@ from typing import Any
 from takeback.lab.naive_parts import Written, plain, written
 
 Plain = dict[str, Any]
+_NOTHING = object()
 
 
 class CannotReplayError(Exception):
@@ -25,9 +26,10 @@ class CannotReplayError(Exception):
 class Step:
     """One operation as it ran: its JSON, and the place or mode it resolved to.
 
-    Something removed by hand is `{"op_type": "remove", "target": [surface, name, ...]}`, a file put there by hand,
-    whatever was there before, `put_file`; an edit
-    `{"op_type": "parts", "target": [surface, name, ...]}` with the parts it wrote and what it was made in.
+    What was done by hand has names of its own, with a path as target: `remove` for something removed, `put_file` for
+    a file whatever was there before, `put_config` for a value, `element` for an element of a chain that was changed
+    in place or moved, `group` for what was changed in a group of hooks; `parts` is an edit, by hand or not, with the
+    parts it wrote and what it was made in.
     """
 
     op: Plain
@@ -37,6 +39,10 @@ class Step:
     """Ids of parts and what was written: `(place, content)`, or None for one that was taken out."""
     ground: Any = None
     """Which write had put there what was edited."""
+    moved: tuple[str, ...] = ()
+    """Ids of parts that were only moved."""
+    ownerless: bool = False
+    """Whether a list comes with its first item, where nothing was; or what was edited is such a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,7 @@ def _run(data: Plain, step: Step, when: tuple[int, int]) -> None:
     if name == "parts":
         _edit(data[target[0]], target[1:], step)
     elif name == "set_config":
-        _put(data["config"], target.split("."), written(deepcopy(value), when))
+        _put(data["config"], target.split("."), written(deepcopy(value), when, ownerless=step.ownerless))
     elif name == "set_prompt":
         data["prompts"][target] = Written(value, when)
     elif name == "set_routing":
@@ -153,17 +159,32 @@ def _run_other(data: Plain, step: Step, when: tuple[int, int]) -> None:
     elif name in REMOVALS:
         _remove_by_operation(data, name, target, value)
     elif name in {"move_middleware", "replace_middleware"}:
-        _rearrange(data, step)
+        _change(data["middleware"], target, step)
     elif name == "move_listener":
-        data["listeners"][target, value] = (step.place, step.op["record"])
+        _change(data["listeners"], (target, value), step)
     elif name == "move_file":
         _move_file(data["files"], target.split("/"), value.split("/"), (Written(step.op["content"], when), step.mode))
+    else:
+        _run_by_hand(data, step, when)
+
+
+def _run_by_hand(data: Plain, step: Step, when: tuple[int, int]) -> None:
+    name, (surface, *path) = step.op["op_type"], step.op["target"]
+    if name == "put_config":
+        _put(data["config"], path, written(deepcopy(step.op["value"]), when, ownerless=step.ownerless))
+    elif name == "element":
+        _change(data[surface], path[0] if surface == "middleware" else tuple(path), step)
+    elif name == "group":
+        _change_group(data["listeners"], (path[0], path[1]), step.op)
     else:
         raise ValueError(f"the naive replay does not know {name}")
 
 
 def _edit(node: Plain, path: list[str], step: Step) -> None:
-    """Write parts of what is there, if it is what they were written in."""
+    """Write parts of what is there, if it is what they were written in; a list that nobody owns is made for them."""
+    missing = _find(node, path, _NOTHING) is _NOTHING
+    if missing and step.ownerless and any(part is not None for _, part in step.parts):
+        _put(node, path, Written([], step.ground, ownerless=True))
     for name in path[:-1]:
         node = node.get(name, {})
         if not isinstance(node, dict):
@@ -173,8 +194,16 @@ def _edit(node: Plain, path: list[str], step: Step) -> None:
     content = there[0] if isinstance(there, tuple) else there
     if not isinstance(content, Written) or content.when != step.ground:
         raise CannotReplayError(".".join(path))
+    needed = {name for name, part in step.parts if part is None and isinstance(content.content, list)}
+    if not needed | set(step.moved) <= content.records().keys():
+        raise CannotReplayError(".".join(path))
     content = content.with_parts(step.parts)
     node[path[-1]] = content if mode is None else (content, mode)
+
+
+def is_vacant(data: Plain, path: list[str]) -> bool:
+    """Tell whether nothing stands at a path of config."""
+    return _find(data["config"], path, _NOTHING) is _NOTHING
 
 
 REMOVALS = {
@@ -203,15 +232,34 @@ def _remove_by_operation(data: Plain, name: str, target: str, value: Any) -> Non
 
 
 def _move_file(files: Plain, source: list[str], target: list[str], content: Any) -> None:
-    if isinstance(_find(files, source), dict) or isinstance(_find(files, target), dict):
+    if not isinstance(_find(files, source), tuple) or isinstance(_find(files, target), dict):
         raise CannotReplayError("/".join(target))
     _remove(files, "files", source)
     _put(files, target, content)
 
 
-def _rearrange(data: Plain, step: Step) -> None:
-    """Put an element where it went, with the record it had or got then."""
-    data["middleware"][step.op["target"]] = (step.place, step.op["record"])
+def _change(elements: dict[Any, Any], name: Any, step: Step) -> None:
+    """Put an element that is there where it went, with the record it had or got then; a group keeps its own."""
+    if name not in elements:
+        raise CannotReplayError(str(name))
+    there = elements[name][1]
+    elements[name] = (step.place, there if "hooks" in there.get("options", {}) else step.op["record"])
+
+
+def _change_group(elements: dict[Any, Any], name: tuple[str, str], op: Plain) -> None:
+    """Give a group another matcher, or a hook more or less."""
+    if name not in elements:
+        raise CannotReplayError(str(name))
+    place, record = elements[name]
+    elements[name] = (place, changed_group(record, op))
+
+
+def changed_group(record: Plain, told: Plain) -> Plain:
+    """A group of hooks as someone changes it by hand."""
+    options = {**record["options"], **({"matcher": told["matcher"]} if "matcher" in told else {})}
+    options["hooks"] = [hook for hook in options["hooks"] if hook["command"] != told.get("without")]
+    options["hooks"] += [{"command": told["with"]}] if "with" in told else []
+    return {**record, "options": options}
 
 
 def _put(node: Plain, path: list[str], value: Any) -> None:
@@ -234,10 +282,10 @@ def _remove(node: dict[Any, Any], surface: str, path: list[str]) -> None:
     node.pop(path[-1], None)
 
 
-def _find(node: Any, path: list[str]) -> Any:
+def _find(node: Any, path: list[str], nothing: Any = None) -> Any:
     for name in path:
         if not isinstance(node, dict) or name not in node:
-            return None
+            return nothing
         node = node[name]
     return node
 

@@ -6,7 +6,7 @@ that number plus one, times 1024; a text that ends without a line's end has that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 STEP = 1024
@@ -20,15 +20,15 @@ class Written:
     content: Any
     when: Any
     edits: tuple[tuple[str, Any], ...] = ()
+    ownerless: bool = False
+    """Whether it is a list that came with its first item, where nothing was."""
 
     def with_parts(self, parts: tuple[tuple[str, Any], ...]) -> Written:
         """The same with more parts written."""
-        return Written(self.content, self.when, (*self.edits, *parts))
+        return replace(self, edits=(*self.edits, *parts))
 
-    def whole(self) -> Any:
-        """What it means."""
-        if not self.edits:
-            return self.content
+    def records(self) -> dict[str, Any]:
+        """Every part that is there, with its place."""
         text = isinstance(self.content, str)
         records = _lines(self.content) if text else dict(enumerate_parts(self.content))
         for name, record in self.edits:
@@ -36,6 +36,14 @@ class Written:
                 records.pop(name, None)
             else:
                 records[name] = record
+        return records
+
+    def whole(self) -> Any:
+        """What it means."""
+        if not self.edits:
+            return self.content
+        text = isinstance(self.content, str)
+        records = self.records()
         end = records.pop(END, (None, ""))[1]
         parts = [part for _, part in sorted(records.values(), key=lambda record: record[0])]
         if not text:
@@ -64,11 +72,18 @@ def _lines(text: str) -> dict[str, Any]:
     return {**dict(enumerate_parts(lines)), **records}
 
 
-def written(value: Any, when: Any) -> Any:
+def written(value: Any, when: Any, *, ownerless: bool = False) -> Any:
     """A value of config with every list in it told apart by when it was written."""
     if isinstance(value, dict):
-        return {key: written(item, when) for key, item in value.items()}
-    return Written(value, when) if isinstance(value, list) else value
+        return {key: written(item, when, ownerless=ownerless) for key, item in value.items()}
+    return Written(value, when, ownerless=ownerless) if isinstance(value, list) else value
+
+
+def lengths(value: Any) -> list[int]:
+    """How long the lists in a value are that items can be added to."""
+    if isinstance(value, dict):
+        return [length for item in value.values() for length in lengths(item)]
+    return [len(value)] if isinstance(value, list) else []
 
 
 def plain(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from takeback.lab.naive import Plain
 from takeback.state import State
+from takeback.state.chain import NO_LINKS
 from takeback.state.slots import Slot
 
 PATHS = ("a", "b", "a.b", "a.c", "a.b.c", "a.b.d", "e.f.g", "e.f")
@@ -35,7 +36,7 @@ REMOVALS = (
     "free_socket",
 )
 MOVES = ("move_middleware", "replace_middleware", "move_listener", "move_file")
-EVERY = (*KINDS, *INSIDE, *REMOVALS, *MOVES)
+EVERY = (*KINDS, *INSIDE, *REMOVALS, *MOVES, "add_item", "add_group")
 FOCI = (
     KINDS,
     EVERY,
@@ -47,10 +48,13 @@ FOCI = (
     ("edit_prompt", "edit_prompt", "edit_prompt", "set_prompt", "remove_prompt"),
     ("edit_file", "edit_file", "edit_file", "write_file", "move_file"),
     ("append_config", "insert_config", "remove_config_item", "append_config", "set_list"),
+    ("add_item", "add_item", "add_item", "insert_config", "remove_config_item"),
+    ("add_item", "add_item", "add_item", "crowd"),
+    ("add_group", "add_listener", "move_listener", "remove_listener"),
 )
 """Kinds of change a history draws from: all, or a few so that changes meet more often."""
 VALUES: tuple[Any, ...] = (1, 1.0, True, None, "text", [1, 2], {}, {"b": 5}, {"b": {"c": 1}, "z": 0})
-LISTS = ("list", "a.b", "a.c")
+LISTS = ("list", "a.b", "a.c", "new.list")
 TEXTS = ("one\ntwo\nthree\n", "one\n\ntwo\n\nthree", "alpha\r\nbeta\r\n", "one\none\ntwo\n", "")
 
 
@@ -62,7 +66,12 @@ def named_slots() -> list[Slot]:
         *(("resources", f"r{at}") for at in range(3)),
         ("middleware", "auth"),
         ("middleware", "cache"),
+        ("middleware", "log"),
         ("listeners", "on_error", "audit"),
+        ("listeners", "on_error", "hooks"),
+        ("config", "list"),
+        ("config", "new", "list"),
+        ("config", "new"),
         ("tools", "grep"),
         ("prompts", "system"),
         ("routing", "main"),
@@ -87,7 +96,7 @@ def random_base(rng: random.Random) -> State:
             "prompts": {"system": rng.choice(TEXTS) + "You are careful."},
             "tools": {"grep": {"id": "grep"}},
             "middleware": [{"id": name, "handler": f"mw.{name}"} for name in ("auth", "log", "retry")],
-            "listeners": {"on_error": [{"id": "audit", "handler": "audit"}]},
+            "listeners": {"on_error": [{"id": "audit", "handler": "audit"}, *rng.choice(([], [_group(0)]))]},
             "files": rng.choice(files),
             "resources": {"r0": {"address": ADDRESSES[0]}} if rng.random() < 0.5 else {},  # noqa: PLR2004 - a coin
         }
@@ -149,6 +158,18 @@ def random_text(rng: random.Random, text: str, stamp: int) -> str:
     return "".join(lines)
 
 
+def random_list(rng: random.Random, items: list[Any], stamp: int) -> list[Any]:
+    """Another version of a list: an item put in, taken out, or moved."""
+    found = list(items)
+    action = rng.randrange(3) if found else 0
+    if action == 0:
+        found.insert(rng.randrange(len(found) + 1), f"by hand {stamp}")
+    else:
+        item = found.pop(rng.randrange(len(found)))
+        found.insert(rng.randrange(len(found) + 1), item) if action == 1 else None
+    return found
+
+
 def _random_edit(rng: random.Random, text: str, stamp: int) -> Plain:
     """What an edit tool is asked: mostly something that is there, now and then appended."""
     if not text or rng.random() < 0.2:  # noqa: PLR2004 - now and then
@@ -208,6 +229,50 @@ def _remove_item(rng: random.Random, state: State, stamp: int) -> Plain:
     return {"op_type": "remove_config_item", "target": target, "value": rng.choice(items) if items else stamp}
 
 
+def _add_item(rng: random.Random, state: State, stamp: int) -> Plain:
+    """An item for a list, as people add one: a list that is not there begins with it."""
+    target, item = rng.choice(("new.list", "new.list", "new.more", "a.c")), f"i{stamp % 6}"
+    if _there(state, target):
+        return {"op_type": "append_config", "target": target, "value": item}
+    if target.startswith("new.") and not _there(state, "new") and stamp % 4 == 0:
+        return {"op_type": "set_config", "target": "new", "value": {target[4:]: [item]}}
+    return {"op_type": "set_config", "target": target, "value": [item]}
+
+
+def _crowd(rng: random.Random, state: State, stamp: int) -> Plain:
+    """Something else where a list may be, above it or below."""
+    del state
+    target = rng.choice(("new", "new", "new.list", "new.list.x"))
+    if stamp % 2:
+        return {"op_type": "unset_config", "target": target}
+    return {"op_type": "set_config", "target": target, "value": (5, {}, {"more": ["read"]}, ["read"])[stamp // 2 % 4]}
+
+
+def _there(state: State, target: str) -> bool:
+    node: Any = state.write().get("config", {})
+    for name in target.split("."):
+        if not isinstance(node, dict) or name not in node:
+            return False
+        node = node[name]
+    return True
+
+
+def _group(stamp: int) -> Plain:
+    """A client's group of hooks: when they run, and which."""
+    options = {"matcher": f"M{stamp % 3}", "hooks": [{"command": f"c{stamp}"}]}
+    return {"id": "hooks", "handler": "group", "options": options}
+
+
+def _add_group(rng: random.Random, state: State, stamp: int) -> Plain:
+    """A group of hooks, where there is none; otherwise it goes elsewhere."""
+    events = ("on_error", "on_start")
+    free = [event for event in events if state.part("listeners").get(event, NO_LINKS).find("hooks") is None]
+    if not free:
+        op = {"op_type": "move_listener", "target": rng.choice(events), "value": "hooks"}
+        return {**op, "index": rng.randrange(3)}
+    return {"op_type": "add_listener", "target": rng.choice(free), "value": _group(1000 + stamp)}
+
+
 def _set_list(rng: random.Random, state: State, stamp: int) -> Plain:
     del state
     return {"op_type": "set_config", "target": rng.choice(LISTS), "value": [f"i{stamp % 4}", "read"]}
@@ -253,7 +318,7 @@ def _removal(name: str) -> Callable[[random.Random, State, int], Plain]:
         del state, stamp
         if name == "remove_listener":
             one: Plain = {"op_type": name, "target": rng.choice(("on_error", "on_start"))}
-            return one if rng.random() < 0.3 else {**one, "value": rng.choice(("audit", "page"))}  # noqa: PLR2004
+            return one if rng.random() < 0.3 else {**one, "value": rng.choice(("audit", "page", "hooks"))}  # noqa: PLR2004
         return {"op_type": name, "target": rng.choice(targets[name])}
 
     return remove
@@ -266,6 +331,9 @@ RANDOM_L2: dict[str, Callable[[random.Random, State, int], Plain]] = {
     "insert_config": _insert,
     "remove_config_item": _remove_item,
     "set_list": _set_list,
+    "add_item": _add_item,
+    "crowd": _crowd,
+    "add_group": _add_group,
     "move_middleware": _move_middleware,
     "replace_middleware": _replace_middleware,
     "move_listener": _move_listener,

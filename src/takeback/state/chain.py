@@ -316,6 +316,11 @@ class Chain:
         return f"Chain({[(link.id, link.record) for link in self]!r})"
 
 
+def is_moved(before: Link, after: Link) -> bool:
+    """Tell whether an element is the same in both and stands elsewhere."""
+    return before.place != after.place and same(before.record, after.record)
+
+
 def _assembled(chunks: Chunks, size: int, reach: tuple[int, int] | None, index: PMap | None) -> Chain:
     chain = _new(Chain)
     chain._chunks, chain._size, chain._reach, chain._index = chunks, size, reach, index

@@ -12,7 +12,7 @@ from takeback.errors import OperationFailed
 from takeback.state.align import align
 from takeback.state.chain import Link
 from takeback.state.parts import Parts, Run, Segment, place_of
-from takeback.state.pmap import PMap
+from takeback.state.pmap import EMPTY, PMap
 from takeback.state.values import freeze, same, thaw
 
 MANY: Final = 256
@@ -92,6 +92,10 @@ class Items(Parts):
     def _record(self, start: int, end: int) -> Any:
         del end
         return self._base[start]
+
+    def emptied(self) -> Self:
+        """Return the list without its items; what is added now stands where it would beside them."""
+        return self._grown((), EMPTY)
 
     def only(self, item: Any) -> Link:
         """Return the one part that holds an item; it must be there exactly once."""

@@ -101,7 +101,8 @@ class Kind:
     `reads` names what it looks at besides its own slot's presence; `whole` allows the target `*`;
     `removes` marks a recovery that removes unconditionally when it has no witness; `spot` tells whether it takes
     a place, `spots` which fields may name it; `inside` marks an operation that writes parts of a value; `recovers` a
-    forward operation that may stand in a recovery too; `verb` is how a one-line change calls a forward operation.
+    forward operation that may stand in a recovery too; `needs` one that fails where what it names is not there, so
+    that it depends on whoever put that there; `verb` is how a one-line change calls a forward operation.
     `schema` is the JSON Schema of `value`.
     """
 
@@ -118,6 +119,7 @@ class Kind:
     removes: bool = False
     inside: bool = False
     recovers: bool = False
+    needs: bool = False
     verb: str = ""
     reads: tuple[str, ...] = ()
     schema: dict[str, Any] = field(default_factory=dict, compare=False)

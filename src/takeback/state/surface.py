@@ -73,6 +73,10 @@ class Surface(ABC):
     """Whether a write inside something needs that to be there, and does not make it."""
     exclusive = False
     """Whether contents may claim something that no other slot may hold."""
+    listed = False
+    """Whether contents can be lists: one that comes with its first item belongs to nobody."""
+    ordered = False
+    """Whether contents stand in an order: one is changed in place, or moved, which needs it to be there."""
     part_word = "line"
     """What a part of a content is called, where contents have parts."""
 

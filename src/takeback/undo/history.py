@@ -15,10 +15,11 @@ from typing import Any, Final
 from takeback.errors import TakebackError
 from takeback.journal.packing import Forgotten, is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
-from takeback.state.inside import reserve
+from takeback.state.inside import parts_of, reserve
+from takeback.state.items import Items
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot, same_content, slots_above
-from takeback.undo.index import SUPPOSED, Index, claim_of, claimed
+from takeback.undo.index import SUPPOSED, Index, claimed
 from takeback.undo.versions import OWN, START, Version, Versions, When, Write, entry_of, place_after, time_of
 
 LAST: Final = 2**62
@@ -98,15 +99,40 @@ class History:
                 within = range(position - 1, -1, -1)
                 own = next((at for at in within if _covers(writes[at].slot, write.slot[:-1])), None)
                 ground = self.ground(write.slot, view) if own is None else (OWN, own)
-                found.append(write._replace(on=ground))
+                base = writes[own] if own is not None else None if ground == START else self._write_at(ground)
+                found.append(write._replace(on=ground, shared=base is not None and _shares(base, write.slot[:-1])))
             else:
                 found.append(write)
         return tuple(found)
 
     def ground(self, slot: Slot, view: View, until: When = END) -> When:
         """When the whole was put there in which a part lies."""
-        version = self.cover(slot[:-1], view, until)
-        return START if version is None else time_of(version)
+        _, when, founder = self.footing(slot[:-1], view, until)
+        return when if founder is None else _grounded_on(founder)
+
+    def footing(self, slot: Slot, view: View, until: When) -> tuple[Any, When, Version | None]:
+        """What the last write at or above a nested slot left there, and when; and who made a list of nothing since.
+
+        A list that belongs to nobody is made by the first live write of a part of it.
+        """
+        content, when, at = self.covered(slot, view, until)
+        content = tree.get(content, slot[len(at) :]) if len(at) < len(slot) else content
+        if content is not ABSENT or not SURFACES[slot[0]].listed:
+            return content, when, None
+        for version in self.index.sharing(slot):
+            if when < time_of(version) < until and version.write.after is not ABSENT and view.live(version.entry):
+                return self._emptied(version), when, version
+        return content, when, None
+
+    def _emptied(self, part: Version) -> Any:
+        """The list that a part lies in, without what came with it: that may have been forgotten."""
+        base, slot = self._write_at(_grounded_on(part)), part.write.slot[:-1]
+        whole = tree.get(PMap({"": base.after}), ("", *slot[len(base.slot) :]))
+        items = whole.form if isinstance(whole, Forgotten) else parts_of(whole)
+        return items.emptied() if isinstance(items, Items) else Items.of(())
+
+    def _write_at(self, when: When) -> Write:
+        return self.index.writes(when[0])[when[1]]
 
     def last(self, slot: Slot, view: View, until: When = END) -> Version | None:
         """The last live write to exactly this slot before a time."""
@@ -180,19 +206,25 @@ class History:
 
     def part(self, slot: Slot, view: View, until: When = END) -> Any:
         """What a part holds: its last live version since its ground, or what it was when that was put there."""
-        ground = self.ground(slot, view, until)
+        content, entry = self._part(slot, view, until)
+        return _known(slot, content, entry)
+
+    def _part(self, slot: Slot, view: View, until: When) -> tuple[Any, int | None]:
+        """What a part holds, `Forgotten` where that is gone, and which entry wrote it down."""
+        held, when, founder = self.footing(slot[:-1], view, until)
+        ground = when if founder is None else _grounded_on(founder)
         versions = self.index.at(slot)
         at = len(versions) if until is END else bisect_left(versions, until, key=time_of)
         for version in reversed(versions[:at]):
-            if time_of(version) < ground:
+            if time_of(version) < when:
                 break
             if view.live(version.entry) and grounded_on(version) == ground:
-                return _known(slot, version.write.after, version.entry)
+                return version.write.after, version.entry
         first = next((version for version in versions if grounded_on(version) == ground), None)
-        if first is None:
-            whole = _known(slot, self.node(slot[:-1], view, until)[0], None)
-            return tree.get(PMap({"": whole}), ("", slot[-1]))
-        return _known(slot, first.write.before, first.entry)
+        if first is None or founder is not None:
+            whole = _known(slot, held, None)
+            return tree.get(PMap({"": whole}), ("", slot[-1])), None
+        return first.write.before, first.entry
 
     def covered(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When, Slot]:
         """What the last write at or above a nested slot put there: its content, when, and at which slot.
@@ -207,8 +239,7 @@ class History:
 
     def node(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When]:
         """What the last write at or above a nested slot left exactly there, and when."""
-        content, when, at = self.covered(slot, view, until)
-        return (tree.get(content, slot[len(at) :]) if len(at) < len(slot) else content), when
+        return self.footing(slot, view, until)[:2]
 
     def subtree(self, slot: Slot, view: View, until: When = END) -> Any:
         """What a nested slot holds, with everything that later writes put below it."""
@@ -220,6 +251,8 @@ class History:
             after, path = version.write.after, ("", *version.write.slot[len(slot) :])
             if is_part(path[-1]) and isinstance(tree.get(holder, path[:-1]), Forgotten):
                 raise ContentGone(slot, version.entry)
+            if version.write.shared and is_part(path[-1]) and tree.get(holder, path[:-1]) is ABSENT:
+                holder = tree.put(holder, path[:-1], self._emptied(version))
             holder = tree.drop(holder, path) if after is ABSENT else tree.put(holder, path, after)
         return _known(slot, self._reserved(slot, holder).get("", ABSENT), None)
 
@@ -241,7 +274,7 @@ class History:
         if content is not ABSENT:
             return type(content) is PMap
         return any(
-            version.write.after is not ABSENT and not is_part(version.write.slot[-1])
+            version.write.after is not ABSENT and (version.write.shared or not is_part(version.write.slot[-1]))
             for version in self.live_below(slot, view, when, until)
         )
 
@@ -253,38 +286,19 @@ class History:
             yield versions[at]
             at += 1
 
-    def objection(self, version: Version, view: View) -> str | None:
-        """Why a write could not have happened in this view; None if it could."""
-        write, until = version.write, time_of(version)
-        slot, surface = write.slot, SURFACES[write.slot[0]]
-        if is_part(slot[-1]):
-            return self._ungrounded(version, view)
-        claim = claim_of(write)
-        if claim is not None:
-            for other in self.holders(slot[0], claim):
-                if other != slot and claimed(slot[0], self.held(other, view, until)) == claim:
-                    return f"{claim} is held by {other[-1]!r}"
-        if not surface.nested or (write.after is ABSENT and not write.strict):
-            return None
-        if len(slot) > 2 and write.after is not ABSENT:  # noqa: PLR2004 - surface and one name: nothing is above it
-            if surface.rooted and self.node(slot[:2], view, until)[0] is ABSENT:
-                return f"it changes {surface.slot_title(slot[1:2])}, which is not there"
-            above = self.leaf_above(slot, view, until)
-            if above is not None:
-                return f"{'/'.join(above[1:])!r} is not a {'directory' if surface.strict else 'mapping'}"
-        if write.strict and self.is_container(slot, view, until):
-            return f"{'/'.join(slot[1:])!r} is a directory"
-        return None
-
-    def _ungrounded(self, version: Version, view: View) -> str | None:
-        """Why a part could not have been written: what it was written in is not there."""
-        slot, ground = version.write.slot, grounded_on(version)
-        if self.ground(slot, view, time_of(version)) == ground:
-            return None
-        title = SURFACES[slot[0]].slot_title(slot[1:-1])
-        if ground is None or ground == START:
-            return f"it edits the {title} that was there at the beginning"
-        return f"it edits the {title} that #{ground[0]} put there"
+    def is_there(self, slot: Slot, view: View, until: When = END) -> bool:
+        """Tell whether a slot holds anything but a container, also something that was forgotten."""
+        try:
+            if is_part(slot[-1]):
+                content = self._part(slot, view, until)[0]
+            elif SURFACES[slot[0]].nested:
+                content = self.node(slot, view, until)[0]
+            else:
+                last = self.last(slot, view, until)
+                content = self.base_content(slot) if last is None else last.write.after
+        except ContentGone:
+            return True
+        return content is not ABSENT and type(content) is not PMap
 
     def leaf_above(self, slot: Slot, view: View, until: When = END) -> Slot | None:
         """The highest slot above one that is neither a container nor absent.
@@ -311,6 +325,17 @@ def grounded_on(version: Version) -> When | None:
     """When the whole was put there in which a part was written."""
     on = version.write.on
     return (version.entry, on[1]) if on is not None and on[0] == OWN else on
+
+
+def _grounded_on(version: Version) -> When:
+    found = grounded_on(version)
+    return START if found is None else found
+
+
+def _shares(write: Write, slot: Slot) -> bool:
+    """Whether a write put a list at a slot that belongs to nobody."""
+    content = tree.get(PMap({"": write.after}), ("", *slot[len(write.slot) :]))
+    return write.shared and (type(content) is tuple or isinstance(content, Items | Forgotten))
 
 
 def _known(slot: Slot, content: Any, entry: int | None) -> Any:

@@ -36,6 +36,9 @@ class Source(Protocol):
     def claiming(self, surface: str, claim: str) -> Iterable[int]:
         """Entries that claim something exclusive."""
 
+    def sharing(self, slot: Slot) -> Iterable[int]:
+        """Entries that wrote parts of a list that belongs to nobody."""
+
     def entry(self, number: int) -> tuple[Write, ...]:
         """The writes of one entry."""
 
@@ -123,6 +126,7 @@ class Index:
         self._entries: dict[int, tuple[Write, ...]] = {}
         self._written: dict[int, tuple[WrittenNode, ...]] = {}
         self._claims: dict[tuple[str, str], list[Version]] = {}
+        self._shared: dict[Slot, list[Version]] = {}
         self.source = source
         self.supposes = False
         """Whether an entry is supposed at the moment: `Node.sole` knows nothing of it."""
@@ -144,6 +148,8 @@ class Index:
             key = (write.slot[0], claim or "")
             if claim is not None and (self.source is None or key in self._claims):
                 self._claims.setdefault(key, []).append(version)
+            if write.shared and node.part and (self.source is None or write.slot[:-1] in self._shared):
+                self._shared.setdefault(write.slot[:-1], []).append(version)
 
     @contextmanager
     def supposing(self, writes: tuple[Write, ...]) -> Iterator[list[Version]]:
@@ -158,6 +164,10 @@ class Index:
             if claim is not None:
                 self.claiming(version.write.slot[0], claim)
                 touched.append(self._claims.setdefault((version.write.slot[0], claim), []))
+                touched[-1].append(version)
+            if version.write.shared and is_part(version.write.slot[-1]):
+                self.sharing(version.write.slot[:-1])
+                touched.append(self._shared.setdefault(version.write.slot[:-1], []))
                 touched[-1].append(version)
         self._entries[SUPPOSED] = writes
         self.supposes = True
@@ -247,6 +257,14 @@ class Index:
             mine = (version for version in found if version.write.slot[0] == surface)
             self._claims[key] = [version for version in mine if claim_of(version.write) == claim]
         return self._claims.get(key, [])
+
+    def sharing(self, slot: Slot) -> list[Version]:
+        """Versions of the parts of a list that belongs to nobody, oldest first."""
+        if self.source is not None and slot not in self._shared:
+            found = self._versions(self.source.sharing(slot))
+            mine = (version for version in found if version.write.slot[:-1] == slot)
+            self._shared[slot] = [version for version in mine if version.write.shared]
+        return self._shared.get(slot, [])
 
     def read_ahead(self, entries: Iterable[int]) -> None:
         """Read what several entries wrote together, where it is not held."""

@@ -19,7 +19,7 @@ from takeback.state.inside import parts_of
 from takeback.state.parts import is_part
 from takeback.state.pmap import EMPTY
 from takeback.state.quick import named
-from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title, slots_above
+from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title, slots_above, whole_of
 from takeback.undo.history import END, ContentGone, History, View, grounded_on
 from takeback.undo.index import Node, way_back
 from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
@@ -96,7 +96,7 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
                 return None
             later = _rewritten(history, node, entry)
             if later is not None:
-                if node.contained or surface.strict or surface.exclusive:
+                if node.contained or surface.strict or surface.exclusive or _is_needed(history, node, entry):
                     return None  # others may depend on the entry
                 kept += (Kept(node.slot, later),)
                 continue
@@ -122,6 +122,12 @@ def _rewritten(history: History, node: Node, entry: int) -> int | None:
     numbers = (entry_of(node.versions, at) for at in reversed(range(len(node.versions))))
     last = next(number for number in numbers if number not in history.undone)
     return None if last == entry else last
+
+
+def _is_needed(history: History, node: Node, entry: int) -> bool:
+    """Tell whether the next live write to a slot could not have happened without what was there."""
+    following = history.next(node.slot, View(history.undone), entry)
+    return following is not None and following.write.needs
 
 
 def _way_back(history: History, state: State, node: Node, entry: int) -> SlotChange | None:
@@ -175,7 +181,8 @@ def make_plan(history: History, state: State, off: Iterable[int], on: Iterable[i
         if before is not after and not same_content(slot, before, after):
             changes.append(SlotChange(slot, before, after))
     after_state = put_slots(state, [(change.slot, change.after) for change in changes])
-    nested = [slot for slot in slots if SURFACES[slot[0]].nested and _in_force(history, slot, view, off, on)]
+    places = (_changing(history, slot, view, now) for slot in slots if SURFACES[slot[0]].nested)
+    nested = [slot for slot in places if slot is not None]
     if nested:
         after_state = _nested_changes(history, view, nested, after_state, changes)
     return Plan(off, on, tuple(changes), after_state, state, _kept(history, view))
@@ -188,13 +195,18 @@ def _demand_same(slot: Slot, held: Any, recorded: Any) -> None:
         )
 
 
-def _in_force(history: History, slot: Slot, view: View, off: tuple[int, ...], on: tuple[int, ...]) -> bool:
-    """Whether a nested slot, where it is a part, lies in what is there now or will be."""
+def _changing(history: History, slot: Slot, view: View, now: View) -> Slot | None:
+    """The place at which a nested slot changes: the whole of a part where that comes, goes or is another one.
+
+    None for a part of a whole that neither is there now nor will be.
+    """
     if not is_part(slot[-1]):
-        return True
-    ground = history.ground(slot, view)
-    mine = {*off, *on}
-    return any(version.entry in mine and grounded_on(version) == ground for version in history.index.at(slot))
+        return slot
+    grounds = history.ground(slot, now), history.ground(slot, view)
+    mine = view.off | view.on
+    if not any(version.entry in mine and grounded_on(version) in grounds for version in history.index.at(slot)):
+        return None
+    return slot if grounds[0] == grounds[1] else slot[:-1]
 
 
 def _kept(history: History, view: View) -> tuple[Kept, ...]:
@@ -258,18 +270,21 @@ def _nested_changes(
 def _what_is_left(history: History, state: State, off: Entries, on: Entries) -> Gone:
     """Slot by slot: whose content was forgotten, and what could still be put back."""
     view = View(history.undone, off, on)
-    gone: list[Slot] = []
+    gone: dict[Slot, None] = {}
     left: list[SlotChange] = []
     nested: dict[Slot, None] = {}
     slots = dict.fromkeys(write.slot for entry in sorted(off | on) for write in history.index.writes(entry))
     for slot in slots:
         before, deep = get_slot(state, slot), SURFACES[slot[0]].nested
         try:
-            if not _in_force(history, slot, view, tuple(off), tuple(on)):
+            place = _changing(history, slot, view, View(history.undone))
+            if place is None or (place != slot and place in slots):
                 continue
+            if place != slot:
+                slot, before = place, get_slot(state, place)  # noqa: PLW2901 - the whole it lies in
             after = (history.subtree if deep else history.content)(slot, view)
         except ContentGone:
-            gone.append(slot)
+            gone[slot] = None
             continue
         if deep and _known_above(history, slot, view):
             nested[slot] = None
@@ -277,6 +292,9 @@ def _what_is_left(history: History, state: State, off: Entries, on: Entries) -> 
             left.append(SlotChange(slot, before, after))
     missing = {slot for slot in gone if parts_of(get_slot(state, slot)) is None}
     homeless = {slot for slot in nested if is_part(slot[-1]) and slot[:-1] in missing}
+    for slot in nested:
+        if _leaf_above(state, whole_of(slot)) and not any(above in nested for above in slots_above(slot)):
+            homeless.add(slot)
     _nested_changes(history, view, nested.keys() - homeless, state, left)
     return Gone(tuple(gone), tuple(left))
 

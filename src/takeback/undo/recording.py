@@ -6,15 +6,20 @@ taken down, so later plans need not run it again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from takeback.language import Program
 from takeback.runtime import forward
 from takeback.runtime.interpreter import Receipt
 from takeback.runtime.interpreter import TracedWrite as Traced
-from takeback.state import SURFACES, State
+from takeback.state import ABSENT, SURFACES, PMap, State
+from takeback.state.chain import is_moved
+from takeback.state.inside import parts_of
+from takeback.state.items import Items
 from takeback.state.parts import is_part
-from takeback.state.slots import differing_slots, get_slot, slots_written
+from takeback.state.slots import Slot, differing_slots, get_slot, slots_written
 from takeback.undo.versions import Write
 
 
@@ -41,13 +46,43 @@ def run_recorded(mutation: Program, state: State) -> Recorded:
         strict = SURFACES[surface].strict
         for path in slots_written(op, then.part(surface), now.part(surface)):
             slot = (surface, *path)
-            content = get_slot(now, slot)
-            writes.append(Write(slot, get_slot(then, slot), content, strict and not is_part(slot[-1])))
+            before, after = get_slot(then, slot), get_slot(now, slot)
+            edits = SURFACES[surface].mends(before) and SURFACES[surface].mends(after)
+            needs = before is not ABSENT and (op.kind.needs or edits)
+            shared = before is ABSENT and SURFACES[surface].listed and set(_lengths(after)) == {1}
+            writes.append(Write(slot, before, after, strict and not is_part(slot[-1]), None, needs, shared))
     return Recorded(now, Receipt(tuple(traced)), tuple(writes))
 
 
 def writes_between(before: State, after: State) -> tuple[Write, ...]:
     """What turns one state into another, as writes: for changes made by someone else."""
-    return tuple(
-        Write(slot, get_slot(before, slot), get_slot(after, slot)) for slot in sorted(differing_slots(before, after))
-    )
+    found: list[Write] = []
+    for slot in sorted(differing_slots(before, after)):
+        one, two = get_slot(before, slot), get_slot(after, slot)
+        shared = one is ABSENT and SURFACES[slot[0]].listed and any(_lengths(two))
+        found.append(Write(slot, one, two, needs=_is_needed(before, slot, one, two), shared=shared))
+    return tuple(found)
+
+
+def _lengths(content: Any) -> Iterator[int]:
+    """Yield how long each list in a content is that others could add items to."""
+    if type(content) is PMap:
+        for name in content:
+            yield from _lengths(content[name])
+    elif type(content) is tuple or isinstance(content, Items):
+        yield len(content)
+
+
+def _is_needed(state: State, slot: Slot, before: Any, after: Any) -> bool:
+    """Tell whether a change made by others could not have happened without what was there before.
+
+    What was moved, an element that was changed in place and an item that was taken out had to be there. A line that
+    was rewritten or taken out was not needed: whoever wrote it last decides about it.
+    """
+    if before is ABSENT:
+        return False
+    if not is_part(slot[-1]):
+        return after is not ABSENT and SURFACES[slot[0]].ordered
+    if after is not ABSENT:
+        return is_moved(before, after)
+    return isinstance(parts_of(get_slot(state, slot[:-1])), Items)

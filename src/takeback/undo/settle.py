@@ -20,6 +20,7 @@ from takeback.state.parts import is_part
 from takeback.state.slots import Slot, slots_above
 from takeback.undo.history import END, LAST, History, View, When, grounded_on
 from takeback.undo.index import claim_of, claimed
+from takeback.undo.objections import why_impossible
 from takeback.undo.versions import Version, Write, time_of
 
 MAX_HELP: Final = 6
@@ -64,7 +65,7 @@ def settle(history: History, off: Entries, on: Entries) -> Settled:
         if (entry, position) in seen or not view.live(entry):
             continue
         seen.add((entry, position))
-        why = history.objection(version, view)
+        why = why_impossible(history, version, view)
         if why is not None:
             (found.unmet if entry in on else found.removed)[entry] = why
             if entry in on:
@@ -77,7 +78,15 @@ def settle(history: History, off: Entries, on: Entries) -> Settled:
 def _affected(history: History, entry: int, write: Write, view: View) -> Iterator[Version]:
     """Later live writes that could depend on this one being there or not."""
     slot, surface = write.slot, SURFACES[write.slot[0]]
+    if is_part(slot[-1]) or not surface.nested:
+        following = history.next(slot, view, entry)
+        if following is not None and following.write.needs:
+            yield following
     if is_part(slot[-1]):
+        if write.shared:
+            mine = grounded_on(Version(entry, 0, write))
+            below = history.live_below(slot[:-1], view, (entry, LAST), END)
+            yield from (other for other in below if not is_part(other.write.slot[-1]) or grounded_on(other) != mine)
         return
     if surface.nested:
         mask: When = END
@@ -104,6 +113,9 @@ def _causes(history: History, version: Version, view: View) -> Iterator[int]:
         ground = grounded_on(version)
         near = [(time_of(other), other.entry) for place in slots_above(slot) for other in history.index.at(place)]
         yield from (entry for when, entry in near if when == ground or (when < until and view.live(entry)))
+    if version.write.needs:
+        yield from (other.entry for other in history.index.at(slot) if time_of(other) < until)
+    if is_part(slot[-1]):
         return
     claim = claim_of(version.write)
     if claim is not None:
@@ -258,6 +270,9 @@ def _is_leaf(content: Any) -> bool:
 def _grounds(history: History, write: Write, view: View, until: When) -> Iterator[Version]:
     """The writes in force at a time where a write looks: above it, and at its own slot if a container may not be."""
     slot, surface = write.slot, SURFACES[write.slot[0]]
+    needed = history.last(slot, view, until) if write.needs else None
+    if needed is not None:
+        yield needed
     if surface.nested:
         for place in (*slots_above(slot), slot) if write.strict else slots_above(slot):
             top = history.cover(place, view, until)

@@ -20,6 +20,8 @@ class Write(NamedTuple):
     """What an entry wrote in one slot. `strict` writes fail where a container stands.
 
     `on` is set for a part: the write that put the whole there in which it lies, without which it could not be.
+    `needs` writes fail where nothing is: a move, a replacement in place, the removal of an item. A list in a `shared`
+    write came with its first item and belongs to nobody; a `shared` part lies in one, and makes it where it is not.
     """
 
     slot: Slot
@@ -27,6 +29,8 @@ class Write(NamedTuple):
     after: Any
     strict: bool = False
     on: When | None = None
+    needs: bool = False
+    shared: bool = False
 
     def __repr__(self) -> str:
         return f"Write({slot_title(self.slot)})"

@@ -184,3 +184,20 @@ def test_they_are_named_too_in_what_taking_back_more_would_do(harness):
     assert blocked.together.unadmitted == (forced.number,)
     assert blocked.together == harness.plan_undo(forced.id, cascade=True)
     assert harness.undo(forced.id).together.unadmitted == (forced.number,)
+
+
+@pytest.mark.parametrize("value", ["x\ny\n", ""])
+@pytest.mark.parametrize("wanted", ["both", "restore"])
+def test_an_edit_and_a_whole_write_go_together_where_a_removal_between_them_was_undone(root, value, wanted):
+    """The recovery of the whole write removes the text, because it was removed then: that is no road for the edit."""
+    with open_workspace(root, hold=False) as harness:
+        genesis = harness.journal.get(1).id
+        edit = {"op_type": "edit_prompt", "target": "p", "value": {"old": "one\n", "new": ""}}
+        ops = (edit, {"op_type": "remove_prompt", "target": "p"}, prompt("p", value))
+        first, removal, last = (harness.apply(candidate(one)).entry.id for one in ops)
+        harness.undo(removal)
+        done = harness.undo(first, last) if wanted == "both" else harness.restore(genesis)
+        assert isinstance(done, Undone)
+        assert harness.state == State.read(START)
+        assert isinstance(harness.redo(first, last), Undone)
+        assert harness.state.write()["prompts"] == {"p": value}

@@ -221,3 +221,24 @@ def test_an_element_restored_from_the_capture_of_another_does_not_take_its_place
         op("restore_middleware", "x", witness_key="none"),
     )
     assert there == before
+
+
+def test_an_element_restored_from_the_capture_of_another_has_its_own_id():
+    before = {"middleware": FULL["middleware"][:1]}
+    held = witness(before, op("capture_middleware", "m", witness_key="w"))
+    there = undo(before, held, op("restore_middleware", "x", witness_key="w"))
+    assert there["middleware"] == [FULL["middleware"][0], {**FULL["middleware"][0], "id": "x"}]
+
+
+@pytest.mark.parametrize("surface", ["config", "files"])
+def test_a_removal_by_the_capture_of_another_place_leaves_the_containers_there(surface):
+    """How many containers were missing is known of the place that was captured, not of the one that is restored."""
+    name, restores, join = FAMILIES[surface][0], FAMILIES[surface][1], {"config": ".", "files": "/"}[surface]
+    value = {"config": 1, "files": "x"}[surface]
+    held = witness({}, op(f"capture_{name}", join.join("pqr"), witness_key="w"))
+    here = change({}, op(FORWARD[surface], join.join("abc"), value=value))
+    there = undo(here, held, op(f"restore_{restores}", join.join("abc"), witness_key="w"))
+    empty = {"config": {"a": {"b": {}}}, "files": {"a/b": {"directory": True}}}
+    assert there[surface] == empty[surface]
+    own = witness({}, op(f"capture_{name}", join.join("abc"), witness_key="w"))
+    assert surface not in undo(here, own, op(f"restore_{restores}", join.join("abc"), witness_key="w"))

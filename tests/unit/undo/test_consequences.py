@@ -10,9 +10,11 @@ from takeback.journal.packing import GONE
 from takeback.runtime import forward
 from takeback.state import ABSENT, PMap, State
 from takeback.state.parts import is_part
-from takeback.undo import Blocked, History, Plan, Write, plan_redo, plan_undo
+from takeback.undo import Blocked, Plan, Write, plan_redo, plan_undo
+from takeback.undo import settle as consequences
 from takeback.undo.index import Node, way_back
 from takeback.undo.merge import _without_empty
+from takeback.undo.objections import why_impossible
 from takeback.undo.recording import run_recorded
 from takeback.undo.settle import helpers, settle
 from takeback.undo.versions import OWN, START
@@ -64,9 +66,10 @@ def test_every_write_is_looked_at_once(monkeypatch):
     world.do(config("a", {}), config("a.b", {}))
     world.do(config("a.b.c", 1))
     seen = []
-    objection = History.objection
     monkeypatch.setattr(
-        History, "objection", lambda self, version, view: seen.append(version[:2]) or objection(self, version, view)
+        consequences,
+        "why_impossible",
+        lambda history, version, view: seen.append(version[:2]) or why_impossible(history, version, view),
     )
     settle(world.history, frozenset({1}), frozenset())
     assert sorted(seen) == sorted(set(seen))
@@ -266,3 +269,14 @@ def test_containers_are_taken_away_where_they_were_emptied_and_the_new_state_has
     new = State.read({"config": {"kept": {}}})
     slots = [("config", name, "below") for name in ("empty", "kept", "full", "leaf")]
     assert _without_empty(state, new, slots).write() == {"config": {"kept": {}, "full": {"x": 1}, "leaf": 2}}
+
+
+def test_an_entry_brought_back_is_blocked_by_a_later_one_that_holds_what_it_claims():
+    """What it claims is known only after its own writes: before them its slot held nothing."""
+    world = World()
+    first = world.do(socket("a", 9100))
+    world.undo(first)
+    second = world.do(socket("b", 9100))
+    blocked = world.redo(first)
+    assert isinstance(blocked, Blocked)
+    assert blocked.off == (second,)

@@ -394,6 +394,21 @@ def test_a_file_written_over_one_that_took_a_directorys_place_is_tied_to_it():
     assert relied_on(world.history, recorded.writes) == {place: "'d' is a directory"}
 
 
+def test_a_value_is_not_put_back_below_one_that_stays_because_what_it_covers_was_forgotten():
+    world = World()
+    world.do(config("a", {"b": {}}))
+    below = world.do(config("a.b.c", 1))
+    world.undo(below)
+    over = world.do(config("a", 5))
+    history = History(State, undone={below})
+    history.add(1, (Write(("config", "a"), ABSENT, PMap({"b": PMap(), "k": GONE})),))
+    for entry in (below, over):
+        history.add(entry, world.history.index.writes(entry))
+    outcome = plan_toggle(history, world.state, {over}, {below})
+    assert isinstance(outcome, Gone)
+    assert (outcome.slots, outcome.left) == ((("config", "a"),), ())
+
+
 def test_a_part_is_not_put_back_into_a_text_that_was_forgotten_and_is_not_there():
     world = World()
     world.do(prompt("p", "one\ntwo\n"))

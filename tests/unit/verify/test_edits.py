@@ -129,10 +129,17 @@ def test_a_recovery_must_do_no_harm_where_an_edit_fails():
     assert "does not go through nothing has changed" in verdict.reasons[0].message
 
 
-def test_an_element_that_ends_in_the_same_order_at_another_place_is_not_proved():
+@pytest.mark.parametrize("beside", [(), ("set_prompt", "capture_prompt", "restore_prompt")])
+def test_an_element_that_ends_in_the_same_order_at_another_place_is_not_proved(beside):
+    """Also where another surface, which is as it was, comes first."""
     mutation = [op("move_middleware", "m", after="n"), op("move_middleware", "n", before="m")]
     witness = [op("capture_middleware", "m", witness_key="m")]
     recovery = [op("restore_middleware", "m", witness_key="m")]
+    if beside:
+        sets, captures, restores = beside
+        mutation = [op(sets, "p", value="new"), *mutation]
+        witness = [op(captures, "p", witness_key="p"), *witness]
+        recovery = [op(restores, "p", witness_key="p"), *recovery]
     verdict = prove(read(*mutation, witness=witness, recovery=recovery))
     assert not verdict.admitted
     assert verdict.reasons[0].code is Code.UNDECIDED

@@ -74,6 +74,7 @@ class ConfigSurface(TreeSurface):
     """Dotted path → JSON value."""
 
     name = "config"
+    listed = True
     part_word = "item"
     kinds = (
         Kind("capture_config", Stage.CAPTURE, Level.L0, "config", capture, witness=Takes.MUST),
@@ -126,6 +127,7 @@ class ConfigSurface(TreeSurface):
             "config",
             remove_item,
             value=Takes.MUST,
+            needs=True,
             verb="remove item",
             **_ITEM,
         ),

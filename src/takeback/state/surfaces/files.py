@@ -147,6 +147,7 @@ class FilesSurface(TreeSurface):
             move_file,
             value=Takes.MUST,
             verb="move",
+            needs=True,
             reads=(*_READS, "the file is there"),
             schema={"type": "string", "minLength": 1, "maxLength": 200},
         ),

@@ -92,10 +92,7 @@ def unregister(value: PMap, op: Operation, captured: Captured | None) -> PMap:
     """Unbind the event, or the callback named by `value`; with a witness, restore."""
     if captured is not None:
         return restore(value, op, captured)
-    chain: Chain = value.get(op.path, NO_LINKS)
-    if op.value is ABSENT:
-        return _bound(value, op.path, NO_LINKS.reaching(chain.reach))
-    return _bound(value, op.path, chain.drop(op.value))
+    return remove(value, op)[0]
 
 
 def _bound(value: PMap, event: str, chain: Chain) -> PMap:
@@ -121,6 +118,7 @@ class ListenersSurface(Surface):
 
     name = "listeners"
     empty: PMap = EMPTY
+    ordered = True
     kinds = (
         Kind(
             "capture_listener",
@@ -173,6 +171,7 @@ class ListenersSurface(Surface):
             move,
             value=Takes.MUST,
             verb="move",
+            needs=True,
             spot=Takes.MUST,
             reads=("order of the callbacks", "the callback is there", "an anchor is there"),
             schema=_CALLBACK,

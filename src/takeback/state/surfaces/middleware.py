@@ -105,7 +105,8 @@ def _inserted(value: Chain, op: Operation, record: PMap) -> tuple[Chain, Link]:
 def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
     """Put the element back at its place, or remove it if it was not there; or the whole chain.
 
-    What was captured of another element stands right behind the place of that one: no two share a place.
+    What was captured of another element gets this one's id, and stands right behind the place of that one: no two
+    share a place.
     """
     content = captured.content
     if op.target == WHOLE:
@@ -115,7 +116,9 @@ def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
     link = content.find(op.target) if isinstance(content, Chain) else content
     if link is None or link is ABSENT:
         return value.drop(op.target)
-    return value.put(link if link.id == op.target else Link((*link.place, (0, op.target)), op.target, link.record))
+    if link.id == op.target:
+        return value.put(link)
+    return value.put(Link((*link.place, (0, op.target)), op.target, link.record.put("id", op.target)))
 
 
 _VALUE_SCHEMA = {
@@ -138,6 +141,7 @@ class MiddlewareSurface(Surface):
 
     name = "middleware"
     empty: Chain = NO_LINKS
+    ordered = True
     kinds = (
         Kind("capture_middleware", Stage.CAPTURE, Level.L1, "middleware", capture, witness=Takes.MUST, whole=True),
         Kind(
@@ -161,6 +165,7 @@ class MiddlewareSurface(Surface):
             "middleware",
             move,
             verb="move",
+            needs=True,
             spot=Takes.MUST,
             spots=SPOTS,
             reads=(*_READS, "the element is there"),
@@ -173,6 +178,7 @@ class MiddlewareSurface(Surface):
             replace,
             value=Takes.MUST,
             verb="replace",
+            needs=True,
             reads=("the element is there",),
             schema=_VALUE_SCHEMA,
         ),
