@@ -198,5 +198,11 @@ class Spoken(Protocol):
 class Formatted(Protocol):
     """Capability: an edit that changes no value, such as a comment or a file's mode, is an entry too."""
 
-    def formatted(self) -> Iterable[tuple[str, FileImage]]:
-        """The files, as last read, of which every byte counts."""
+    def formatted(self) -> Iterable[tuple[str, FileImage | None]]:
+        """The files, as last read, of which every byte counts; None for one that could be there and is not."""
+
+    def is_document(self, path: str) -> bool:
+        """Whether a path is that of a document, which is read wherever it is."""
+
+    def is_bare(self, path: str, image: FileImage) -> bool:
+        """Whether a file holds nothing that anybody said: no setting, no comment."""

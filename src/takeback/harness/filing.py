@@ -11,6 +11,7 @@ from typing import Any
 
 from takeback.harness.adapter import FileAdapter, Unsayable
 from takeback.harness.engine import Engine
+from takeback.harness.existence import settle_existence
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, images_of, same_file, touching_files
 from takeback.harness.ledger import Ledger
 from takeback.harness.recorded import exact, followed, recorded_paths, was_made
@@ -77,6 +78,10 @@ def _changes_of_bytes(
     for path in counted_all("files worked out", wanted):
         there = adapter.image(path)
         change = followed(adapter, engine.ledger, spliced.get(path, FileChange(path, there, there)), after, off, on)
+        if engine.formatted is not None:
+            change = settle_existence(
+                adapter, engine.formatted, engine.ledger, change, spliced.get(path), after, (off, on)
+            )
         if not isinstance(change.after, DirectoryImage) and not adapter.means(path, change.after, after):
             reason = rendered.reason if isinstance(rendered, Unsayable) else f"{path} cannot be brought back"
             return Refused(Why.UNSAYABLE, f"{reason}; nothing was changed")

@@ -108,13 +108,16 @@ def last_known(adapter: FileAdapter, ledger: Ledger, path: str, state: State) ->
     return UNKNOWN
 
 
-def formatted(ledger: Ledger, paths: Iterable[tuple[str, FileImage]]) -> list[KeptImage]:
-    """Files that are not what was last recorded of them, byte for byte or in their permission bits."""
+def formatted(ledger: Ledger, paths: Iterable[tuple[str, FileImage | None]]) -> list[KeptImage]:
+    """Files that are not what was last recorded of them: in a byte, in permission bits, or in being there."""
     found: list[KeptImage] = []
     for path, image in paths:
         last = next((kept for record, kept in images_at(ledger.store, path) if not ledger.aborted(record)), None)
-        if last is not None and isinstance(last.after, FileImage) and last.after != image:
-            found.append(KeptImage(path, last.after, image))
+        before = None if last is None else last.after
+        if last is None and (image is None or ledger.store.touching(file_key(path))):
+            continue  # it never was there, or what was recorded of it was forgotten
+        if isinstance(before, FileImage | None) and before != image:
+            found.append(KeptImage(path, before, image))
     return found
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final
 
-from takeback.harness.adapter import FileAdapter
-from takeback.harness.images import UNKNOWN, FileImage, Image, KeptImage, Unknown, images_at
+from takeback.harness.adapter import FileAdapter, Formatted
+from takeback.harness.images import UNKNOWN, Image, KeptImage, Unknown, file_key, images_at
 from takeback.harness.ledger import Ledger
 from takeback.harness.recorded import MOST, KnownImage, last_known, merge_step
 from takeback.state import State
@@ -21,6 +21,9 @@ MOST_STEPS: Final = 16
 
 def known_image(adapter: FileAdapter, ledger: Ledger, path: str, state: State) -> KnownImage:
     """Return the image a file should have, as the journal knows it; UNKNOWN if no record tells."""
+    if not ledger.store.touching(file_key(path)):  # a document that was there would have been read at the beginning
+        is_document = isinstance(adapter, Formatted) and adapter.is_document(path)
+        return None if is_document and adapter.means(path, None, state) else UNKNOWN
     found = last_known(adapter, ledger, path, state)
     return _made_again(adapter, ledger, path, state) if isinstance(found, Unknown) else found
 
@@ -47,7 +50,7 @@ def layout_only(adapter: FileAdapter, ledger: Ledger, state: State, image: KeptI
     Where what was recorded last holds what others did as well, the file is compared with what it is without that.
     """
     last = image.before
-    if isinstance(last, Unknown) or not isinstance(image.after, FileImage) or adapter.means(image.path, last, state):
+    if isinstance(last, Unknown) or adapter.means(image.path, last, state):
         return image
     known = known_image(adapter, ledger, image.path, state)
     if isinstance(known, Unknown):

@@ -260,7 +260,9 @@ def test_files_that_differ_from_what_was_last_recorded_are_found(ledger):
     given_up(ledger, TWO, THREE)
     changed(ledger, None, DIRECTORY, path="dir")
     paths = [(FILE, TWO), (FILE, FileImage(TWO.content, 0o600)), ("dir", ONE), ("new.md", ONE)]
-    assert formatted(ledger, paths) == [KeptImage(FILE, TWO, FileImage(TWO.content, 0o600))]
+    chmodded = KeptImage(FILE, TWO, FileImage(TWO.content, 0o600))
+    assert formatted(ledger, paths) == [chmodded, KeptImage("new.md", None, ONE)]
+    assert formatted(ledger, [("never.md", None), (FILE, None)]) == [KeptImage(FILE, TWO, None)]
 
 
 def test_files_of_entries_are_listed_from_the_last_to_the_first_and_once(ledger):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from takeback.adapters.clients.client import Effect
-from takeback.adapters.clients.contents import BoundDocument, normal, ordered_places
+from takeback.adapters.clients.contents import BoundDocument, is_hollow, normal, ordered_places
 from takeback.adapters.clients.fresh import FreshReading
 from takeback.adapters.clients.homes import STORED, Homes, StoredIn
 from takeback.adapters.clients.hooks import as_listener
@@ -30,6 +30,9 @@ from takeback.state.file import File
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
 from takeback.state.values import thaw
+
+COMMENTS = (b"#", b"//", b"/*")
+"""What begins a comment in some format of documents."""
 
 
 class ClientAdapter(FilesAdapter):
@@ -244,7 +247,7 @@ class ClientAdapter(FilesAdapter):
         wrong = bound.documents.check(edited.value)
         if wrong is not None and bound.documents.check(document.value) is None:
             raise self._would_not_load(bound, wrong, edited.data)
-        if edited.data == data and image is not None:
+        if edited.data == data:
             return None
         return FileChange(bound.path, image, FileImage(edited.data, 0o644 if image is None else image.mode))
 
@@ -300,9 +303,25 @@ class ClientAdapter(FilesAdapter):
         """Every file as last read."""
         return tuple(self._images.items())
 
-    def formatted(self) -> Iterable[tuple[str, FileImage]]:
-        """Every file: a comment in one is a change too."""
-        return self.remembered()
+    def formatted(self) -> Iterable[tuple[str, FileImage | None]]:
+        """Every file: a comment in one is a change too, and so is a document without settings that comes or goes."""
+        missing = ((path, None) for path in self._layout.documents if path not in self._images)
+        return (*self._images.items(), *missing)
+
+    def is_document(self, path: str) -> bool:
+        """Whether a path is that of a document of a client."""
+        return path in self._layout.documents
+
+    def is_bare(self, path: str, image: FileImage) -> bool:
+        """Whether a document says nothing at all, not even in a comment."""
+        bound = self._layout.documents.get(path)
+        if bound is None or any(mark in image.content for mark in COMMENTS):
+            return False
+        try:
+            value = bound.documents.open(image.content, self._where(path)).value
+        except InputError:
+            return False
+        return is_hollow(normal(value, bound.documents.rules))
 
     def owns(self, path: str) -> bool:
         """Whether a path is, or could be, one of the clients' files."""

@@ -202,6 +202,11 @@ def normal(value: Any, rules: tuple[DocumentRule, ...]) -> Any:
     return rest
 
 
+def is_hollow(value: Any) -> bool:
+    """Tell whether a value is a mapping of nothing but mappings that are so."""
+    return isinstance(value, dict) and all(map(is_hollow, value.values()))
+
+
 def ordered_places(value: Any, rules: tuple[DocumentRule, ...]) -> Iterator[Steps]:
     """Mappings in a document's value whose order counts."""
     for rule in rules:
