@@ -51,7 +51,7 @@ def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:
     if plan.on or not plan.off:
         return Roads.ALONE
     reached = state
-    view = View(ledger.history.undone, plan.off)
+    view = View(ledger.history.undone, frozenset(plan.off))
     for number in sorted(plan.off, reverse=True):
         record = ledger.store.get(number)
         candidate = admitted_candidate(ledger.store, record)
@@ -62,7 +62,7 @@ def compare_roads(ledger: Ledger, state: State, plan: Plan) -> Roads:
         if any(_written_after(ledger.history, slot, view, number) for slot in region):
             return Roads.OVERLAID
         try:
-            before = _before(ledger, reached, writes, plan)
+            before = _before(ledger, reached, writes, view)
             reached = recover(candidate.recovery, reached, capture(candidate.witness, before))
         except OperationFailed as fault:
             return _explained(ledger, plan, f"its recovery fails ({fault.message})")
@@ -79,10 +79,9 @@ def _written_after(history: History, slot: Slot, view: View, entry: int) -> bool
     return next(history.live_below(slot, view, (entry, LAST), END), None) is not None
 
 
-def _before(ledger: Ledger, state: State, writes: Sequence[Write], plan: Plan) -> State:
+def _before(ledger: Ledger, state: State, writes: Sequence[Write], view: View) -> State:
     """The state an entry found: what it wrote as it was, and without the containers that it made."""
     found = put_slots(state, [(write.slot, write.before) for write in reversed(writes)])
-    view = View(ledger.history.undone, frozenset(plan.off))
     above = {write.slot[:depth] for write in writes if write.before is ABSENT for depth in range(2, len(write.slot))}
     for slot in sorted(above, key=len, reverse=True):
         if (
