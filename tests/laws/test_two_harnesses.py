@@ -15,7 +15,7 @@ from takeback.lab.law_world import World
 from takeback.lab.random_changes import EVERY, FOCI
 from takeback.lab.undo_laws import LawFindings
 from takeback.state import KINDS, Stage
-from takeback.undo import Blocked, Plan
+from takeback.undo import Blocked, Gone, Plan
 
 HISTORIES = 30
 CHANGES = 12
@@ -60,6 +60,8 @@ def _known(harness, names):
 def _told(outcome):
     if isinstance(outcome, Plan):
         return outcome.token
+    if isinstance(outcome, Gone):
+        return outcome.slots, [change.slot for change in outcome.left]
     assert isinstance(outcome, Blocked)
     return outcome.off, outcome.on, outcome.reasons
 

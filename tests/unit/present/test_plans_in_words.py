@@ -30,10 +30,6 @@ def append(value):
     return {"op_type": "append_config", "target": "list", "value": value}
 
 
-def remove(value):
-    return {"op_type": "remove_config_item", "target": "list", "value": value}
-
-
 @pytest.fixture
 def harness():
     state = {"config": {"a": 0, "list": ["x", "y"]}, "prompts": {"system": TEN, "open": "no end"}}
@@ -59,7 +55,6 @@ def planned(harness, entry):
         ([edit("line 5\n", "five\n")], [edit("five\n", "5\n")], "rewrote this line later"),
         ([edit("line 5\n", "five\n")], [edit("five\n", "")], "removed this line later"),
         ([edit("line 5\nline 6", "five\nsix")], [edit("five\nsix", "5\n6")], "rewrote these 2 lines later"),
-        ([append("z")], [remove("z")], "removed this item later"),
         ([config("a", 1)], [config("a", 2)], "rewrote this value later"),
         ([edit("line 5\n", "five\n")], [rewrite("other\n")], "rewrote this prompt later"),
         ([edit("line 5\nline 6", "five\nsix")], [rewrite("other\n")], "rewrote this prompt later"),

@@ -6,7 +6,9 @@ import pytest
 from tests.support.running import change, op, undo, witness
 
 from takeback.errors import OperationFailed
-from takeback.runtime import witness_to_json
+from takeback.language import read_program
+from takeback.runtime import recover, witness_to_json
+from takeback.state import SURFACES, Stage, State
 
 TOOL = {"id": "t", "description": "", "parameters": {}, "implementation": ""}
 FULL = {
@@ -228,6 +230,13 @@ def test_an_element_restored_from_the_capture_of_another_has_its_own_id():
     held = witness(before, op("capture_middleware", "m", witness_key="w"))
     there = undo(before, held, op("restore_middleware", "x", witness_key="w"))
     assert there["middleware"] == [FULL["middleware"][0], {**FULL["middleware"][0], "id": "x"}]
+    program = read_program([op("restore_middleware", "x", witness_key="w")], Stage.RECOVERY, "recovery")
+    state = recover(program, State.read(before), held)
+    surface = SURFACES["middleware"]
+    assert State.read(state.write()).digest() == state.digest()
+    assert surface.write(surface.load(surface.dump(state.part("middleware")))) == there["middleware"]
+    link = surface.get_slot(state.part("middleware"), ("x",))
+    assert surface.slot_to_json(link)["record"]["id"] == "x"
 
 
 @pytest.mark.parametrize("surface", ["config", "files"])

@@ -105,8 +105,8 @@ def _inserted(value: Chain, op: Operation, record: PMap) -> tuple[Chain, Link]:
 def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
     """Put the element back at its place, or remove it if it was not there; or the whole chain.
 
-    What was captured of another element gets this one's id, and stands right behind the place of that one: no two
-    share a place.
+    What was captured of another element stands right behind the place of that one: no two share a place. It has this
+    one's id wherever it is written (`_named`); a counterexample still tells whose record it is.
     """
     content = captured.content
     if op.target == WHOLE:
@@ -116,9 +116,12 @@ def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
     link = content.find(op.target) if isinstance(content, Chain) else content
     if link is None or link is ABSENT:
         return value.drop(op.target)
-    if link.id == op.target:
-        return value.put(link)
-    return value.put(Link((*link.place, (0, op.target)), op.target, link.record.put("id", op.target)))
+    return value.put(link if link.id == op.target else Link((*link.place, (0, op.target)), op.target, link.record))
+
+
+def _named(link: Link) -> Link:
+    """An element whose record says its own id, also where it was restored from the capture of another."""
+    return link if link.record["id"] == link.id else Link(link.place, link.id, link.record.put("id", link.id))
 
 
 _VALUE_SCHEMA = {
@@ -199,11 +202,11 @@ class MiddlewareSurface(Surface):
 
     def write(self, value: Chain) -> Any:
         """Write a list of records."""
-        return [thaw(link.record) for link in value]
+        return [thaw(_named(link).record) for link in value]
 
     def canonical(self, value: Chain) -> Any:
         """Write a list of canonical records."""
-        return [canonical_record(link.record) for link in value]
+        return [canonical_record(_named(link).record) for link in value]
 
     def describe(self, content: Any) -> Any:
         """Return one element, the whole chain, or that an element moved."""
@@ -320,7 +323,7 @@ class MiddlewareSurface(Surface):
 
     def slot_to_json(self, content: Link) -> Any:
         """Return place and record."""
-        return link_to_json(content)
+        return link_to_json(_named(content))
 
     def slot_from_json(self, raw: Any, path: TreePath) -> Link:
         """Return the element; its id ends the path."""
@@ -328,7 +331,8 @@ class MiddlewareSurface(Surface):
 
     def dump(self, part: Chain) -> Any:
         """Return elements by id, each with its place, and how far places reach."""
-        return chain_to_json(part)
+        own = all(link.record["id"] == link.id for link in part)
+        return chain_to_json(part if own else Chain(tuple(map(_named, part)), part.reach))
 
     def load(self, raw: Any) -> Chain:
         """Return the elements in the order of their places."""
