@@ -23,6 +23,7 @@ from takeback.harness.adapter import FileAdapter, Reading
 from takeback.harness.adopting import by_file
 from takeback.harness.harness import Harness
 from takeback.harness.results import Adopted, Refused
+from takeback.present.heed import list_unheeded
 from takeback.state import State
 from takeback.state.slots import put_slots
 
@@ -69,6 +70,13 @@ def record(root: Path, event: Event) -> HookReply:
             names = " ".join(broken.path for broken in reading.broken)
             hint = f" 'takeback discard {names}' puts the last content back." if names else ""
             return _warning(event, f"takeback: {found.message}.{hint}\n")
+        unheeded = list_unheeded(found, harness)
+        if unheeded and isinstance(found, Adopted):
+            number = found.entry.entry
+            told = "; ".join((*unheeded, *weaker))
+            return _warning(
+                event, f"takeback: recorded as #{number}, but {told}. 'takeback undo {number}' undoes it.\n"
+            )
         if isinstance(found, Adopted) and weaker:
             return HookReply(err=f"takeback: recorded as #{found.entry.entry}: {'; '.join(weaker)}\n")
     return HookReply()

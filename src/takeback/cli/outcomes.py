@@ -22,6 +22,7 @@ from takeback.harness.drift import Footing
 from takeback.harness.log import changes_of, state_before
 from takeback.harness.results import Discarded
 from takeback.journal import Record
+from takeback.present.heed import list_unheeded
 from takeback.present.looser import weigh_entry, weigh_plan, weigh_preview
 from takeback.present.plans import headline, kept_json, kept_lines
 from takeback.state.slots import slot_title
@@ -68,6 +69,8 @@ def conclude(
     else:
         show_outcome(outcome, harness, stat=stat, name=name)
         show_looser(looser)
+        for reason in list_unheeded(outcome, harness):
+            out.print(f"! {reason}", style="yellow")
         for warning in warnings:
             err.print(f"note: {warning}", style="yellow")
         for step in steps:
@@ -88,6 +91,7 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "changes": changes_json(changes_of(harness, outcome.entry)),
                 "looser": weigh_entry(harness, outcome.entry),
                 "effect": _effect(outcome.entry),
+                "unheeded": list_unheeded(outcome, harness),
             }
         case Preview():
             return {
@@ -98,6 +102,7 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "ties": _ties_json(outcome.ties),
                 "changes": changes_json(outcome.changes),
                 "looser": weigh_preview(outcome),
+                "unheeded": list_unheeded(outcome, harness),
                 "drift": _drift_json(outcome.drift, outcome.elsewhere),
             }
         case Adopted():
@@ -111,6 +116,7 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "layout": list(outcome.layout),
                 "looser": weigh_entry(harness, outcome.entry),
                 "effect": _effect(outcome.entry),
+                "unheeded": list_unheeded(outcome, harness),
             }
         case Undone():
             return {"result": "done", "entry": outcome.entry.id, **_plan_json(outcome.plan, harness, done=True)}

@@ -179,6 +179,17 @@ class Effects(Protocol):
 
 
 @runtime_checkable
+class Heeding(Protocol):
+    """Capability: says what whoever loads the harness does not heed, although it stands there."""
+
+    def why_unheeded(self, slot: Slot) -> str:
+        """Return why it does not heed a slot as things are now; empty if it does."""
+
+    def why_unknown(self, slot: Slot) -> str:
+        """Return why it will never heed a slot, such as a hook of an event that it does not have; empty if it may."""
+
+
+@runtime_checkable
 class Writers(Protocol):
     """Capability: tells what the client itself writes, so that it is adopted without asking and blocks nothing."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
-from takeback.harness.adapter import FileAdapter, Unsayable
+from takeback.harness.adapter import FileAdapter, Heeding, Unsayable
 from takeback.harness.codec import change_draft
 from takeback.harness.engine import Engine, Look
 from takeback.harness.filing import LAYOUT
@@ -25,6 +25,9 @@ from takeback.state import ABSENT, State
 from takeback.state.slots import Slot, put_slots, whole_of
 from takeback.undo import SlotChange, Write
 from takeback.undo.recording import writes_between
+
+UNHEEDED: Final = "not at all, as the client will not load the file"
+"""When a change by others is noticed that stands in a file which its client drops."""
 
 
 def looked(engine: Engine) -> Look:
@@ -65,7 +68,7 @@ def adopt(
     gone = tuple(Write(slot, held, ABSENT) for slot, held in ledger.holes.items())
     writes = ledger.history.grounded((*writes_between(ledger.state, look.actual), *gone))
     several = several_readings(ledger.state, look.actual, writes)
-    about = {**about, **taking_effect(engine, writes)}
+    about = {**about, **_noticed(engine, writes)}
     about |= {"ambiguous": list(several)} if several else {}
     about |= {LAYOUT: [image.path for image in layout]} if layout else {}
     draft = change_draft("adopt", writes, about, packer=ledger.packer)
@@ -126,6 +129,19 @@ def taking_effect(engine: Engine, writes: Iterable[Write]) -> dict[str, Any]:
     """What an entry says about when it is noticed."""
     found = engine.effect_of(write.slot for write in writes)
     return {"effect": list(found)} if found else {}
+
+
+def _noticed(engine: Engine, writes: Iterable[Write]) -> dict[str, Any]:
+    """Say when what others wrote is noticed, and why it is not where that is so."""
+    adapter = engine.adapter
+    found = list(writes)
+    if not isinstance(adapter, Heeding):
+        return taking_effect(engine, found)
+    why = {write.slot: adapter.why_unheeded(write.slot) for write in found}
+    told = list(dict.fromkeys(reason for reason in why.values() if reason))
+    about = taking_effect(engine, [write for write in found if not why[write.slot]])
+    effect = [*about.get("effect", ()), *([UNHEEDED] if told else [])]
+    return {**({"effect": effect} if effect else {}), **({"unheeded": told} if told else {})}
 
 
 def _images(engine: Engine, actual: State, given: Mapping[str, Image | None]) -> list[KeptImage]:

@@ -14,6 +14,7 @@ from takeback.harness.adapter import FileAdapter
 from takeback.harness.adopting import by_file
 from takeback.harness.results import Discarded
 from takeback.present.choices import Choice, choices, token_of
+from takeback.present.heed import list_unheeded
 from takeback.present.looser import weigh_drift
 from takeback.state.slots import Slot
 from takeback.undo import SlotChange
@@ -116,7 +117,8 @@ def _answered(request: Request, shown: Shown, outcome: Adopted | Discarded | Ref
     if isinstance(outcome, Refused):
         return _page(request, shown, f"Refused: {outcome.message}", 409)
     if isinstance(outcome, Adopted):
-        shown.tell(outcome.entry.id, ["Done: adopted. It can be taken back like any other entry."])
+        unheeded = [f"But {reason}." for reason in list_unheeded(outcome, shown.harness)]
+        shown.tell(outcome.entry.id, ["Done: adopted. It can be taken back like any other entry.", *unheeded])
     else:
         put_back = ", ".join(outcome.paths)
         shown.tell(outcome.entry.id, [f"Done: {put_back} put back. Taking this back brings back what was there."])

@@ -16,6 +16,12 @@ from takeback.adapters.clients.homes import STORED, Homes, StoredIn
 from takeback.adapters.clients.hooks import as_listener
 from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, ClientLayout, Member, find_layout, include, keep
 from takeback.adapters.clients.trust import demand_kept_off, moved_hooks, rekeyed
+from takeback.adapters.clients.unheeded import (
+    list_unknown_events,
+    list_unloaded,
+    why_event_unknown,
+    why_text_unloaded,
+)
 from takeback.adapters.clients.validating import complaints, told
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
@@ -49,6 +55,7 @@ class ClientAdapter(FilesAdapter):
         self._layout = ClientLayout(self.members)
         self._homes = Homes(self._layout, directory.root)
         self._documents: dict[str, tuple[bytes, Document]] = {}
+        self._unloaded: dict[str, str] = {}
 
     def read(self, known: State) -> Reading:
         """What the files say; `known` itself if that is the same."""
@@ -58,6 +65,7 @@ class ClientAdapter(FilesAdapter):
         self._homes = Homes(layout, self._directory.root)
         values = self._values(known, broken)
         self._include(values)
+        self._unloaded = dict(list_unloaded(layout, values))
         keep(layout, self._directory.root, known.part("prompts"))
         fresh = FreshReading()
         settings = thaw(known.part("config"))
@@ -73,7 +81,10 @@ class ClientAdapter(FilesAdapter):
         for path in layout.files:
             self._read_file(path, known, fresh, broken)
         self._look_for_leftovers()
-        return Reading(fresh.state(known), tuple(broken), tuple(layout.strange))
+        state = fresh.state(known)
+        unknown = list_unknown_events(self.members, state.part("listeners"))
+        faults = [told for path, told in self._unloaded.items() if path not in {one.path for one in broken}]
+        return Reading(state, tuple(broken), (*layout.strange, *faults, *unknown))
 
     def _values(self, known: State, broken: list[Broken]) -> dict[str, dict[str, Any]]:
         """The value of every document; of one that cannot be read, what is known of it."""
@@ -336,6 +347,19 @@ class ClientAdapter(FilesAdapter):
         if bound is None:
             return str(self._layout.prompt_effect(path[0]))
         return str(bound.effect(surface, path))
+
+    def why_unheeded(self, slot: Slot) -> str:
+        """Return why the client does not heed what stands at a slot, as the files are now; empty if it does."""
+        surface, path = slot[0], [step for step in slot[1:] if not is_part(step)]
+        bound = self._layout.owner(surface, path[0]) if surface in SURFACES_OF_DOCUMENTS else None
+        if bound is not None:
+            return self._unloaded.get(bound.path, "")
+        place = self._layout.prompt_path(path[0]) if surface == "prompts" else None
+        return why_text_unloaded(self._layout, place, self._images.get(place or ""))
+
+    def why_unknown(self, slot: Slot) -> str:
+        """Return why the client will never heed what stands at a slot, whatever it says; empty if it may."""
+        return why_event_unknown(self.members, slot[1]) if slot[0] == "listeners" and len(slot) > 1 else ""
 
     def understood(self, surface: str, key: str, value: Any, state: State) -> Any:
         """A hook group as the client writes it is a listener, called by its matcher."""

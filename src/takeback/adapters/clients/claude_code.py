@@ -126,6 +126,7 @@ def claude_code(*, user: bool = False) -> Client:
         scripts=(Scripts(f"{base}hooks"),),
         instructions=("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"),
         nested=not user,
+        events=EVENTS,
         imports=at_imports,
         user_folder=".claude",
         user=user,

@@ -111,6 +111,8 @@ class Client:
     """Paths that an instruction file brings in."""
     includes: Callable[[Any], tuple[str, ...]] = lambda _: ()
     """Patterns of instruction files that the main document names."""
+    events: frozenset[str] = frozenset()
+    """Events that hooks can be about; none where that is not known."""
     user_folder: str = ""
     """Where the user's own files lie, below the home directory."""
     user: bool = False

@@ -14,6 +14,24 @@ from takeback.adapters.formats.json_text import JsonDocument
 from takeback.adapters.formats.toml_text import ClientTomlDocument
 
 _HOOKS: Final = frozenset({"command", "mcp_tool", "prompt", "agent"})
+_EVENTS: Final = frozenset(
+    {
+        "PreToolUse",
+        "PermissionRequest",
+        "PostToolUse",
+        "PreModelRequest",
+        "PostModelRequest",
+        "PreCompact",
+        "PostCompact",
+        "SessionStart",
+        "SessionEnd",
+        "UserPromptSubmit",
+        "SubagentStart",
+        "SubagentStop",
+        "Stop",
+        "Interrupt",
+    }
+)
 _TYPES: Final = {
     "model": (str,),
     "review_model": (str,),
@@ -108,6 +126,7 @@ def codex(*, user: bool = False) -> Client:
         scripts=(Scripts(f"{base}hooks"), Scripts(f"{base}rules", (".rules",), effect=Effect.NEXT_SESSION)),
         instructions=("AGENTS.md", "AGENTS.override.md"),
         nested=not user,
+        events=_EVENTS,
         user_folder=".codex",
         user=user,
     )

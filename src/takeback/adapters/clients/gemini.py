@@ -14,6 +14,21 @@ _RULES: Final = (
     DocumentRule(("hooks",), "hooks"),
     DocumentRule(("model", "name"), "model"),
 )
+_EVENTS: Final = frozenset(
+    {
+        "BeforeTool",
+        "AfterTool",
+        "BeforeAgent",
+        "AfterAgent",
+        "BeforeModel",
+        "BeforeToolSelection",
+        "AfterModel",
+        "SessionStart",
+        "SessionEnd",
+        "Notification",
+        "PreCompress",
+    }
+)
 _TYPES: Final = {
     "model": (dict,),
     "model.name": (str,),
@@ -81,6 +96,7 @@ def gemini(*, user: bool = False) -> Client:
         scripts=(Scripts(f"{base}hooks"),),
         instructions=("GEMINI.md",),
         nested=not user,
+        events=_EVENTS,
         imports=at_imports,
         includes=_included,
         user_folder=".gemini",

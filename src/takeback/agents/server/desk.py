@@ -23,6 +23,7 @@ from takeback.harness import Applied, Harness, Preview, Refused, Stale, Undone, 
 from takeback.harness.drift import Footing, refuse_drift
 from takeback.harness.log import change_json
 from takeback.journal import Record
+from takeback.present.heed import list_unheeded
 from takeback.present.plans import headline, kept_lines
 from takeback.present.titles import listed
 from takeback.state import State
@@ -126,6 +127,9 @@ class Desk:
         with self._lock:
             self._proposals.put(who, token, proposal)
         message = "it can be taken back on every state: give the token to apply_change"
+        unheeded = list_unheeded(preview, self._harness)
+        if unheeded:
+            message = f"{message}; but {masked_text('; '.join(unheeded))}"
         if found.repaired:
             message = f"the recovery that was sent does not take it back; this one does: {message}"
         return Proposed(
