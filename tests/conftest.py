@@ -13,6 +13,8 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, settings
 
+from takeback.adapters.trust_record import trust_folder, use_trust_folder
+
 _SLOW_MACHINES = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile(
     "everyday", max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW_MACHINES
@@ -25,6 +27,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 for name in ("USER", "TAKEBACK_BY"):
     os.environ.pop(name, None)
 """Who runs the tests is in no entry that they make."""
+
+_HOME = tempfile.TemporaryDirectory(prefix="takeback-home-")
+os.environ.setdefault("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+os.environ["HOME"] = _HOME.name
+os.environ["TAKEBACK_TRUST"] = trust_folder()
+use_trust_folder(trust_folder())
+"""What tests make is trusted in a home of their own, never in the user's; processes that they start find it too."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """Started in the background, a shell's child ignores Ctrl-C, and so would every process that tests start."""

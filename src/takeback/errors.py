@@ -143,8 +143,16 @@ class UnsafePathError(TakebackError):
     """A path leaves its directory, or cannot be a path at all."""
 
 
+class NoPlaceError(UnsafePathError):
+    """A path at which nothing of a harness may be: version control's, Takeback's own, or outside."""
+
+
 class HarnessError(TakebackError):
     """The real things behind a harness could not be read or changed; `str` says which and why."""
+
+
+class UntrustedError(HarnessError):
+    """A harness that this user neither made nor trusted on this machine: it is read, never acted on."""
 
 
 class ChangedMeanwhile(HarnessError):  # noqa: N818  (says what happened)

@@ -10,6 +10,7 @@ from unittest.mock import ANY
 import pytest
 from tests.support import toy_adapter
 from tests.support.changes import candidate, config, file, middleware, prompt, tool
+from tests.support.trusted import trust
 from typer.testing import CliRunner
 
 from takeback.adapters import adapter_names, init_workspace, open_memory, open_workspace, registry
@@ -80,6 +81,7 @@ def toy(tmp_path):
     (root / "takeback.toml").write_bytes(write_manifest(manifest))
     adapter = toy_adapter.ToyAdapter(Directory(root))
     Harness(adapter, open_journal(root / ".takeback/journal.db"), about={"identity": "0" * 32}).close()
+    trust(root)
 
     def edit():
         (root / "toy.json").write_text('{"settings": {"keep": {"it": false}}, "prompts": {"system": "old"}}')
@@ -144,6 +146,7 @@ def test_the_manifest_names_the_adapter_and_an_unknown_one_is_named(tmp_path):
     assert open_workspace(root).adapter.name == "toy"
     text = (root / "takeback.toml").read_text()
     (root / "takeback.toml").write_text(text.replace('"toy"', '"lost"'))
+    trust(root)
     with pytest.raises(InputError, match="found the adapter 'lost', expected one of clients, memory, toy, workspace"):
         open_workspace(root)
 
@@ -152,6 +155,7 @@ def test_a_directory_with_nothing_but_a_journal_is_a_harness_in_memory(tmp_path)
     root = toy(tmp_path).root
     text = (root / "takeback.toml").read_text()
     (root / "takeback.toml").write_text(text.replace('"toy"', '"memory"'))
+    trust(root)
     harness = open_workspace(root)
     assert harness.adapter.name == "memory"
     harness.apply(SMALL[0])

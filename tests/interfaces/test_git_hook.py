@@ -34,6 +34,7 @@ class Project:
         self.env = {
             "PATH": f"{self.bin}:{os.environ['PATH']}",
             "HOME": str(self.home),
+            "TAKEBACK_TRUST": os.environ["TAKEBACK_TRUST"],
             "GIT_CONFIG_NOSYSTEM": "1",
             "PYTHONPATH": os.pathsep.join(sys.path),
             **{f"GIT_{who}_{what}": f"{what}@ada" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},

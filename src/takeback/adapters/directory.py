@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from takeback.adapters.harness_places import why_no_place
 from takeback.adapters.reading import all_of
 from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.images import DirectoryImage, FileImage, Image
@@ -220,6 +221,8 @@ class Directory:
             if not _writable(entry.name):
                 shown = f"{here}/{os.fsencode(entry.name).decode('utf-8', 'backslashreplace')}"
                 yield Found(shown, "other", reason="its name is not UTF-8; left alone")
+            elif (why := why_no_place(entry.name)) is not None:
+                yield Found(path, "other", reason=f"{why}; left alone")
             elif entry.is_dir(follow_symlinks=False):
                 deep = path.count("/") > MAX_DEPTH or len(path.encode()) > MAX_PATH
                 kind, reason = ("other", "it lies too deep; left alone") if deep else ("directory", "")

@@ -12,8 +12,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
-from takeback.adapters.manifest import KEYS, MANIFEST, manifest_path, read_manifest
-from takeback.adapters.open_by_manifest import demand_workspace, open_workspace
+from takeback.adapters.manifest import KEYS
+from takeback.adapters.open_by_manifest import demand_readable, demand_workspace, manifest_of, open_workspace
+from takeback.adapters.trust_gate import name_way_out, why_untrusted
 from takeback.errors import TakebackError
 from takeback.harness.doctor import Finding, examine_harness
 from takeback.journal import examine
@@ -48,17 +49,21 @@ def examine_workspace(
 def _findings(root: Path, journal: str | None, keys: str | PathLike[str] | None, *, deep: bool) -> Iterator[Finding]:
     demand_workspace(root)
     try:
-        place = root / (manifest_path(root) or MANIFEST)
-        manifest = read_manifest(place.read_bytes(), str(place))
-    except (TakebackError, OSError) as fault:
+        manifest = manifest_of(root)
+    except TakebackError as fault:
         yield Finding("manifest", good=False, detail=str(fault))
         return
     kind = manifest.workspace.adapter
     yield Finding("manifest", good=True, detail=f"{kind} {manifest.workspace.id[:12]}")
+    untrusted = why_untrusted(root, manifest)
+    if untrusted is not None:
+        yield Finding("trust", good=False, detail=f"not trusted: {untrusted}; {name_way_out(root)}")
     where = journal or manifest.workspace.journal
+    readonly = untrusted is not None
     try:
+        demand_readable(root, manifest, journal)
         demand_place(where)
-        report = examine(where if "://" in where else root / where, keys=keys or root / KEYS)
+        report = examine(where if "://" in where else root / where, keys=keys or root / KEYS, readonly=readonly)
     except TakebackError as fault:
         yield Finding("chain", good=False, detail=fault.message)
         return
@@ -70,7 +75,7 @@ def _findings(root: Path, journal: str | None, keys: str | PathLike[str] | None,
         return
     yield Finding("chain", good=True, detail=f"{report.records} records, head {(report.head or '')[:12]}")
     try:
-        with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
+        with closing(open_workspace(root, journal=journal, keys=keys, hold=False, readonly=readonly)) as harness:
             yield from examine_harness(harness, deep=deep)
     except TakebackError as fault:
         yield Finding("open", good=False, detail=fault.message)

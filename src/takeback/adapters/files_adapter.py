@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 
 from takeback.adapters.directory import Directory
+from takeback.adapters.harness_places import demand_harness_place
 from takeback.adapters.manifest import PRIVATE
 from takeback.adapters.place import FilePlace
 from takeback.errors import HarnessError
@@ -31,6 +32,7 @@ class FilesAdapter:
 
     def image(self, path: str) -> Image | None:
         """A file as it is now."""
+        demand_harness_place(path)
         return self._directory.look(path)
 
     def leftovers(self) -> tuple[str, ...]:

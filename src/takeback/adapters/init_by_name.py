@@ -23,6 +23,7 @@ from takeback.adapters.making import (
 from takeback.adapters.manifest import KEYS, MANIFEST, Manifest, Workspace, manifest_path, write_manifest
 from takeback.adapters.open_by_manifest import manifest_of
 from takeback.adapters.registry import BUILT_IN, adapter_named, adapter_names
+from takeback.adapters.trust_gate import record_trust
 from takeback.errors import HarnessError, InputError
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
@@ -72,6 +73,7 @@ def init_adapter(
             raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
         failing.callback(quietly_unlinked, root / HEAD)
         Harness(adapter, store, start=present.state, about={"identity": identity})
+        record_trust(root, manifest, store)
         own.write(MANIFEST, FileImage(write_manifest(manifest)))
         failing.pop_all()
     return root, True

@@ -17,6 +17,7 @@ from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.manifest import KEYS, Manifest
 from takeback.adapters.open_by_manifest import manifest_of
+from takeback.adapters.trust_gate import demand_trusted
 from takeback.errors import InputError, JournalCorruptError, JournalError, TakebackError
 from takeback.harness.ledger import Ledger
 from takeback.journal import ENTRY_KINDS, Record, Store, open_journal
@@ -57,12 +58,12 @@ class JournalReturn:
 
 def back_up_journal(root: Path, target: Path, journal: str | None = None, keys: KeyPath = None) -> CheckedCopy:
     """Copy a workspace's journal while it is in use, and read the copy back before it gets its name."""
-    return copy_journal(_place(root, manifest_of(root), journal), target, _keys(root, keys))
+    return copy_journal(_place(root, _trusted_manifest(root), journal), target, _keys(root, keys))
 
 
 def mend_journal(root: Path, journal: str | None = None, keys: KeyPath = None) -> Path | None:
     """Build a journal's indexes anew from its records; return where the damaged file is kept."""
-    place = _place(root, manifest_of(root), journal)
+    place = _place(root, _trusted_manifest(root), journal)
     made = make_file(place)
     try:
         rebuild_journal(place, made)
@@ -75,7 +76,7 @@ def mend_journal(root: Path, journal: str | None = None, keys: KeyPath = None) -
 
 def plan_return(root: Path, source: Path | None, journal: str | None = None, keys: KeyPath = None) -> JournalReturn:
     """Say what putting a backup in place, or accepting the journal as it is, would lose; changes nothing."""
-    manifest = manifest_of(root)
+    manifest = _trusted_manifest(root)
     where = journal or manifest.workspace.journal
     key_file = _keys(root, keys)
     source = _other(source, root / where)
@@ -120,6 +121,13 @@ def return_journal(
                 ledger.abort(GIVEN_UP)
             _note(root, ledger)
         return replace(plan, last=ledger.last, head=ledger.head, aside=aside, done=True)
+
+
+def _trusted_manifest(root: Path) -> Manifest:
+    """Return the manifest of a harness that may be acted on."""
+    manifest = manifest_of(root)
+    demand_trusted(root, manifest)
+    return manifest
 
 
 def _place(root: Path, manifest: Manifest, journal: str | None) -> Path:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.manifest import MANIFEST, PRIVATE
+from takeback.adapters.trust_gate import demand_private_folder_is_own, record_trust
+from takeback.adapters.trust_record import MARK, forget_record
 from takeback.errors import HarnessError, InputError, MissingKeysError
 from takeback.harness.images import FileImage
 from takeback.harness.ledger import Ledger
@@ -95,14 +97,23 @@ def quietly_unlinked(place: Path) -> None:
         place.unlink()
 
 
+def quietly_distrusted(root: Path) -> None:
+    """Forget that a directory is this user's, if that can be."""
+    with suppress(OSError):
+        forget_record(str(root))
+    quietly_unlinked(root / PRIVATE / MARK)
+
+
 def make_private(directory: Directory, failing: ExitStack) -> None:
-    """Takeback's own directory: readable by its owner only, out of sight of git."""
-    directory.demand_plain(PRIVATE)
+    """Takeback's own directory: readable by its owner only, out of sight of git, and recorded as this user's."""
+    demand_private_folder_is_own(directory)
     for made in directory.make(PRIVATE, 0o700):
         failing.callback(quietly_removed, directory.root / made)
     with directory.open((PRIVATE,)) as fd:
         if fd is not None:
             os.fchmod(fd, 0o700)  # the journal holds captured contents as they are
+    failing.callback(quietly_distrusted, directory.root)
+    record_trust(directory.root)
     for left in directory.own_temporaries(PRIVATE):
         quietly_unlinked(directory.root / left)
     if directory.read(IGNORE) is None:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from takeback.adapters.directory import split_path
 from takeback.adapters.formats.toml_values import key_text, load_toml, value_text
+from takeback.adapters.harness_places import demand_harness_place
 from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, find_root, manifest_path
 from takeback.errors import InputError, UnsafePathError
 
@@ -84,6 +85,7 @@ def check_places(surfaces: dict[str, str], where: str) -> None:
         spot = f"{where}: surfaces.{name}"
         try:
             parts = split_path(place)
+            demand_harness_place(place)
         except UnsafePathError as fault:
             raise InputError(spot, found=place, expected=f"a path inside the workspace ({fault.message})") from None
         for other, owner in taken.items():

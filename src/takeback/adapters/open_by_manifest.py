@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from takeback.adapters.directory import Directory
+from takeback.adapters.directory import Directory, split_path
 from takeback.adapters.manifest import KEYS, MANIFEST, PRIVATE, Manifest, manifest_path, read_manifest
-from takeback.adapters.registry import adapter_named
+from takeback.adapters.registry import BUILT_IN, adapter_named
+from takeback.adapters.trust_gate import demand_same_journal, demand_trusted, refuse_untrusted, why_untrusted
 from takeback.adapters.untracked import explain_untracked
 from takeback.errors import HarnessError
 from takeback.harness.adapter import Resources
 from takeback.harness.harness import Harness, Verifier
-from takeback.journal import open_journal
-from takeback.journal.url import demand_place
+from takeback.journal import Store, open_journal
+from takeback.journal.url import demand_place, shown
 from takeback.state.installed import install_surfaces
 from takeback.verify import verify
 
@@ -45,35 +48,94 @@ def open_workspace(
     keys: str | PathLike[str] | None = None,
     hold: bool = True,
     verifier: Verifier = verify,
+    readonly: bool = False,
 ) -> Harness:
     """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process.
 
-    `keys` is where a sealed journal's keys are, if not where a workspace has them.
+    `keys` is where a sealed journal's keys are, if not where a workspace has them. A workspace that this user neither
+    made nor trusted is an `UntrustedError`. With `readonly` it can be looked at, whoever made it: nothing is
+    recovered or written, and no stranger's database is connected to.
     """
-    install_surfaces()
     root = Path(path)
     manifest = manifest_of(root)
+    if readonly:
+        demand_readable(root, manifest, journal)
+        return _open(root, manifest, Opening(journal, keys, hold=False, readonly=True), verifier)
+    demand_trusted(root, manifest)
+    return _open(root, manifest, Opening(journal, keys, hold=hold), verifier, demand_same_journal)
+
+
+def open_own_copy(path: Path, *, keys: str | PathLike[str] | None = None) -> Harness:
+    """Open a scratch copy that this process itself made of a workspace that it had opened."""
+    return _open(path, manifest_of(path), Opening(None, keys, hold=False), verify)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a workspace is opened."""
+
+    journal: str | None
+    keys: str | PathLike[str] | None
+    hold: bool
+    readonly: bool = False
+
+
+def demand_readable(root: Path, manifest: Manifest, journal: str | None) -> None:
+    """Refuse what cannot be looked at without following a stranger's manifest out of its directory."""
+    why = why_untrusted(root, manifest)
+    if why is None:
+        return
+    where = journal or manifest.workspace.journal
+    if "://" in where:
+        raise refuse_untrusted(root, f"{why}; its journal {shown(where)} is not connected to")
+    if journal is None:
+        split_path(where)
+        demand_no_links(root, PRIVATE, where)
+    if manifest.workspace.adapter not in BUILT_IN:
+        raise refuse_untrusted(root, f"{why}; its adapter {manifest.workspace.adapter!r} is not loaded")
+
+
+def demand_no_links(root: Path, *paths: str) -> None:
+    """Refuse paths below a directory on which links stand."""
+    directory = Directory(root)
+    try:
+        for path in paths:
+            directory.demand_plain(path)
+    finally:
+        directory.close()
+
+
+def _open(
+    root: Path,
+    manifest: Manifest,
+    how: Opening,
+    verifier: Verifier,
+    check: Callable[[Path, Store], None] = lambda _root, _store: None,
+) -> Harness:
+    install_surfaces()
     opener = adapter_named(manifest.workspace.adapter, f"{root / MANIFEST}: workspace.adapter")
     directory = Directory(root, tag=manifest.workspace.id)
-    where = journal or manifest.workspace.journal
+    where = how.journal or manifest.workspace.journal
     try:
         directory.demand_plain(PRIVATE)
         demand_place(where)
-        if journal is None and "://" not in where:
+        if how.journal is None and "://" not in where:
             directory.demand_plain(where)
         place = where if "://" in where else root / where
-        store = open_journal(place, create=False, keys=keys or root / KEYS)
+        store = open_journal(place, create=False, keys=how.keys or root / KEYS, readonly=how.readonly)
     except BaseException:
         directory.close()
         raise
     adapter = None
     try:
-        adapter = opener(directory, manifest, hold=hold)
+        if how.journal is None:
+            check(root, store)
+        adapter = opener(directory, manifest, hold=how.hold)
         harness = Harness(adapter, store, verifier=verifier, about={"identity": manifest.workspace.id}, begin=False)
     except BaseException:
         (directory if adapter is None else adapter).close()
         store.close()
         raise
-    if isinstance(adapter, Resources):
+    if isinstance(adapter, Resources) and not how.readonly:
         adapter.hold(harness.state)
     return harness

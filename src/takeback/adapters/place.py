@@ -19,6 +19,7 @@ from pathlib import Path
 
 from takeback.adapters.directory import READ_FLAGS, Directory, split_path
 from takeback.adapters.exchange import swap, take_name
+from takeback.adapters.harness_places import demand_harness_place
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, same_file
 from takeback.journal.failpoint import failpoint
@@ -62,6 +63,7 @@ class FilePlace:
 
     def look(self, path: str) -> Image | None:
         """What is at a path now."""
+        demand_harness_place(path)
         return self._directory.look(path)
 
     def put(self, change: FileChange) -> KeptFile:
@@ -224,6 +226,7 @@ class FilePlace:
     @contextmanager
     def _at(self, path: str, verb: str) -> Iterator[tuple[int, str]]:
         parts = split_path(path)
+        demand_harness_place(path)
         with self._directory.faults(verb, path), self._directory.parent(parts) as parent:
             if parent is None:
                 raise HarnessError(f"cannot {verb} {self._directory.root / path}: its directory is not there")

@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from takeback.adapters.roots import above
+from takeback.adapters.trust_record import is_trusted
 from takeback.agents import under_way
 from takeback.agents.declared import may_be_ours
 from takeback.agents.edits import edits_of, named_paths
 from takeback.agents.events import Event
 from takeback.agents.judging import Answer, rule
 from takeback.canonical import compact
+from takeback.errors import TakebackError
 
 BLOCK: Final = 2
 ASKS: Final = "claude-code"
@@ -33,7 +35,12 @@ class HookReply(NamedTuple):
 
 def answer_before(event: Event) -> HookReply:
     """The guard's answer about a tool call."""
-    ruling = rule(edits_of(event), event.cwd)
+    try:
+        ruling = rule(edits_of(event), event.cwd)
+    except TakebackError as fault:
+        if any(is_trusted(root) for root in _roots(event)):
+            raise
+        return HookReply(err=f"takeback: this harness is not trusted, and cannot be read: {fault.message}\n")
     if ruling.answer is not Answer.DENY and event.client == TELLS:
         _note(event)
     if ruling.answer is Answer.PASS:
@@ -53,6 +60,12 @@ def _note(event: Event) -> None:
     named = named_paths(event)
     if event.edits and not any(may_be_ours(path) for path in named):
         return
-    places = (above(path) for path in (event.cwd, *named))
-    for root in dict.fromkeys(place for place in places if place is not None):
-        under_way.begin(root, event.session, event.call, named)
+    for root in _roots(event):
+        if is_trusted(root):
+            under_way.begin(root, event.session, event.call, named)
+
+
+def _roots(event: Event) -> tuple[str, ...]:
+    """The harnesses that a tool may change."""
+    places = (above(path) for path in (event.cwd, *named_paths(event)))
+    return tuple(dict.fromkeys(place for place in places if place is not None))

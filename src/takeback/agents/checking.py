@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
-from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.open_by_manifest import open_own_copy
 from takeback.agents.scratch import demand_own_journal, run_bounded, scratch_of
 from takeback.agents.server.masking import masked_text
 from takeback.errors import InputError
@@ -53,7 +53,7 @@ def check_on_copy(
                 if isinstance(state, Refused):
                     return Checked(passed=False, command=told, why=f"it was not run: {state.message}")
                 place = leaving.enter_context(scratch_of(root))
-            with closing(open_workspace(place, keys=keys, hold=False)) as copy:
+            with closing(open_own_copy(place, keys=keys)) as copy:
                 made = copy.apply(change.candidate, evidence=change.verdict)
             if not isinstance(made, Applied):
                 return Checked(passed=False, command=told, why=f"it was not run: {made.message}")

@@ -10,6 +10,7 @@ import json
 import os
 
 from takeback.adapters.roots import HIDDEN, above, has_other_names
+from takeback.adapters.trust_record import is_trusted
 from takeback.agents import under_way
 
 CLIENTS = ("claude-code", "codex", "gemini", "opencode")
@@ -46,7 +47,7 @@ def _shell(raw: dict[str, object], given: dict[str, object], client: str, here: 
     if "apply_patch" in str(given):
         return False
     root = above(here)
-    if root is not None and client == TELLS:
+    if root is not None and client == TELLS and is_trusted(root):
         under_way.begin(root, str(raw.get("session_id", "")), str(raw.get("tool_use_id", "")), ())
     return True
 

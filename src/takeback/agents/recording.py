@@ -14,11 +14,15 @@ from typing import Final
 from takeback.adapters.clients.guarding import loosened
 from takeback.adapters.open_by_manifest import open_workspace
 from takeback.adapters.roots import root_above
+from takeback.adapters.trust_gate import name_way_out
+from takeback.adapters.trust_record import is_trusted
 from takeback.agents import under_way
 from takeback.agents.answers import BLOCK, HookReply
 from takeback.agents.declared import may_be_ours
 from takeback.agents.edits import named_paths
 from takeback.agents.events import CHANGED, Event
+from takeback.canonical import compact
+from takeback.errors import UntrustedError
 from takeback.harness.adapter import FileAdapter, Reading
 from takeback.harness.adopting import by_file
 from takeback.harness.harness import Harness
@@ -28,13 +32,19 @@ from takeback.state import State
 from takeback.state.slots import put_slots
 
 SHORT: Final = 8
+SHOWS: Final = "claude-code"
+"""The client that shows its user a message from a hook."""
+BEGINS: Final = "SessionStart"
 
 
 def answer_after(event: Event) -> HookReply:
     """Record what changed in the harnesses that an event may concern."""
     named = [*named_paths(event), *([os.path.join(event.cwd, event.path)] if event.path else [])]
     places = (root_above(Path(path)) for path in (event.cwd, *named))
-    roots = tuple(dict.fromkeys(place for place in places if place is not None))
+    every = tuple(dict.fromkeys(place for place in places if place is not None))
+    roots = tuple(root for root in every if is_trusted(str(root)))
+    strangers = [root for root in every if root not in roots]
+    warned = say_untrusted(event, strangers[0]) if strangers else HookReply()
     nobodys = event.edits and named and not any(may_be_ours(path) for path in named)
     try:
         told = [] if nobodys else [record(root, event) for root in roots]
@@ -42,13 +52,25 @@ def answer_after(event: Event) -> HookReply:
         for root in roots:
             if event.name not in CHANGED:
                 under_way.end(str(root), event.session, event.call)
-    err = "".join(one.err for one in told)
-    return HookReply(err=err, code=max((one.code for one in told), default=0))
+    err = "".join(one.err for one in (warned, *told))
+    return HookReply(out=warned.out, err=err, code=max((one.code for one in told), default=0))
+
+
+def say_untrusted(event: Event, root: Path) -> HookReply:
+    """Say that nothing is recorded here, and the way out; a session goes on as it would without Takeback."""
+    told = f"takeback: {root} is not trusted, so that nothing is recorded here. {name_way_out(root)}."
+    if event.client == SHOWS and event.name == BEGINS:
+        return HookReply(out=compact({"systemMessage": told}) + "\n")
+    return HookReply(err=f"{told}\n")
 
 
 def record(root: Path, event: Event) -> HookReply:
     """Record what changed in one harness."""
-    with closing(open_workspace(root, hold=False)) as harness:
+    try:
+        harness = open_workspace(root, hold=False)
+    except UntrustedError as fault:
+        return HookReply(err=f"takeback: {fault.message}. {fault.hint}.\n")
+    with closing(harness):
         reading = harness.adapter.read(harness.state)
         alone: tuple[str, ...] = ()
         after = reading.state

@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from takeback.adapters.clients.finding import FOREIGN
-from takeback.adapters.open_by_manifest import manifest_of, open_workspace
+from takeback.adapters.open_by_manifest import manifest_of, open_own_copy
+from takeback.adapters.trust_gate import demand_trusted
 from takeback.errors import HarnessError, InputError
 from takeback.harness import Harness, Undone
 from takeback.harness.bisecting import LiveEntries
@@ -28,7 +29,9 @@ CANNOT_TELL: Final = 125
 
 def demand_own_journal(root: Path, journal: str | None) -> None:
     """Refuse a harness whose journal is not among its own files: there would be no copy of it."""
-    where = journal or manifest_of(root).workspace.journal
+    manifest = manifest_of(root)
+    demand_trusted(root, manifest)
+    where = journal or manifest.workspace.journal
     if journal is not None or "://" in where:
         raise InputError(
             "the journal", found=where, expected="one among the harness's own files, which can be copied"
@@ -90,7 +93,7 @@ class Rehearsal:
     def broken(self, live: LiveEntries) -> bool | None:
         """Whether the command fails with these entries alone; None if there is no such history, or it cannot tell."""
         off = [f"#{entry}" for entry in self._entries if entry not in live]
-        with closing(open_workspace(self._place, hold=False)) as harness:
+        with closing(open_own_copy(self._place)) as harness:
             if not off:
                 return self._run()
             done = harness.undo(*off, cascade=True)

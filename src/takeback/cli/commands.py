@@ -75,6 +75,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "restore-journal": Listed(
             "backup", "Put an older journal in place on purpose, or accept the one that is there."
         ),
+        "trust": Listed("trust", "Trust a harness that came from elsewhere: a clone, a copy, a backup."),
         "recover": Listed("recover", "Finish the change that a killed process left under way."),
         "bisect": Listed(
             "bisect", "Find the entry that broke the agent, or the smallest set of entries, by leaving entries out."

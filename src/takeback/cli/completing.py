@@ -176,19 +176,24 @@ def _ledger(ctx: typer.Context) -> Iterator[Ledger | None]:
     store = None
     try:
         from takeback.adapters.manifest import KEYS, find_root  # noqa: PLC0415 - start-up
-        from takeback.adapters.open_by_manifest import manifest_of  # noqa: PLC0415
+        from takeback.adapters.open_by_manifest import demand_readable, manifest_of  # noqa: PLC0415
+        from takeback.adapters.trust_gate import why_untrusted  # noqa: PLC0415
         from takeback.harness.ledger import Ledger  # noqa: PLC0415
         from takeback.journal import open_journal  # noqa: PLC0415
         from takeback.state.installed import install_surfaces  # noqa: PLC0415
 
         install_surfaces()
         root = find_root(Path(ctx.params.get("directory") or Path()))
-        where = ctx.params.get("journal") or os.environ.get("TAKEBACK_JOURNAL") or manifest_of(root).workspace.journal
+        manifest = manifest_of(root)
+        named = ctx.params.get("journal") or os.environ.get("TAKEBACK_JOURNAL")
+        demand_readable(root, manifest, named)
+        where = named or manifest.workspace.journal
         if "://" in where:
             yield None
             return
         keys = os.environ.get("TAKEBACK_KEYS") or root / KEYS
-        store = open_journal(root / where, create=False, timeout=PATIENCE, keys=keys)
+        readonly = why_untrusted(root, manifest) is not None
+        store = open_journal(root / where, create=False, timeout=PATIENCE, keys=keys, readonly=readonly)
         yield Ledger(store)
     except Exception:  # noqa: BLE001 - whatever is wrong, a command line is being typed
         yield None

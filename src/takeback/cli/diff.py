@@ -50,7 +50,7 @@ def diff(
 
     Example: `takeback diff 3f2a91 --dir agent`, `takeback diff 3f2a91 HEAD --stat`
     """
-    with opened(directory, journal) as harness:
+    with opened(directory, journal, looking=True) as harness:
         changes, before, broken = _changes(harness, entry, other)
         if other is not None:
             tell_left_out(harness)

@@ -37,7 +37,7 @@ def export(
     Example: `takeback export --at HEAD~2 > state.json`, `takeback init copy --state state.json`
     """
     del as_json
-    with opened(directory, journal) as harness:
+    with opened(directory, journal, looking=True) as harness:
         state = state_after(harness, named_entry(harness.ledger, at))
         tell_left_out(harness)
         emit(state.write())

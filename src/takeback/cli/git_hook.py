@@ -9,8 +9,9 @@ from typing import Any
 
 import typer
 
-from takeback.adapters.manifest import find_root
-from takeback.adapters.open_by_manifest import demand_workspace
+from takeback.adapters.manifest import find_root, manifest_path
+from takeback.adapters.open_by_manifest import manifest_of
+from takeback.adapters.trust_gate import demand_trusted
 from takeback.agents.git.hooks import HOOKS, PlacedHook, before_commit, sign
 from takeback.agents.git.hooks import install as put_in
 from takeback.agents.git.hooks import uninstall as take_out
@@ -49,7 +50,7 @@ def install(
     Example: `takeback git-hook install`
     """
     root = find_root(directory)
-    demand_workspace(root)
+    demand_trusted(root, manifest_of(root))
     placed = put_in(git_in(root, os.environ), root, [command] if command else own_program(), block=block)
     _tell("installed", placed, "there was a hook, which runs first", as_json=as_json)
 
@@ -59,7 +60,10 @@ def uninstall(directory: Path = DirOption, as_json: bool = JsonFlag) -> None:
 
     Example: `takeback git-hook uninstall`
     """
-    placed = take_out(git_in(find_root(directory), os.environ))
+    root = find_root(directory)
+    if manifest_path(root) is not None:
+        demand_trusted(root, manifest_of(root))
+    placed = take_out(git_in(root, os.environ))
     _tell("uninstalled", placed, "what was there before is back", as_json=as_json)
 
 

@@ -24,7 +24,7 @@ ELSEWHERE: Final = frozenset(
         "schema",
         "states",
     }
-    | {"tasks", "torture", "verify", "web"}
+    | {"tasks", "torture", "trust", "verify", "web"}
 )
 """Commands that take no `--dir`, or mean something else by it."""
 _HINT: Final = re.compile(r"'takeback ([a-z-]+)((?: [^'\n]*)?)'|`takeback ([a-z-]+)((?: [^`\n]*)?)`")

@@ -11,6 +11,7 @@ import os
 import sys
 
 from takeback.agents.quick import CLIENTS
+from takeback.cli.trust_place import choose_trust_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def run(client: str) -> int:
     """Answer one hook; returns the exit code."""
     blocking = True
     try:
+        choose_trust_folder()
         from takeback.agents.quick import passes  # noqa: PLC0415 - a failing import must be answered too
 
         data = sys.stdin.buffer.read()

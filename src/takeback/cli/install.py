@@ -10,6 +10,7 @@ import typer
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.manifest import find_root, manifest_path
 from takeback.adapters.open_by_manifest import manifest_of
+from takeback.adapters.trust_gate import demand_trusted
 from takeback.agents.events import CLIENTS
 from takeback.agents.installing import (
     BY,
@@ -77,6 +78,8 @@ def install(
     _demand_client(client)
     root = find_root(directory)
     known = manifest_path(root) is not None
+    if known:
+        demand_trusted(root, manifest_of(root))
     user = known and manifest_of(root).workspace.user
     if not shared and not user:
         find_private_scope(client)  # refuses before anything is begun

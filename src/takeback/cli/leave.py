@@ -15,6 +15,7 @@ from takeback.adapters.clients import CLIENTS as DECLARED
 from takeback.adapters.manifest import find_root, manifest_path
 from takeback.adapters.open_by_manifest import manifest_of
 from takeback.adapters.roots import MANIFEST, PRIVATE
+from takeback.adapters.trust_gate import demand_trusted, remove_trust
 from takeback.agents.events import CLIENTS
 from takeback.agents.git.hooks import TRAILER, find_placed
 from takeback.agents.git.hooks import uninstall as take_out
@@ -66,6 +67,7 @@ def leave(
         raise InputError(str(root), found="no harness under Takeback's care", expected="one to leave")
     if export is not None and export.exists():
         raise InputError("--export", found=f"{export}, which is there", expected="a directory that is not there yet")
+    demand_trusted(root, manifest_of(root))
     git = git_in(root, os.environ)
     placed = find_placed(git)
     gone = [] if keep_journal else [name for name in (PRIVATE, MANIFEST) if os.path.lexists(root / name)]
@@ -81,6 +83,8 @@ def leave(
             _take_back(harness, as_json=as_json)
     settle(0)
     removed = [_told(op) for op in ops] + [str(one.path) for one in (take_out(git) if placed else ())]
+    if gone and export is None:
+        remove_trust(root)
     removed += _clear(root, gone, export)
     left = [*elsewhere, *_left(root, git)] + ([f"{root / PRIVATE}: the journal, as asked"] if keep_journal else [])
     answer = {"result": "left", "removed": removed, "exported": None if export is None else str(export), "left": left}

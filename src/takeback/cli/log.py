@@ -79,7 +79,7 @@ def show_entries(
     """
     wanted = read_filter(text, surface=surface, by=by, grade=grade, since=since)
     checked_format(template)
-    with opened(directory, journal) as harness:
+    with opened(directory, journal, looking=True) as harness:
         named = names_in(harness)
         entries = wanted.admitted(log(harness), named)
         if as_json:

@@ -15,6 +15,7 @@ import typer
 from takeback import __version__
 from takeback.cli import output
 from takeback.cli.commands import COMMANDS, Commands
+from takeback.cli.trust_place import choose_trust_folder
 
 SERVING: Final = frozenset({"serve", "web", "watch", "model"})
 """Commands that run until they are ended."""
@@ -40,6 +41,8 @@ def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
     """Let an agent change itself only when the change can be taken back."""
+    del version
+    choose_trust_folder()
 
 
 def main() -> None:

@@ -44,7 +44,7 @@ def show(
 
     Example: `takeback show 3f2a91 --dir agent`, `takeback show HEAD~2 --state`
     """
-    with opened(directory, journal) as harness:
+    with opened(directory, journal, looking=True) as harness:
         record = named_entry(harness.ledger, entry)
         seen = view(harness, record)
         changes = () if record.kind == "genesis" else changes_of(harness, record)

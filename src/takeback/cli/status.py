@@ -33,7 +33,7 @@ def status(
 
     Example: `takeback status --dir agent`
     """
-    with opened(directory, journal) as harness:
+    with opened(directory, journal, looking=True) as harness:
         found = harness.status()
         state = harness.state
     if as_json:

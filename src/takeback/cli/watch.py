@@ -11,7 +11,8 @@ from pathlib import Path
 import typer
 
 from takeback.adapters.manifest import find_root
-from takeback.adapters.open_by_manifest import demand_workspace
+from takeback.adapters.open_by_manifest import manifest_of
+from takeback.adapters.trust_gate import demand_trusted
 from takeback.agents.scratch import run_bounded
 from takeback.agents.watching import Noticed, Watched, follow
 from takeback.canonical import encode
@@ -55,7 +56,7 @@ def watch(
         raise MissingExtraError("watchfiles is not installed", hint="pip install 'takeback[watch]'")
     root = find_root(directory)
     told(directory)
-    demand_workspace(root)
+    demand_trusted(root, manifest_of(root))
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     if until:

@@ -16,6 +16,7 @@ from takeback.cli import completing
 from takeback.cli.here import here, line
 from takeback.cli.here import told as told_directory
 from takeback.cli.output import err, when_interrupted
+from takeback.errors import UntrustedError
 from takeback.harness import Harness
 from takeback.harness.missing import left_out
 
@@ -79,10 +80,21 @@ def key_file() -> str | None:
 
 
 @contextmanager
-def opened(directory: Path, journal: str | None, *, hold: bool = False) -> Iterator[Harness]:
-    """The workspace, opened; what recovery had to finish is told."""
+def opened(directory: Path, journal: str | None, *, hold: bool = False, looking: bool = False) -> Iterator[Harness]:
+    """The workspace, opened; what recovery had to finish is told.
+
+    One that is not trusted is refused, unless the command is only `looking`: then nothing of it is acted on.
+    """
     told_directory(directory)
-    harness = open_workspace(find_root(directory), journal=journal, keys=key_file(), hold=hold)
+    root = find_root(directory)
+    try:
+        harness = open_workspace(root, journal=journal, keys=key_file(), hold=hold)
+    except UntrustedError as fault:
+        if not looking:
+            raise
+        harness = open_workspace(root, journal=journal, keys=key_file(), hold=False, readonly=True)
+        err.print(f"{fault.message}: it is only shown", style="yellow")
+        err.print(f"  {fault.hint}", style="cyan")
     try:
         told = harness.recovered
         if told.fault:

@@ -8,10 +8,11 @@ does nothing more. Nothing here reads a state: rolling back and recovering go by
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
-from takeback.errors import ChangedMeanwhile, JournalError, LostLock
+from takeback.errors import ChangedMeanwhile, JournalError, LostLock, NoPlaceError
 from takeback.harness.adapter import Fenced, Place
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, same_file
 from takeback.journal import Store
@@ -85,7 +86,11 @@ def finish(place: Place, store: Store, changes: Sequence[FileChange]) -> tuple[s
     foreign: list[str] = []
     for change in changes:
         fence(store)
-        there = place.look(change.path)
+        try:
+            there = place.look(change.path)
+        except NoPlaceError:
+            foreign.append(change.path)  # a journal says so, but nothing of a harness may be there
+            continue
         if arrived(there, change):
             continue
         if not same_file(change.before, there):
@@ -116,7 +121,11 @@ def demand_unchanged(place: Place, changes: Sequence[FileChange]) -> None:
 
 def begun(place: Place, changes: Sequence[FileChange]) -> bool:
     """Whether anything of a change is there."""
-    return any(arrived(place.look(change.path), change) for change in changes)
+    for change in changes:
+        with suppress(NoPlaceError):
+            if arrived(place.look(change.path), change):
+                return True
+    return False
 
 
 def guarded(place: Place, store: Store) -> Place:

@@ -165,6 +165,7 @@ class PostgresStore(SqlStore):
 
     def _use(self) -> None:
         about = read_about(self, self.location)
+        self.journal_id = about.journal
         if self._keys is None and about.sealed:
             path = self._options.keys or default_keys(about.journal)
             self._keys = key_file(self, path, about.journal, self._options.timeout)

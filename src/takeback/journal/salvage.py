@@ -32,10 +32,11 @@ def examine(
     progress: Callable[[int], None] = lambda _: None,
     *,
     keys: str | PathLike[str] | None = None,
+    readonly: bool = False,
 ) -> ChainReport:
     """Check a journal; one that cannot be opened is reported with what can still be read of it."""
     try:
-        with closing(open_journal(where, create=False, keys=keys)) as store:
+        with closing(open_journal(where, create=False, keys=keys, readonly=readonly)) as store:
             return store.check(progress)
     except JournalCorruptError as error:
         path = Path(fspath(where))

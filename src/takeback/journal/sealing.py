@@ -88,9 +88,9 @@ def _connected(name: str, timeout: float) -> sqlite3.Connection:
     return sqlite3.connect(name, timeout=timeout, isolation_level=None, check_same_thread=False, uri=True)
 
 
-def _reading(path: Path, timeout: float) -> sqlite3.Connection:
+def _reading(path: Path, timeout: float, *, untouched: bool) -> sqlite3.Connection:
     """A connection to a key file that cannot be written; where that takes a copy, no key of it stays on the disk."""
-    with closing(ReadingCopy(path)) as copy:
+    with closing(ReadingCopy(path, untouched=untouched)) as copy:
         there = _connected(copy.uri, timeout)
         if not copy.made:
             return there
@@ -104,7 +104,14 @@ class KeyFile:
     """Keys of one journal's contents, by id."""
 
     def __init__(
-        self, path: Path, journal: str, *, create: bool, readonly: bool = False, timeout: float = 10.0
+        self,
+        path: Path,
+        journal: str,
+        *,
+        create: bool,
+        readonly: bool = False,
+        untouched: bool = False,
+        timeout: float = 10.0,
     ) -> None:
         self.path = path
         _cipher(new_key())
@@ -119,7 +126,11 @@ class KeyFile:
             self._make()
         readonly = readonly or not can_write(path)
         with self._faults():
-            self._connection = _reading(path, timeout) if readonly else _connected(uri(path, "mode=rw"), timeout)
+            self._connection = (
+                _reading(path, timeout, untouched=untouched)
+                if readonly
+                else _connected(uri(path, "mode=rw"), timeout)
+            )
         try:
             self._prepare(journal, readonly=readonly)
         except BaseException:
@@ -215,10 +226,10 @@ class Sealed(Protocol):
         """Run one statement, and return its rows."""
 
 
-def key_file(store: Sealed, path: Path, journal: str, timeout: float) -> KeyFile:
+def key_file(store: Sealed, path: Path, journal: str, timeout: float, *, untouched: bool = False) -> KeyFile:
     """A journal's key file; made only as long as the journal holds nothing, for without it nothing can be read."""
     fresh = not store.readonly and not store.run("SELECT 1 FROM contents LIMIT 1")
-    return KeyFile(path, journal, create=fresh, readonly=store.readonly, timeout=timeout)
+    return KeyFile(path, journal, create=fresh, readonly=store.readonly, untouched=untouched, timeout=timeout)
 
 
 def keys_name(journal: str) -> str:

@@ -51,6 +51,8 @@ class SqlStore(ABC):
     """A journal in the tables of `journal/schema.py`."""
 
     location: str
+    journal_id: str = ""
+    """The random name of the journal, which no other has."""
     readonly: bool
     _contents: ContentTable
     _index: TouchIndex

@@ -76,7 +76,9 @@ class SqliteStore(SqlStore):
         with self._faults():
             if fresh:
                 self._make()
-            demand_journal(path)
+            elif options.readonly:
+                self._copy = ReadingCopy(path, untouched=True)
+            demand_journal(path if self._copy is None else self._copy.path)
         self._opened_file = self._file()
         connecting(self._opened_file)
         try:
@@ -109,7 +111,7 @@ class SqliteStore(SqlStore):
 
     def _connect(self) -> sqlite3.Connection:
         timeout = self._options.timeout
-        if self.readonly:
+        if self.readonly and self._copy is None:
             self._copy = ReadingCopy(self._path)
         name = uri(self._path, "mode=rw") if self._copy is None else self._copy.uri
         return sqlite3.connect(name, timeout=timeout, isolation_level=None, check_same_thread=False, uri=True)
@@ -117,6 +119,7 @@ class SqliteStore(SqlStore):
     def _open(self) -> None:
         if self.readonly:
             self.run("PRAGMA query_only=ON")
+            self.run("PRAGMA trusted_schema=OFF")
             if layout_version(self, self.location) < CURRENT:
                 raise JournalError(
                     f"the journal {self.location} has an older layout and cannot be written here",
@@ -145,9 +148,10 @@ class SqliteStore(SqlStore):
             self.run(guard)
 
     def _use(self, about: About) -> None:
+        self.journal_id = about.journal
         if about.sealed:
             path = self._options.keys or beside(self._path, ".keys")
-            self._keys = key_file(self, path, about.journal, self._options.timeout)
+            self._keys = key_file(self, path, about.journal, self._options.timeout, untouched=self._options.readonly)
         self._contents = ContentTable(self, self._keys, self._said_forgotten, self.location)
         self._index = TouchIndex(self, self.location)
         self._ready = True

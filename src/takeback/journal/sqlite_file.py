@@ -95,22 +95,33 @@ def can_write(path: Path) -> bool:
 
 
 class ReadingCopy:
-    """How to read a journal or key file that cannot be written; a copy where SQLite could not read it in place."""
+    """How to read a journal or key file that cannot be written; a copy where SQLite could not read it in place.
 
-    def __init__(self, path: Path) -> None:
+    With `untouched`, SQLite makes no file beside it either, as it does for a write-ahead log.
+    """
+
+    def __init__(self, path: Path, *, untouched: bool = False) -> None:
         self._directory: str | None = None
+        self.path = path
         self.uri = uri(path, "mode=ro")
+        if not untouched and self._can_read_in_place():
+            return
+        if not has_bytes(beside(path, "-wal")):
+            self.uri = uri(path, "mode=ro&immutable=1")
+            return
+        self._directory = tempfile.mkdtemp(prefix="takeback-reading-")
+        self.path = Path(self._directory) / "journal.db"
+        for ending in ("", "-wal"):
+            copy_file(beside(path, ending), beside(self.path, ending))
+        self.uri = uri(self.path, "mode=rw")
+
+    def _can_read_in_place(self) -> bool:
+        """Tell whether SQLite reads the file where it is; it may make others beside it for that."""
         try:
             _tables(self.uri)
         except sqlite3.Error:
-            if not has_bytes(beside(path, "-wal")):
-                self.uri = uri(path, "mode=ro&immutable=1")
-                return
-            self._directory = tempfile.mkdtemp(prefix="takeback-reading-")
-            copy = Path(self._directory) / "journal.db"
-            for ending in ("", "-wal"):
-                copy_file(beside(path, ending), beside(copy, ending))
-            self.uri = uri(copy, "mode=rw")
+            return False
+        return True
 
     @property
     def made(self) -> bool:

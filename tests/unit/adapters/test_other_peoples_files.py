@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 from tests.support.changes import candidate, config, file, prompt
+from tests.support.trusted import trust
 
 from takeback.adapters import init_workspace, open_workspace
+from takeback.adapters.trust_record import use_trust_folder
+from takeback.errors import UntrustedError
 from takeback.harness import Adopted, Applied, Undone
 from takeback.journal.failpoint import armed
 
@@ -77,6 +80,9 @@ def test_leftovers_of_its_own_are_swept_and_of_others_never(root):
     assert again.status().clean
 
 
+NOBODYS_TRUST = ""
+
+
 def as_nobody(act):
     """What a function returns, called by a user to whom permissions mean something."""
     read_end, write_end = os.pipe()
@@ -85,6 +91,7 @@ def as_nobody(act):
         try:
             os.setgid(NOBODY)
             os.setuid(NOBODY)
+            use_trust_folder(NOBODYS_TRUST)
             os.write(write_end, repr(act()).encode())
         except BaseException as fault:  # noqa: BLE001 - told to the parent, which compares
             os.write(write_end, repr(fault).encode())
@@ -98,7 +105,7 @@ def as_nobody(act):
 
 
 @pytest.fixture
-def nobodys(root):
+def nobodys(root, monkeypatch):
     """A workspace made by nobody; everything it needs is imported by now, which nobody could not."""
     if os.geteuid() != 0:
         pytest.skip("needs a second user")
@@ -107,6 +114,7 @@ def nobodys(root):
         home = Path(directory)
         home.chmod(0o755)
         os.chown(home, NOBODY, NOBODY)
+        monkeypatch.setitem(globals(), "NOBODYS_TRUST", str(home / "trusted"))
         assert as_nobody(lambda: init_workspace(home / "agent")) == repr(home / "agent")
         yield home / "agent"
 
@@ -142,6 +150,9 @@ def test_a_directory_among_its_own_that_cannot_be_read_is_named_and_kept(nobodys
 
 
 def test_a_change_made_by_root_does_not_lock_the_owner_out(nobodys):
+    with pytest.raises(UntrustedError):
+        change(nobodys)
+    trust(nobodys)
     change(nobodys)
     assert {path.stat().st_uid for path in nobodys.rglob("*")} == {NOBODY}
     assert as_nobody(lambda: change(nobodys, "y")) == "'Applied'"

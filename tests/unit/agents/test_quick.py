@@ -86,10 +86,12 @@ def test_next_to_nothing_is_imported_for_it(tmp_path: Path) -> None:
         "takeback",
         "takeback.adapters",
         "takeback.adapters.roots",
+        "takeback.adapters.trust_record",
         "takeback.agents",
         "takeback.agents.quick",
         "takeback.agents.under_way",
         "takeback.cli",
         "takeback.cli.hooking",
+        "takeback.cli.trust_place",
     }
     assert not {"typing", "dataclasses", "pathlib", "tomllib"} & set(loaded)

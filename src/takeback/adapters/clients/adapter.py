@@ -26,6 +26,7 @@ from takeback.adapters.clients.validating import complaints, told
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.formats.document import Document, alike, look_up, patch, transform_in_order
+from takeback.adapters.harness_places import why_no_place
 from takeback.adapters.manifest import PRIVATE
 from takeback.adapters.workspace.storage import decode_text, missing_directories
 from takeback.errors import CannotSplice, HarnessError, InputError
@@ -215,6 +216,9 @@ class ClientAdapter(FilesAdapter):
 
     def _rendered(self, path: str, home: StoredIn, before: State, after: State) -> FileChange | None:
         image = self._images.get(path)
+        why = why_no_place(path)
+        if why is not None:
+            raise CannotSplice(why, where=self._where(path))
         if path in self._layout.outside:
             raise CannotSplice("a link stands there that leads out of the directory", where=self._where(path))
         if isinstance(home, BoundDocument):

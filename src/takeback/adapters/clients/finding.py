@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from takeback.adapters.directory import TEMPORARY
+from takeback.adapters.harness_places import why_no_place
 from takeback.adapters.manifest import PRIVATE
 
 FOREIGN = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", ".cache"})
@@ -47,9 +48,12 @@ class Finder:
 
     def _seen(self, path: str) -> SeenFile:
         real = os.path.realpath(self.root / path)
+        inside = os.path.relpath(real, self._real)
+        why = why_no_place(path) or (why_no_place(inside) if not inside.startswith("..") else None)
+        if why is not None:
+            return SeenFile(path, path, why)
         if real == os.path.join(self._real, path):
             return SeenFile(path, path)
-        inside = os.path.relpath(real, self._real)
         if inside == ".." or inside.startswith("../"):
             return SeenFile(path, path, f"it is a link that leads out of the directory, to {real}")
         if not os.path.lexists(real):
@@ -96,10 +100,10 @@ class Finder:
             below: list[str] = []
             for entry in entries:
                 path = f"{here}/{entry.name}" if here else entry.name
-                if TEMPORARY.fullmatch(entry.name):
+                if TEMPORARY.fullmatch(entry.name) or why_no_place(entry.name) is not None:
                     continue
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in foreign and entry.name != PRIVATE:
+                    if entry.name not in foreign:
                         below.append(path)
                 elif (names is None or entry.name in names) and not self._is_folder(entry):
                     yield self._seen(path)
@@ -123,7 +127,7 @@ class Finder:
                 yield seen
             return
         fixed = pattern.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0].rpartition("/")[0]
-        for seen in self._walk(fixed, FOREIGN, MOST_FOLDERS):
+        for seen in self._walk(fixed, FOREIGN, MOST_FOLDERS) if why_no_place(fixed) is None else ():
             if meant(seen.path, pattern):
                 yield seen
 

@@ -26,6 +26,7 @@ from takeback.adapters.making import (
 )
 from takeback.adapters.manifest import HIDDEN, KEYS, MANIFEST, Manifest, Workspace, write_manifest
 from takeback.adapters.open_by_manifest import manifest_of, open_workspace
+from takeback.adapters.trust_gate import record_trust
 from takeback.errors import HarnessError, InputError
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
@@ -110,6 +111,7 @@ def init_clients(
         failing.callback(quietly_unlinked, root / HEAD)
         Harness(adapter, store, start=present.state, about={"identity": identity})
         about = Workspace(id=identity, adapter=adapter.name, journal=noted, kinds=list(wanted), user=user)
+        record_trust(root, Manifest(workspace=about), store)
         own.write(HIDDEN, FileImage(write_manifest(Manifest(workspace=about)), 0o600))
         failing.pop_all()
     return ClientInit(root, fresh=True, kinds=wanted, added=wanted)

@@ -12,6 +12,7 @@ from typing import Any
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
+from takeback.adapters.harness_places import why_no_place
 from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, check_places
 from takeback.adapters.sockets import Sockets
 from takeback.adapters.workspace.storage import Storage
@@ -78,7 +79,9 @@ class WorkspaceAdapter(FilesAdapter):
                 changes += storage.render(self._directory, place, self._images, one, two)
             except (CannotSplice, InputError) as fault:
                 return Unsayable(place, str(fault))
-        return tuple(changes)
+        refused = ((change.path, why_no_place(change.path)) for change in changes)
+        path, why = next(((path, why) for path, why in refused if why is not None), ("", None))
+        return tuple(changes) if why is None else Unsayable(path, f"{path}: {why}")
 
     def touched(self, before: State, after: State) -> tuple[str, ...]:
         """The files in which two states differ."""

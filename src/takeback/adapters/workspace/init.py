@@ -24,6 +24,7 @@ from takeback.adapters.making import (
 )
 from takeback.adapters.manifest import KEYS, MANIFEST, Manifest, Workspace, read_manifest, write_manifest
 from takeback.adapters.place import KeptFile
+from takeback.adapters.trust_gate import record_trust
 from takeback.adapters.workspace.adapter import WorkspaceAdapter
 from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import Unsayable
@@ -93,6 +94,7 @@ def make_workspace(
         failing.callback(quietly_unlinked, root / HEAD)
         Harness(adapter, store, start=present, about={"identity": identity})
         whole = manifest.model_copy(update={"surfaces": adapter.places})
+        record_trust(root, whole, store)
         own.write(MANIFEST, FileImage(write_manifest(whole)))
         failing.pop_all()
         for one in kept:

@@ -20,7 +20,8 @@ from takeback.adapters.clients.init import detect
 from takeback.adapters.directory import Directory
 from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, Workspace, manifest_path
 from takeback.adapters.open_by_manifest import manifest_of
-from takeback.adapters.registry import adapter_named
+from takeback.adapters.registry import BUILT_IN, adapter_named
+from takeback.adapters.trust_gate import demand_trusted
 from takeback.agents.gates.steps import mutation_between
 from takeback.errors import HarnessError, InputError
 from takeback.harness import Harness
@@ -90,6 +91,8 @@ def step_between(before: Path, after: Path, ignore: Sequence[str] = ()) -> Harne
         if not place.is_dir():
             raise InputError(str(place), found="no directory", expected="a directory")
     manifest = _manifest(before)
+    if manifest.workspace.adapter not in BUILT_IN:
+        demand_trusted(before, manifest)
     with ExitStack() as leaving:
         old, new = (leaving.enter_context(closing(_opened(place, manifest))) for place in (before, after))
         first = old.read(State())

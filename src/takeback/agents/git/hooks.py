@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.open_by_manifest import manifest_of, open_workspace
 from takeback.adapters.roots import manifest_path, root_above
+from takeback.adapters.trust_gate import demand_trusted
 from takeback.agents.git.running import Git
 from takeback.errors import HarnessError, InputError, TakebackError
 from takeback.harness import Adopted, Refused
@@ -116,6 +117,7 @@ def before_commit(git: Git, start: Path) -> str:
     root = root_above(start)
     if root is None or manifest_path(root) is None:
         return ""
+    demand_trusted(root, manifest_of(root))
     _, printed, _ = git.attempt("var", "GIT_AUTHOR_IDENT")
     author = printed.decode("utf-8", "replace").rpartition(">")[0]
     with closing(open_workspace(root, hold=False)) as harness:
@@ -132,6 +134,7 @@ def sign(git: Git, start: Path, message: Path) -> None:
     root = root_above(start)
     if root is None or manifest_path(root) is None:
         return
+    demand_trusted(root, manifest_of(root))
     whole = message.read_bytes()
     written = SCISSORS.split(whole, maxsplit=1)[0]
     if not git.run("stripspace", "--strip-comments", given=written).strip():

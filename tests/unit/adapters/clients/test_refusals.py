@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.support.changes import candidate, config, routing
 from tests.support.client_harnesses import files_of, write_harness
+from tests.support.trusted import trust
 
 from takeback.adapters.clients import validating
 from takeback.adapters.clients.init import init_clients
@@ -124,6 +125,7 @@ def asking(root: Path, when: str) -> None:
     manifest = root / ".takeback" / "manifest.toml"
     if when:
         manifest.write_text(manifest.read_text().replace("[workspace]\n", f'[workspace]\nask_client = "{when}"\n'))
+        trust(root)
 
 
 @pytest.mark.parametrize("switch", ["", "never", "always"])
