@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from takeback.adapters.harness_places import why_no_place
+from takeback.adapters.look_trail import LookTrail
 from takeback.adapters.reading import all_of
+from takeback.adapters.signature import ReadFile, Signature, signature
 from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.images import DirectoryImage, FileImage, Image
 from takeback.journal.failpoint import failpoint
@@ -46,32 +47,6 @@ class Found:
     image: FileImage | None = None
     reason: str = ""
     """Why it is unreadable, or left alone."""
-
-
-class Signature(NamedTuple):
-    """What tells, without reading it, that a file is the one that was read."""
-
-    device: int
-    inode: int
-    size: int
-    modified: int
-    changed: int
-    mode: int
-
-
-class ReadFile(NamedTuple):
-    """A file that was read, and when."""
-
-    signature: Signature
-    at: int
-    image: FileImage
-
-
-def signature(status: os.stat_result) -> Signature:
-    """The signature of a file."""
-    return Signature(
-        status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode
-    )
 
 
 def split_path(path: str) -> tuple[str, ...]:
@@ -101,6 +76,7 @@ class Directory:
         self.root = Path(root)
         self.tag = (tag + "0" * 12)[:12]
         self._seen: dict[str, ReadFile] = {}
+        self.trail = LookTrail()
         self.met: list[str] = []
         """Temporaries under the tag that walks have come across."""
         try:
@@ -127,6 +103,7 @@ class Directory:
     def look(self, path: str) -> Image | None:
         """The file or directory at `path`; None if nothing is there. Anything else is refused."""
         parts = split_path(path)
+        self.trail.asked.add(path)
         with self.faults("read", path), self.parent(parts) as parent:
             return None if parent is None else self._image(parent, parts[-1], path)
 
@@ -141,8 +118,7 @@ class Directory:
                 return DirectoryImage(stat.S_IMODE(status.st_mode))
             if not stat.S_ISREG(status.st_mode):
                 raise UnsafePathError(f"{self.root / path} is not a regular file")
-            known = self.known(path, signature(status))
-            return known or self._read(fd, path)
+            return self.known(path, signature(status)) or self._read(fd, path)
 
     def known(self, path: str, now: Signature) -> FileImage | None:
         """A file's image if it was read before and cannot have changed since."""
@@ -165,6 +141,11 @@ class Directory:
         if len(content) == status.st_size:
             self._seen[path] = ReadFile(signature(status), at, image)
         return image
+
+    def signature_read(self, path: str) -> Signature | None:
+        """Return the signature that a file had when it was read; None if it was not read whole."""
+        seen = self._seen.get(path)
+        return None if seen is None else seen.signature
 
     def share(self, path: str, content: bytes) -> None:
         """Hold a file's bytes, where they were read, as the equal ones that someone else holds."""
@@ -190,6 +171,7 @@ class Directory:
             waiting += reversed(below)
 
     def _list(self, here: str, wanted: Callable[[str], bool]) -> Iterator[Found]:
+        self.trail.listed.add(here)
         try:
             parts = split_path(here)
             with self.open(parts) as fd:
@@ -236,6 +218,7 @@ class Directory:
         if not wanted(path):
             return Found(path, "file")
         try:
+            self.trail.asked.add(path)
             known = self.known(path, signature(entry.stat(follow_symlinks=False)))
             image = known or self._image(fd, entry.name, path)
         except OSError as error:

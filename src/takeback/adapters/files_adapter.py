@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
-from takeback.adapters.directory import Directory
+from takeback.adapters.directory import SETTLED, Directory
 from takeback.adapters.harness_places import demand_harness_place
+from takeback.adapters.last_look import NOTE, note_look
 from takeback.adapters.manifest import PRIVATE
 from takeback.adapters.place import FilePlace
 from takeback.errors import HarnessError
@@ -60,6 +61,33 @@ class FilesAdapter:
         found = None if image is None else NOTED.fullmatch(image.content)
         return None if found is None else (int(found[1]), found[2].decode())
 
+    def note_look(self, seq: int, digest: str) -> None:
+        """Note what the last look rested on, for hooks; call it only where that found the files as the journal says.
+
+        What can no longer be told, because something is too fresh or moved on meanwhile, is not noted.
+        """
+        trail, root = self._directory.trail, self._directory.root
+        files: dict[str, tuple[int, ...]] = {}
+        for path in trail.asked:
+            sign = self._directory.signature_read(path)
+            if sign is not None and not _is_private(path):
+                files[path] = (sign.size, sign.modified, sign.changed, sign.inode, sign.mode)
+        folders = {folder for folder in trail.listed if not _is_private(folder)}
+        missing = {path for path in trail.asked - files.keys() if not _is_private(path)}
+        if self.noted() != (seq, digest) or any((root / path).is_file() for path in missing):
+            return
+        note = note_look(
+            str(root), files, folders | {path.rpartition("/")[0] for path in missing}, trail.began, SETTLED
+        )
+        with suppress(HarnessError):
+            if note is not None:
+                self._directory.write(NOTE, FileImage(note, 0o600), sync=False)
+
     def close(self) -> None:
         """Let the directory go."""
         self._directory.close()
+
+
+def _is_private(path: str) -> bool:
+    """Return whether a path lies in Takeback's own directory, which changes all the time."""
+    return path == PRIVATE or path.startswith(f"{PRIVATE}/")

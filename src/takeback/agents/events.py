@@ -11,18 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from takeback.agents.quick import BEFORE, CLIENTS, SHELLS
+from takeback.agents.quick import BEFORE, CHANGED, CLIENTS, LONGEST, SHELLS
 from takeback.errors import InputError
 
-__all__ = ["BEFORE", "CLIENTS", "SHELLS", "Event", "read_event"]
+__all__ = ["BEFORE", "CHANGED", "CLIENTS", "SHELLS", "Event", "read_event"]
 
 AFTER: Final = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "tool.execute.after"})
-CHANGED: Final = frozenset({"ConfigChange", "FileChanged"})
 WRITES: Final = frozenset({"write", "write_file"})
 EDITS: Final = frozenset({"edit", "replace", "multiedit"})
 PATCHES: Final = frozenset({"apply_patch", "patch"})
 NOTEBOOKS: Final = frozenset({"notebookedit"})
-LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)

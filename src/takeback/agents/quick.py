@@ -15,12 +15,18 @@ from takeback.agents import under_way
 
 CLIENTS = ("claude-code", "codex", "gemini", "opencode")
 BEFORE = frozenset({"PreToolUse", "BeforeTool", "tool.execute.before"})
+CHANGED = frozenset({"ConfigChange", "FileChanged"})
+"""Events by which a client tells of changed files."""
+PATCH = "patch"
+"""Where this word stands in a call, files may be named that only the long way finds."""
 SHELLS = frozenset({"bash", "run_shell_command", "shell"})
 EDITORS = frozenset({"write", "write_file", "edit", "replace", "multiedit"})
 PATHS = ("file_path", "filePath", "path", "absolute_path")
 TEXTS = frozenset({".md", ".mdc", ".txt", ".json", ".jsonc", ".toml", ""})
 """Endings of files that a client may load without their being in a folder whose name begins with a dot."""
 TELLS = "claude-code"
+LONGEST = 200
+"""Characters of a name that are kept at most."""
 
 
 def passes(data: bytes, client: str, cwd: str) -> bool:
@@ -41,6 +47,47 @@ def passes(data: bytes, client: str, cwd: str) -> bool:
     if tool not in EDITORS or not isinstance(path, str) or not path:
         return False
     return _nobodys(os.path.join(here, path))
+
+
+def is_settled(data: bytes, cwd: str) -> bool:
+    """Return whether an event after which changes are recorded surely has nothing to record; its note is taken off.
+
+    That is so where every harness it may concern is as it was at a look that found everything recorded, and for an
+    edit of a file that is none of a harness's own.
+    """
+    try:
+        raw = json.loads(data)
+    except ValueError:
+        return False
+    if not isinstance(raw, dict) or not isinstance(raw.get("hook_event_name"), str):
+        return False
+    here = raw.get("cwd") if isinstance(raw.get("cwd"), str) else cwd
+    given = raw.get("tool_input") if isinstance(raw.get("tool_input"), dict) else {}
+    told = f"{raw.get('tool_name')} {given}"
+    if raw["hook_event_name"] in BEFORE or not isinstance(here, str) or not isinstance(given, dict) or PATCH in told:
+        return False
+    names = (*(given.get(name) for name in PATHS), raw.get("file_path"))
+    named = [os.path.join(here, one) for one in names if isinstance(one, str) and one]
+    found = dict.fromkeys(above(place) for place in (here, *named))
+    harnesses = [root for root in found if root is not None]
+    if not all(map(is_trusted, harnesses)):
+        return False
+    edits = str(raw.get("tool_name", "")).lower() in EDITORS and named
+    if not (edits and all(map(_nobodys, named))):
+        from takeback.adapters.last_look import is_unchanged  # noqa: PLC0415 - start-up
+
+        if not all(map(is_unchanged, harnesses)):
+            return False
+    if raw["hook_event_name"] not in CHANGED:
+        for root in harnesses:
+            under_way.end(root, _text(raw, "session_id"), _text(raw, "tool_use_id"))
+    return True
+
+
+def _text(raw: dict[str, object], name: str) -> str:
+    """Return a text of an event as the recorder reads it."""
+    found = raw.get(name)
+    return found[:LONGEST] if isinstance(found, str) else ""
 
 
 def _shell(raw: dict[str, object], given: dict[str, object], client: str, here: str) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from takeback.adapters.clients.guarding import loosened
+from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.open_by_manifest import open_workspace
 from takeback.adapters.roots import root_above
 from takeback.adapters.trust_gate import name_way_out
@@ -88,6 +89,8 @@ def record(root: Path, event: Event) -> HookReply:
         by = f"{event.client} (declared)" + (f", session {event.session[:SHORT]}" if event.session else "")
         origin = event.origin() | ({"loosens": "; ".join(weaker)} if weaker else {})
         found = harness.adopt(_note(root, event, weaker), by=by, origin=origin, paths=alone)
+        if found is None and not alone:
+            _note_look(harness)
         if isinstance(found, Refused):
             names = " ".join(broken.path for broken in reading.broken)
             hint = f" 'takeback discard {names}' puts the last content back." if names else ""
@@ -102,6 +105,14 @@ def record(root: Path, event: Event) -> HookReply:
         if isinstance(found, Adopted) and weaker:
             return HookReply(err=f"takeback: recorded as #{found.entry.entry}: {'; '.join(weaker)}\n")
     return HookReply()
+
+
+def _note_look(harness: Harness) -> None:
+    """Note that everything is recorded, so that the next event need not look again if nothing has changed."""
+    adapter, ledger = harness.adapter, harness.ledger
+    open_ends = ledger.pending is not None or ledger.holes or ledger.missing or harness.doubt
+    if isinstance(adapter, FilesAdapter) and not open_ends and not adapter.leftovers():
+        adapter.note_look(ledger.last, ledger.head)
 
 
 def _differing(harness: Harness, reading: Reading) -> set[str]:

@@ -62,12 +62,14 @@ class ClientAdapter(FilesAdapter):
         """What the files say; `known` itself if that is the same."""
         self._images = {}
         broken: list[Broken] = []
-        layout = self._layout = find_layout(self._directory.root, self.members, self._peek)
+        trail = self._directory.trail
+        trail.begin()
+        layout = self._layout = find_layout(self._directory.root, self.members, self._peek, trail.listed)
         self._homes = Homes(layout, self._directory.root)
         values = self._values(known, broken)
         self._include(values)
         self._unloaded = dict(list_unloaded(layout, values))
-        keep(layout, self._directory.root, known.part("prompts"))
+        keep(layout, self._directory.root, known.part("prompts"), trail.listed)
         fresh = FreshReading()
         settings = thaw(known.part("config"))
         for path, value in values.items():
@@ -108,7 +110,8 @@ class ClientAdapter(FilesAdapter):
         for path, value in values.items():
             for member in self.members:
                 if self._layout.documents[path].documents in member.client.documents:
-                    include(self._layout, self._directory.root, member.client.includes(value), self._peek)
+                    named, listed = member.client.includes(value), self._directory.trail.listed
+                    include(self._layout, self._directory.root, named, self._peek, listed)
 
     def _read_prompt(self, path: str, name: str, known: State, fresh: FreshReading, broken: list[Broken]) -> None:
         try:

@@ -34,14 +34,17 @@ class SeenFile:
 class Finder:
     """Looks into one directory."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, listed: set[str] | None = None) -> None:
         self.root = root
+        self._listed: set[str] = set() if listed is None else listed
+        """Folders in which something was looked for."""
         self._real = os.path.realpath(root)
         self.limits: list[str] = []
 
     def one(self, path: str) -> SeenFile | None:
         """The file at a path, if there is one or a link stands there."""
         place = self.root / path
+        self._listed.add(os.path.dirname(path))
         if not os.path.lexists(place):
             return None
         return self._seen(path)
@@ -56,6 +59,7 @@ class Finder:
             return SeenFile(path, path)
         if inside == ".." or inside.startswith("../"):
             return SeenFile(path, path, f"it is a link that leads out of the directory, to {real}")
+        self._listed.add(os.path.dirname(inside))
         if not os.path.lexists(real):
             return SeenFile(path, path, "it is a link that leads nowhere")
         return SeenFile(path, inside)
@@ -75,6 +79,7 @@ class Finder:
 
     def beside(self, ending: str) -> Iterator[SeenFile]:
         """Files at the top with an ending."""
+        self._listed.add("")
         for name in sorted(os.listdir(self.root)):
             if name.endswith(ending) and not (self.root / name).is_dir():
                 yield self._seen(name)
@@ -83,8 +88,10 @@ class Finder:
         self, folder: str, foreign: frozenset[str], most: int, names: frozenset[str] | None = None
     ) -> Iterator[SeenFile]:
         waiting, looked = [folder], 0
+        plain = not folder or os.path.realpath(self.root / folder) == os.path.join(self._real, folder)
         while waiting:
             here = waiting.pop()
+            self._listed.add(here)
             looked += 1
             if looked > most:
                 self.limits.append(f"{folder or '.'}: more than {most} folders; not all were looked into")
@@ -106,7 +113,7 @@ class Finder:
                     if entry.name not in foreign:
                         below.append(path)
                 elif (names is None or entry.name in names) and not self._is_folder(entry):
-                    yield self._seen(path)
+                    yield SeenFile(path, path) if plain and not entry.is_symlink() else self._seen(path)
             waiting += reversed(below)
 
     @staticmethod

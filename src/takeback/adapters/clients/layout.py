@@ -140,10 +140,12 @@ class ClientLayout:
         return self._is_instruction(path)
 
 
-def find_layout(root: Path, members: Sequence[Member], read: ReadImage) -> ClientLayout:
-    """Look for every file of some clients."""
+def find_layout(
+    root: Path, members: Sequence[Member], read: ReadImage, listed: set[str] | None = None
+) -> ClientLayout:
+    """Look for every file of some clients; the folders that were looked into are added to `listed`."""
     layout = ClientLayout(members)
-    finder = Finder(root)
+    finder = Finder(root, listed)
     for member in members:
         for path, bound in _documents(finder, member, layout):
             layout.documents.setdefault(path, bound)
@@ -166,19 +168,21 @@ def _instructions(finder: Finder, members: Sequence[Member]) -> Iterator[SeenFil
             yield seen
 
 
-def keep(layout: ClientLayout, root: Path, names: Iterable[str]) -> None:
+def keep(layout: ClientLayout, root: Path, names: Iterable[str], listed: set[str] | None = None) -> None:
     """Take in files that something brought in earlier, as long as they are there."""
     there = set(layout.prompts.values())
-    finder = Finder(root)
+    finder = Finder(root, listed)
     for name in names:
         if name not in there and layout.place_of(name) is None:
             for seen in finder.matching(name):
                 _claim_prompt(layout, seen, seen.path)
 
 
-def include(layout: ClientLayout, root: Path, patterns: Sequence[str], read: ReadImage) -> None:
+def include(
+    layout: ClientLayout, root: Path, patterns: Sequence[str], read: ReadImage, listed: set[str] | None = None
+) -> None:
     """Take in the instruction files that a document names."""
-    finder = Finder(root)
+    finder = Finder(root, listed)
     for pattern in patterns:
         for seen in finder.matching(pattern):
             _claim_prompt(layout, seen, seen.path)

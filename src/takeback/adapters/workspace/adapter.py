@@ -53,6 +53,7 @@ class WorkspaceAdapter(FilesAdapter):
         broken: list[Any] = []
         strange: list[str] = [*self._missing]
         self._directory.met.clear()
+        self._directory.trail.begin()
         for name, storage in self._storages.items():
             part = storage.read(self._directory, self.places[name], known.part(name))
             images |= part.images
