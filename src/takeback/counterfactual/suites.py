@@ -98,7 +98,7 @@ def hidden_states(
 
 
 def _dev(nominal: State, mutation: Program, seed: int, suite: str, seen: set[str]) -> Sequence[State]:
-    if not isinstance(suite, str) or suite not in SUITES:
+    if type(suite) is not str or suite not in SUITES:
         raise InputError("dev suite", found=suite, expected=f"one of {', '.join(SUITES)}")
     if suite == NARROW:
         made = list(_take(nominal, mutation, seed, "narrow", SUITES[suite], seen))

@@ -19,7 +19,7 @@ from takeback.harness.engine import Engine, Look
 from takeback.harness.filing import ready
 from takeback.harness.limits import refuse_unreadable
 from takeback.harness.results import Applied, Preview, Refused, Why
-from takeback.language import Candidate, NoInverse, read_candidate
+from takeback.language import Candidate, NoInverse, read_candidate, settle_candidate
 from takeback.state import State
 from takeback.undo import Write, relied_on
 from takeback.undo.recording import run_recorded
@@ -86,7 +86,7 @@ def judged(
 
 def _read(given: Candidate | Mapping[str, Any]) -> Candidate:
     if isinstance(given, Candidate):
-        return given
+        return settle_candidate(given)
     if isinstance(given, Mapping):
         return read_candidate(dict(given))
     raise InputError("candidate", found=type(given).__name__, expected="a Candidate, an Admitted, or its JSON object")

@@ -10,6 +10,7 @@ from takeback.language.program import (
     read_candidate,
     read_operation,
     read_program,
+    settle_candidate,
 )
 from takeback.language.schema import candidate_schema
 
@@ -26,5 +27,6 @@ __all__ = [
     "read_candidate",
     "read_operation",
     "read_program",
+    "settle_candidate",
     "widest_level",
 ]

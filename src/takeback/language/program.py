@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from stat import S_ISREG
-from typing import Any, Final
+from typing import Any, Final, final
 
 from takeback.canonical import check_text, digest, parse
 from takeback.errors import InputError, LimitError, UnknownOperationError
 from takeback.state import ABSENT, KINDS, SURFACES, Contract, Kind, Operation, Spot, Stage, Takes
 from takeback.state.installed import kind_named
-from takeback.state.operation import SPOTS, Anchor, own
+from takeback.state.operation import SPOTS, Anchor, fix, own, vouch
 from takeback.state.record import name_of, whole_number
 
 MAX_OPERATIONS: Final = 64
@@ -31,14 +31,38 @@ _FIELDS = {"op_type", "target", "value", "witness_key", *SPOTS}
 Program = tuple[Operation, ...]
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A change and how to take it back."""
+    """A change and how to take it back.
+
+    It cannot be changed: programs given as lists are copied.
+    """
 
     mutation: Program
     witness: Program
     recovery: Program
     contract: Contract
+
+    def __post_init__(self) -> None:
+        for name in PROGRAMS:
+            program = getattr(self, name)
+            if type(program) is not tuple:
+                program = tuple(program)
+                object.__setattr__(self, name, program)
+            for op in program:
+                if type(op) is not Operation:
+                    raise InputError(name, found=f"a {type(op).__name__}", expected="operations")
+        if type(self.contract) is not Contract:
+            raise InputError("contract", found=f"a {type(self.contract).__name__}", expected="a Contract")
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("Candidate is final: what was verified must be what is applied")
+
+    @property
+    def as_read(self) -> bool:
+        """Whether all its operations are what its JSON says."""
+        return all(op.as_read for program in (self.mutation, self.witness, self.recovery) for op in program)
 
     def to_json(self) -> dict[str, Any]:
         """Return the candidate as JSON, with its contract whether it was declared or inferred."""
@@ -77,6 +101,7 @@ def read_candidate(raw: Any, where: str = "candidate") -> Candidate:
     """Return the candidate in a JSON value, or raise naming the place of the mistake."""
     if not isinstance(raw, dict):
         raise InputError(where, found=raw, expected="a mapping with mutation, witness, recovery and contract")
+    raw = dict.copy(raw)
     unknown = sorted(set(raw) - {*PROGRAMS, "contract"})
     if unknown:
         raise InputError(
@@ -90,6 +115,14 @@ def read_candidate(raw: Any, where: str = "candidate") -> Candidate:
     inferred = "contract" not in raw
     contract = infer_contract(mutation) if inferred else Contract.read(raw["contract"], f"{where}.contract")
     return Candidate(mutation, witness, recovery, contract)
+
+
+def settle_candidate(candidate: Candidate) -> Candidate:
+    """Return the candidate as its JSON says it: the object itself if it was read from that, else read anew.
+
+    An operation that was put together by hand may print one value and hold another; what is printed decides.
+    """
+    return candidate if candidate.as_read else read_candidate(candidate.to_json())
 
 
 def load_json(path: str | FilePath) -> Any:
@@ -111,6 +144,7 @@ def read_program(raw: Any, stage: Stage, where: str) -> Program:
     """Return the operations of one stage."""
     if not isinstance(raw, list):
         raise InputError(where, found=raw, expected="a list of operations")
+    raw = list.copy(raw)
     if len(raw) > MAX_OPERATIONS:
         raise LimitError(where, found=f"{len(raw)} operations", expected=f"at most {MAX_OPERATIONS}")
     return tuple(read_operation(item, stage, f"{where}[{at}]") for at, item in enumerate(raw))
@@ -120,6 +154,7 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
     """Return one operation, checked against its kind's declaration."""
     if not isinstance(raw, dict):
         raise InputError(where, found=raw, expected="a mapping with op_type and target")
+    raw = own(raw)
     check_text(raw, where)
     raw = _with_edit(raw)
     unknown = sorted(set(raw) - _FIELDS)
@@ -134,7 +169,7 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
             raise InputError(place, found="no op_type", expected=expected)
         raise UnknownOperationError(place, found=name, expected=expected)
     target = raw.get("target")
-    if not isinstance(target, str) or not target:
+    if type(target) is not str or not target:
         raise InputError(f"{where}.target", found=target, expected="the text of a target")
     surface = SURFACES[kind.surface]
     path = surface.target(target, f"{where}.target", kind)
@@ -147,12 +182,12 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
         path=path,
         address=surface.address(path),
         value=ABSENT if value is ABSENT else surface.value(kind, target, value, f"{where}.value"),
-        raw=own(value),
+        raw=value,
         witness_key=_witness_key(raw, where),
         spot=_spot(raw, kind, target, where),
     )
     also = surface.addresses(op)[1:]
-    return replace(op, also=also) if also else op
+    return vouch(replace(op, also=also) if also else op)
 
 
 def _with_edit(raw: dict[str, Any]) -> dict[str, Any]:
@@ -207,7 +242,7 @@ def _spot(raw: dict[str, Any], kind: Kind, target: str, where: str) -> Spot | No
 def _anchor(raw: dict[str, Any], kind: Kind, name: str, target: str, where: str) -> str | Anchor:
     """The element to stand next to: an item of a list where parts are written, else another element's id."""
     if kind.inside:
-        return Anchor(raw[name], SURFACES[kind.surface].value(kind, target, raw[name], where))
+        return Anchor(fix(raw[name]), SURFACES[kind.surface].value(kind, target, raw[name], where))
     found = name_of(raw[name], where)
     if found == (raw.get("value") if kind.surface == "listeners" else target):
         raise InputError(where, found=found, expected="another id than the target")

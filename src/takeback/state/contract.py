@@ -7,7 +7,7 @@ neither a surface nor an address is an error.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn, final
 
 from takeback.errors import InputError, LimitError
 from takeback.state.address import Address, read_address
@@ -17,27 +17,47 @@ from takeback.state.surface import SURFACES
 MAX_CONTRACT = 256
 
 
+@final
 class Contract:
-    """A set of surfaces and addresses; remembers its answers."""
+    """A set of surfaces and addresses, which cannot be changed; remembers its answers."""
 
     __slots__ = ("_known", "addresses", "surfaces")
+    surfaces: frozenset[str]
+    addresses: frozenset[Address]
+    _known: dict[Address, bool]
 
     def __init__(self, surfaces: Iterable[str] = (), addresses: Iterable[Address] = ()) -> None:
-        self.surfaces = frozenset(surfaces)
-        self.addresses = frozenset(addresses)
-        self._known: dict[Address, bool] = {}
+        object.__setattr__(self, "surfaces", frozenset(surfaces))
+        object.__setattr__(self, "addresses", frozenset(addresses))
+        object.__setattr__(self, "_known", {})
+        for text in (*self.surfaces, *(part for address in self.addresses for part in _texts(address))):
+            if type(text) is not str:
+                raise InputError("contract", found=f"a {type(text).__name__}", expected="plain text")
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("Contract is final: what was verified must be what is kept to")
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a contract cannot be changed ({name}): make another one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a contract cannot be changed ({name}): make another one")
+
+    def __reduce__(self) -> tuple[type[Contract], tuple[frozenset[str], frozenset[Address]]]:
+        return Contract, (self.surfaces, self.addresses)
 
     @classmethod
     def read(cls, raw: Any, where: str) -> Contract:
         """Return the contract in a JSON list, or raise."""
         if not isinstance(raw, list):
             raise InputError(where, found=raw, expected="a list of surfaces and addresses")
+        raw = list.copy(raw)
         if len(raw) > MAX_CONTRACT:
             raise LimitError(where, found=f"{len(raw)} entries", expected=f"at most {MAX_CONTRACT}")
         surfaces, addresses = [], []
         for at, item in enumerate(raw):
             place = f"{where}[{at}]"
-            if not isinstance(item, str):
+            if type(item) is not str:
                 raise InputError(place, found=item, expected="the text of a surface or an address")
             found = read_address(item, place)
             if isinstance(found, str):
@@ -75,3 +95,8 @@ class Contract:
 
     def __repr__(self) -> str:
         return f"Contract({self.to_json()})"
+
+
+def _texts(address: Address) -> tuple[object, ...]:
+    """Return what an address is made of; the address itself where it is of another class."""
+    return (address.surface, address.key) if type(address) is Address else (address,)

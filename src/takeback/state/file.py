@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Final, cast
+from typing import Final, NoReturn, cast, final
 
 from takeback.state.inside import Partial
 from takeback.state.parts import Parts
@@ -12,23 +12,47 @@ from takeback.state.text import Text
 DEFAULT_MODE: Final = 0o644
 
 
+@final
 class File(Partial):
-    """One file's content and permission bits; a UTF-8 file that was edited inside keeps track of its lines."""
+    """One file's content and permission bits, which cannot be changed.
+
+    A UTF-8 file that was edited inside keeps track of its lines.
+    """
 
     __slots__ = ("_content", "_text", "mode")
+    mode: int
+    _text: Text | None
+    _content: bytes | None
 
     def __init__(self, content: bytes | Text, mode: int = DEFAULT_MODE) -> None:
-        self.mode = mode
-        text = type(content) is Text
-        self._text = cast("Text", content) if text else None
-        self._content = None if text else cast("bytes", content)
+        _set_mode(self, mode)
+        kind = type(content)  # the content itself is not looked at
+        if kind is Text:
+            _set_text(self, content)
+            _set_content(self, None)
+            return
+        if kind is not bytes and issubclass(kind, bytearray | memoryview):
+            content = bytes(cast("bytes", content))
+        _set_text(self, None)
+        _set_content(self, content)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a file cannot be changed ({name}): make another one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a file cannot be changed ({name}): make another one")
+
+    def __reduce__(self) -> tuple[type[File], tuple[bytes | Text, int]]:
+        return File, (self.content if self._text is None else self._text, self.mode)
 
     @property
     def content(self) -> bytes:
         """The bytes."""
-        if self._content is None:
-            self._content = b"" if self._text is None else self._text.whole().encode()
-        return self._content
+        known = self._content
+        if known is None:
+            known = b"" if self._text is None else self._text.whole().encode()
+            _set_content(self, known)
+        return known
 
     @property
     def digest(self) -> str:
@@ -80,3 +104,6 @@ class File(Partial):
 
     def __repr__(self) -> str:
         return f"File(content={self.content!r}, mode={self.mode})"
+
+
+_set_mode, _set_text, _set_content = (File.__dict__[name].__set__ for name in ("mode", "_text", "_content"))

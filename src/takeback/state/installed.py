@@ -67,7 +67,7 @@ def surface_named(name: str, where: str) -> Surface:
 
 def kind_named(name: object) -> Kind | None:
     """Return the kind of operation called `name`; None if there is none."""
-    if not isinstance(name, str):
+    if type(name) is not str:
         return None
     if name not in KINDS:
         install_surfaces()

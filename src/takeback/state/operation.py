@@ -7,13 +7,14 @@ JSON Schema, interpreter, oracle and proof read this declaration and nothing els
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, final
 
+from takeback.errors import InputError
 from takeback.state.address import Address
-from takeback.state.pmap import ABSENT
+from takeback.state.pmap import ABSENT, PMap
 
 SPOTS: Final = ("index", "before", "after", "priority")
 """The fields that say where an element is to go."""
@@ -128,19 +129,58 @@ class Kind:
         return f"Kind({self.name})"
 
 
-def own(plain: Any) -> Any:
-    """Return a copy of a JSON value, so that whoever gave it, or was given it, cannot change it later."""
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+_TOO_DEEP: Final = 400
+"""Levels beyond what any value may have; the limit of values is lower."""
+
+
+def own(plain: Any, *, depth: int = 0) -> Any:
+    """Return a copy of a JSON value in plain dicts and lists, so that nobody else can change it later.
+
+    A mapping or list of another class is taken for what it holds at one moment, whatever its methods would say.
+    """
+    kind = type(plain)
+    if kind in _SCALARS or plain is ABSENT:
+        return plain
+    if depth > _TOO_DEEP:
+        raise InputError("a value", found="deeper nesting", expected=f"at most {_TOO_DEEP} levels")
     if isinstance(plain, dict):
-        return {key: own(item) for key, item in plain.items()}
-    return [own(item) for item in plain] if isinstance(plain, list) else plain
+        return {key: own(item, depth=depth + 1) for key, item in dict.copy(plain).items()}
+    if isinstance(plain, list):
+        return [own(item, depth=depth + 1) for item in list.copy(plain)]
+    if isinstance(plain, tuple):
+        return [own(item, depth=depth + 1) for item in tuple.__iter__(plain)]
+    if isinstance(plain, Mapping):
+        return {key: own(item, depth=depth + 1) for key, item in plain.items()}
+    return plain
 
 
+def fix(plain: Any) -> Any:
+    """Return a JSON value in a form that cannot change: mappings as `PMap`, lists as tuples, plain scalars."""
+    kind = type(plain)
+    if kind in _SCALARS or plain is ABSENT:
+        return plain
+    if kind is dict or kind is PMap:
+        return PMap({_key(key): fix(item) for key, item in plain.items()})
+    if kind is list or kind is tuple:
+        return tuple([fix(item) for item in plain])
+    raise InputError("a value", found=f"a {kind.__name__}", expected="JSON of plain types")
+
+
+def _key(key: object) -> str:
+    if type(key) is not str:
+        raise InputError("a key", found=f"a {type(key).__name__}", expected="plain text")
+    return key
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One use of a kind, checked and ready to run.
 
     `path` is the target in the surface's own form, `value` the frozen value, `raw` the value as it was
-    written (for printing it back), `address` what a contract must cover, and `also` what else it writes.
+    written (for printing it back), `address` what a contract must cover, and `also` what else it writes. `as_read`
+    tells that all of it was read from the JSON that `to_json` gives; a changed copy no longer says so.
     """
 
     kind: Kind
@@ -152,6 +192,16 @@ class Operation:
     witness_key: str | None = None
     spot: Spot | None = None
     also: tuple[Address, ...] = ()
+    as_read: bool = field(init=False, default=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if type(self.kind) is not Kind or type(self.target) is not str:
+            raise InputError("operation", found="another class of kind or target", expected="a Kind and plain text")
+        if type(self.raw) not in _SCALARS:
+            object.__setattr__(self, "raw", fix(self.raw))
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("Operation is final: what was verified must be what runs")
 
     def __repr__(self) -> str:
         return f"Operation({self.kind.name} {self.target[:60]})"
@@ -167,5 +217,11 @@ class Operation:
             for name in SPOTS:
                 given = getattr(self.spot, name)
                 if given is not None:
-                    plain[name] = given.raw if isinstance(given, Anchor) else given
+                    plain[name] = own(given.raw) if isinstance(given, Anchor) else given
         return plain
+
+
+def vouch(op: Operation) -> Operation:
+    """Mark an operation as being what its JSON says; only the reader of operations calls this, on what it made."""
+    object.__setattr__(op, "as_read", True)
+    return op

@@ -8,7 +8,7 @@ from takeback.errors import InputError, LimitError
 from takeback.language import Candidate, read_candidate
 from takeback.state import Level, State
 from takeback.verify.evidence import issue
-from takeback.verify.options import MAX_SECONDS, check_given, check_seconds, the_level
+from takeback.verify.options import MAX_SECONDS, check_given, check_seconds, the_candidate, the_level
 from takeback.verify.proof import prove
 from takeback.verify.rules import PROOF, RULES, THRESHOLD
 from takeback.verify.sampled import refusals, rejected, trip_reasons, verify_sampled
@@ -43,6 +43,7 @@ def verify(
     _check_use(rule, seed=seed, dev=dev, iid=iid, ood=ood, threshold=threshold)
     check_seconds(max_seconds)
     check_given(candidate, nominal, locked)
+    candidate = the_candidate(candidate)
     if rule in RULES:
         return verify_sampled(
             candidate,
@@ -66,7 +67,7 @@ def verify(
 
 def _check_use(rule: str, **sampling: object) -> None:
     """Refuse an unknown rule, and what is said about a sample where none is drawn."""
-    if not isinstance(rule, str) or rule not in {*RULES, PROOF, EXACT}:
+    if type(rule) is not str or rule not in {*RULES, PROOF, EXACT}:
         raise InputError("rule", found=rule, expected=f"one of {', '.join((*RULES, PROOF))}")
     idle = [name for name, given in sampling.items() if given is not None]
     if rule not in RULES and idle:
@@ -78,6 +79,8 @@ def verify_exact(
 ) -> Verdict:
     """Return what happens on one given state; passing there admits nothing."""
     level = the_level(level)
+    check_given(candidate, nominal, locked)
+    candidate, nominal = the_candidate(candidate), State(nominal.parts)
     refused = refusals(candidate, level, locked)
     if refused:
         return rejected(refused, EXACT, level, candidate)

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Final
 
 from takeback.errors import InputError
-from takeback.language import Candidate, widest_level
+from takeback.language import Candidate, settle_candidate, widest_level
 from takeback.state import Level, State
 from takeback.verify.rules import RULES, Rule
 
@@ -25,20 +25,31 @@ def the_level(level: Level | None) -> Level:
 
 def the_rule(name: str) -> Rule:
     """Return the sampling rule called `name`."""
-    rule = RULES.get(name) if isinstance(name, str) else None
+    rule = RULES.get(name) if type(name) is str else None
     if rule is None:
         raise InputError("rule", found=name, expected=f"one of {', '.join(RULES)}")
     return rule
 
 
+def the_candidate(candidate: Candidate) -> Candidate:
+    """Return what is verified, and nothing else is: the candidate as its JSON says it, which nobody can change."""
+    check_given(candidate)
+    return settle_candidate(candidate)
+
+
+def the_nominal(nominal: State | None) -> State | None:
+    """Return a state that whoever gave it cannot change while it is used."""
+    return None if nominal is None else State(nominal.parts)
+
+
 def check_given(candidate: object, nominal: object = None, locked: object = None) -> None:
     """Refuse what is no candidate, no state and no digest."""
-    if not isinstance(candidate, Candidate):
+    if type(candidate) is not Candidate:
         found = type(candidate).__name__
         raise InputError("candidate", found=found, expected="a Candidate", hint="read_candidate reads one from JSON")
-    if nominal is not None and not isinstance(nominal, State):
+    if nominal is not None and type(nominal) is not State:
         raise InputError("nominal", found=type(nominal).__name__, expected="a State")
-    if locked is not None and not isinstance(locked, str):
+    if locked is not None and type(locked) is not str:
         raise InputError("locked", found=locked, expected="the digest of a mutation")
 
 
@@ -61,4 +72,4 @@ def check_seed(seed: int) -> None:
 
 
 def _number(found: object) -> bool:
-    return isinstance(found, int | float) and not isinstance(found, bool)
+    return type(found) in {int, float}

@@ -48,12 +48,13 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule, the hidden sizes it is meant for, and its decision."""
+    """A rule, the sizes it is meant for, and its decision."""
 
     name: str
     iid: int
     ood: int
     decide: Callable[[Counts, float], Admission]
+    dev: int = 10
 
 
 def _dev_shortfall(counts: Counts) -> list[str]:

@@ -22,7 +22,9 @@ from takeback.verify.options import (
     check_seconds,
     check_seed,
     check_threshold,
+    the_candidate,
     the_level,
+    the_nominal,
     the_rule,
 )
 from takeback.verify.rules import DEV, THRESHOLD, Rule
@@ -56,6 +58,7 @@ def verify_sampled(
     check_seed(seed)
     check_threshold(threshold)
     check_seconds(max_seconds)
+    candidate, nominal = the_candidate(candidate), the_nominal(nominal)
     refused = refusals(candidate, level, locked)
     if refused:
         return rejected(refused, rule, level, candidate)
@@ -77,6 +80,7 @@ def verify_sampled(
 
 def verify_dev(candidate: Candidate, suite: str, *, level: Level, nominal: State) -> Verdict:
     """Return the verdict on one dev suite alone, with nothing hidden; it admits nothing into a harness."""
+    candidate = the_candidate(candidate)
     refused = refusals(candidate, level, None)
     if refused:
         return rejected(refused, DEV.name, level, candidate)
@@ -102,6 +106,7 @@ def verify_on(
     """
     check_threshold(threshold)
     check_seconds(max_seconds)
+    candidate = the_candidate(candidate)
     try:
         return _on_states(candidate, made, the_rule(rule), level, threshold, monotonic() + max_seconds)
     except TimeoutError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, final
 
 from takeback.state import State
 from takeback.verify.trip import Trip
@@ -111,6 +111,7 @@ class Counterexample:
         return f"Counterexample({self.state!r}, residuals: {len(self.trip.residuals)})"
 
 
+@final
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Verdict:
     """What was decided about a candidate.
@@ -132,6 +133,9 @@ class Verdict:
     mutation_digest: str | None = None
     candidate_digest: str | None = None
     threshold: float | None = None
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("Verdict is final: what it says must not depend on who asks")
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as JSON."""
