@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
+from takeback.adapters.trust_record import list_records
 from takeback.adapters.workspace.init import init_workspace
 from takeback.agents.events import CLIENTS
 from takeback.cli import app
@@ -127,11 +128,19 @@ def test_the_journal_is_kept_or_moved_where_that_is_asked(tmp_path: Path) -> Non
             assert any(entry.by == "takeback leave" for entry in harness.log())
 
 
+def test_trust_in_the_harness_is_forgotten_with_it(tmp_path: Path) -> None:
+    write_harness(tmp_path, "claude-code")
+    run(tmp_path, "install", "claude-code")
+    assert any(record["path"] == str(tmp_path.resolve()) for _, record in list_records())
+    run(tmp_path, "leave", "--yes")
+    assert not any(record["path"] == str(tmp_path.resolve()) for _, record in list_records())
+
+
 def test_a_workspace_keeps_its_files_and_loses_its_manifest(tmp_path: Path) -> None:
     init_workspace(tmp_path, start=State.read({"config": {"a": 1}, "prompts": {"p": "text\n"}}))
     before = files_of(tmp_path)
     told = run(tmp_path, "leave", "--yes")
-    assert set(told["removed"]) == {".takeback", "takeback.toml"}
+    assert {".takeback", "takeback.toml"} <= set(told["removed"])
     after = files_of(tmp_path)
     assert set(before) - set(after) == {"takeback.toml"}
 

@@ -16,6 +16,7 @@ from takeback.adapters.manifest import find_root, manifest_path
 from takeback.adapters.open_by_manifest import manifest_of
 from takeback.adapters.roots import MANIFEST, PRIVATE
 from takeback.adapters.trust_gate import demand_trusted, remove_trust
+from takeback.adapters.trust_record import forget_record
 from takeback.agents.events import CLIENTS
 from takeback.agents.git.hooks import TRAILER, find_placed
 from takeback.agents.git.hooks import uninstall as take_out
@@ -146,7 +147,9 @@ def _take_back(harness: Harness, *, as_json: bool) -> None:
 
 
 def _clear(root: Path, gone: Sequence[str], export: Path | None) -> Iterator[str]:
-    """Remove our own directory and manifest, or move the directory out of the project."""
+    """Remove our own directory and manifest, or move the directory out of the project, where trust in it is kept."""
+    if PRIVATE in gone and export is None and forget_record(str(root)):
+        yield "the record that this harness is trusted"
     for name in gone:
         place = root / name
         if name == PRIVATE and export is not None:
