@@ -9,7 +9,9 @@ version, also where the third edit had added it ("dependent"): nothing is refuse
 kept. Where a later edit removed an item that the third had added, it depends on the third: we must refuse, for a peer
 either is right.
 `refused` counts other undos that were not made, `wrong` those that were made and gave something else, in silence
-for a peer; for ours, `wrong_said` of them come after an adoption that said it had several readings.
+for a peer; for ours, `wrong_said` of them come after an adoption that said it had several readings, and
+`silently_wrong` after none that did. Beside the five classes of texts, `places` are saves that each changed several
+places of a text without equal lines, lines moved among them; `sorted` are lists that someone sorted by hand.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from time import perf_counter
 from typing import Any, Final
 
@@ -25,7 +28,8 @@ from takeback.adapters.memory import MemoryAdapter
 from takeback.bench.edit_growth import SIZES, measure_growth
 from takeback.bench.edit_peers import LIST_PEERS, TEXT_PEERS, Peer, PeerParts, PeerVersions
 from takeback.bench.histories import CLASSES, TAKEN_OUT, TextHistory, histories
-from takeback.bench.list_histories import ListHistory, list_histories
+from takeback.bench.list_histories import ListHistory, list_histories, sorted_histories
+from takeback.bench.place_histories import place_histories
 from takeback.harness import Adopted, Applied, Harness, Undone
 from takeback.language import read_program
 from takeback.state import Stage, State
@@ -53,7 +57,7 @@ class EditCase:
     @property
     def one_operation(self) -> bool:
         """Whether every edit was made in one place."""
-        return self.kind != CLASSES[-1]
+        return bool(self.operations) and self.kind != CLASSES[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +71,26 @@ class UndoEnding:
 def measure(*, seed: int = 0, each: int = EACH, sizes: Sequence[int] = SIZES) -> dict[str, Any]:
     """Everything, as one mapping; `seed` chooses the histories."""
     texts = compare([_of_text(one) for one in histories(each, seed)], TEXT_PEERS)
+    places = compare([_of_text(one) for one in place_histories(each, seed)], ())
     lists = compare([_of_list(one) for one in list_histories(each, seed)], LIST_PEERS)
-    return {"seed": seed, **measure_growth(sizes), **texts, "lists": lists}
+    sorts = compare([_of_list(one) for one in sorted_histories(each, seed)], ())
+    return {"seed": seed, **measure_growth(sizes), **texts, "places": places, "lists": lists, "sorted": sorts}
 
 
 def compare(cases: Sequence[EditCase], peers: Iterable[Peer]) -> dict[str, Any]:
     """Take the third edit out of every history, with operations, with adoptions, and with each peer."""
-    known, known_us = _timed(cases, _known)
+    told = [case for case in cases if case.operations]
+    known, known_us = _timed(told, _known)
     adopted, adopted_us = _timed(cases, _adopted)
     found: dict[str, Any] = {
         "histories": len(cases),
-        "right_known": sum(told.outcome == _RIGHT for told in known),
-        "right_adopted": sum(told.outcome == _RIGHT for told in adopted),
-        "known": {**_tally(cases, [told.outcome for told in known]), "us": known_us},
+        "right_known": sum(ending.outcome == _RIGHT for ending in known),
+        "right_adopted": sum(ending.outcome == _RIGHT for ending in adopted),
+        "silently_wrong": sum(ending.outcome == _WRONG and not any(ending.said) for ending in adopted),
+        "known": {**_tally(told, [ending.outcome for ending in known]), "us": known_us},
         "adopted": {
-            **_tally(cases, [told.outcome for told in adopted]),
-            "wrong_said": sum(told.outcome == _WRONG and any(told.said) for told in adopted),
+            **_tally(cases, [ending.outcome for ending in adopted]),
+            "wrong_said": sum(ending.outcome == _WRONG and any(ending.said) for ending in adopted),
             "us": adopted_us,
         },
         "ambiguous": _ambiguous(cases, adopted),
@@ -140,13 +148,20 @@ def _ambiguous(cases: Sequence[EditCase], adopted: Sequence[UndoEnding]) -> dict
 def readings(before: PeerParts, after: PeerParts) -> int:
     """In how many ways one edit in one place makes one version the other: all of them tried, one by one.
 
-    Such an edit replaces lines one for one, removes neighbouring ones or adds some.
+    Such an edit replaces lines one for one, removes neighbouring ones or adds some. Several lines replaced by as many
+    can also have gone, and others come, where none is like the one in its place or one stood there before.
     """
     few, many = sorted((before, after), key=len)
     more = len(many) - len(few)
     if not more:
-        return 1
+        differing = [at for at, (one, two) in enumerate(zip(before, after, strict=True)) if one != two]
+        old, new = (side[differing[0] : differing[-1] + 1] for side in (before, after))
+        return 2 if len(old) > 1 and (set(old) & set(new) or not any(map(_is_like, old, new))) else 1
     return sum(many[:at] + many[at + more :] == few for at in range(len(few) + 1))
+
+
+def _is_like(one: str, two: str) -> bool:
+    return SequenceMatcher(None, f"{one}\n", f"{two}\n", autojunk=False).ratio() >= 0.6  # noqa: PLR2004
 
 
 def _known(case: EditCase) -> UndoEnding:

@@ -15,6 +15,8 @@ from typing import Any, Final
 from takeback.bench.histories import EDITS, NONE, TAKEN_OUT
 
 LIST_CLASSES: Final = ("independent", "same item", "dependent", "duplicates")
+SORTED: Final = "sorted by hand"
+"""Lists that someone sorted between other edits: no operation says that, so they are told as versions only."""
 ITEMS: Final = 14
 _TOOLS: Final = ("Bash", "Edit", "Read", "WebFetch", "Write")
 _WHAT: Final = ("git", "npm", "make", "curl", "rm", "docs", "src", "tests", "deploy", "lint")
@@ -171,6 +173,36 @@ def list_history(kind: str, seed: str) -> ListHistory:
     return ListHistory(kind, tuple(versions), tuple(document.made), document.contents(without=TAKEN_OUT), depends)
 
 
+def sorted_history(seed: str) -> ListHistory:
+    """Return a history in which the third edit, or another one, sorts the list; what comes later goes to the end."""
+    rng = random.Random(f"list {SORTED} {seed}")
+    document = _List(rng, [])
+    while len(document.items) < ITEMS:
+        document.items.append(ListItem(document.fresh(), 0))
+    sorting = rng.choice((1, 2, TAKEN_OUT, TAKEN_OUT, TAKEN_OUT + 1, EDITS))
+    before: list[ListItem] = []
+    versions = [document.contents()]
+    for edit in range(1, EDITS + 1):
+        document.edit = edit
+        may_remove = edit != TAKEN_OUT or sorting < TAKEN_OUT
+        if edit == sorting:
+            before = list(document.items)
+            document.items.sort(key=lambda item: item.content)
+        elif may_remove and rng.random() < 0.4:  # noqa: PLR2004  (somewhat more is added than removed)
+            document.remove(rng.choice(document.visible()))
+        else:
+            document.add(document.fresh(), None, "")
+        versions.append(document.contents())
+    if sorting == TAKEN_OUT:
+        document.items = [*before, *(item for item in document.items if item.added > sorting)]
+    return ListHistory(SORTED, tuple(versions), (), document.contents(without=TAKEN_OUT))
+
+
 def list_histories(each: int, seed: int = 0) -> list[ListHistory]:
     """Return so many histories of each class."""
     return [list_history(kind, f"{seed} {at}") for kind in LIST_CLASSES for at in range(each)]
+
+
+def sorted_histories(each: int, seed: int = 0) -> list[ListHistory]:
+    """Return so many histories of lists that were sorted by hand."""
+    return [sorted_history(f"{seed} {at}") for at in range(each)]

@@ -16,7 +16,7 @@ from takeback.harness.codec import change_draft
 from takeback.harness.engine import Engine, Look
 from takeback.harness.filing import LAYOUT
 from takeback.harness.images import Image, KeptImage, with_images
-from takeback.harness.readings import several_readings
+from takeback.harness.readings import read_versions
 from takeback.harness.recorded import formatted
 from takeback.harness.results import Adopted, Refused, Why
 from takeback.harness.undrifted import known_image, layout_only
@@ -67,9 +67,10 @@ def adopt(
         return None
     gone = tuple(Write(slot, held, ABSENT) for slot, held in ledger.holes.items())
     writes = ledger.history.grounded((*writes_between(ledger.state, look.actual), *gone))
-    several = several_readings(ledger.state, look.actual, writes)
+    several, coarse = read_versions(ledger.state, look.actual, writes)
     about = {**about, **_noticed(engine, writes)}
     about |= {"ambiguous": list(several)} if several else {}
+    about |= {"coarse": list(coarse)} if coarse else {}
     about |= {LAYOUT: [image.path for image in layout]} if layout else {}
     draft = change_draft("adopt", writes, about, packer=ledger.packer)
     entry = ledger.record(with_images(draft, [*images, *layout]), writes)
@@ -77,7 +78,7 @@ def adopt(
         engine.live.write(look.actual, ledger.state)
         engine.adapter.read(ledger.state)  # which sees that this is what the journal says now
     engine.note()
-    return Adopted(entry, look.drift, several, tuple(image.path for image in layout))
+    return Adopted(entry, look.drift, several, tuple(image.path for image in layout), coarse)
 
 
 def adopt_some(

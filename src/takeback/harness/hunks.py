@@ -12,14 +12,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-MOST_STEPS: Final = 256
-"""A stretch without anchors that differs in more pieces than this is replaced as a whole."""
+from takeback.state.matching import Block, shortest_script
+
 MOST_SLIDES: Final = 256
 STRIDE: Final = 512
 """Pieces compared at once where nothing differs."""
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
-Block = tuple[int, int, int]
-"""Where equal pieces begin on both sides, and how many they are."""
 
 
 class Hunk(NamedTuple):
@@ -106,7 +104,7 @@ def _divided(
     if low < high and first < end:
         anchors = _anchors(base[low:high], new[first:end])
         if not anchors:
-            exact = _exact(base[low:high], new[first:end])
+            exact = shortest_script(base[low:high], new[first:end])
             found += [(low + one, first + two, length) for one, two, length in exact]
         at, to = low, first
         for one, two in anchors:
@@ -150,35 +148,4 @@ def _anchors(one: Sequence[bytes], two: Sequence[bytes]) -> list[tuple[int, int]
     while link >= 0:
         at, to, link = links[link]
         found.append((at, to))
-    return found[::-1]
-
-
-def _exact(one: Sequence[bytes], two: Sequence[bytes]) -> list[Block]:
-    """Equal pieces by a shortest edit script (Myers); none where that would take too many steps."""
-    reach: dict[int, int] = {1: 0}
-    trace: list[dict[int, int]] = []
-    for steps in range(min(len(one) + len(two), MOST_STEPS) + 1):
-        trace.append(dict(reach))
-        for line in range(-steps, steps + 1, 2):
-            down = line == -steps or (line != steps and reach[line - 1] < reach[line + 1])
-            at = reach[line + 1] if down else reach[line - 1] + 1
-            while at < len(one) and 0 <= at - line < len(two) and one[at] == two[at - line]:
-                at += 1
-            reach[line] = at
-            if at >= len(one) and at - line >= len(two):
-                return _walked_back(trace, len(one), len(two))
-    return []
-
-
-def _walked_back(trace: list[dict[int, int]], at: int, to: int) -> list[Block]:
-    found: list[Block] = []
-    for steps in range(len(trace) - 1, -1, -1):
-        reach, line = trace[steps], at - to
-        down = line == -steps or (line != steps and reach[line - 1] < reach[line + 1])
-        before = line + 1 if down else line - 1
-        one = reach[before] if steps else 0
-        start = max(one if down else one + 1, 0) if steps else 0
-        if at > start:
-            found.append((start, start - line, at - start))
-        at, to = one, one - before
     return found[::-1]

@@ -125,6 +125,8 @@ class Adopted:
     """Addresses where the versions before and after allow several readings of what was done."""
     layout: tuple[str, ...] = ()
     """Files in which nothing changed that the state says: comments, formatting, permission bits."""
+    coarse: tuple[str, ...] = ()
+    """Addresses where a stretch was too long to be compared line by line: it counts as replaced."""
 
     def __repr__(self) -> str:
         return f"Adopted({self.entry!r}, changes: {len(self.changes)})"

@@ -235,7 +235,7 @@ def _edits(writes: tuple[Write, ...], data: Plain) -> list[Step]:
         slot, name = write.slot[:-1], write.slot[-1][1:]
         part = None if write.after is ABSENT else (write.after.place, thaw(write.after.record))
         found.setdefault(slot, []).append((name, part))
-        if part is not None and write.before is not ABSENT and write.before.place != part[0]:
+        if not name.startswith("@") and part and write.before is not ABSENT and write.before.place != part[0]:
             moved.setdefault(slot, []).extend([name] if encode(thaw(write.before.record)) == encode(part[1]) else [])
     steps = []
     for slot, parts in found.items():

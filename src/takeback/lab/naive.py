@@ -183,7 +183,9 @@ def _run_by_hand(data: Plain, step: Step, when: tuple[int, int]) -> None:
 def _edit(node: Plain, path: list[str], step: Step) -> None:
     """Write parts of what is there, if it is what they were written in; a list that nobody owns is made for them."""
     missing = _find(node, path, _NOTHING) is _NOTHING
-    if missing and step.ownerless and any(part is not None for _, part in step.parts):
+    if missing and step.ownerless and all(name.startswith("@") for name, _ in step.parts):
+        return  # items that are all gone were moved
+    if missing and step.ownerless and any(part is not None and name[0] != "@" for name, part in step.parts):
         _put(node, path, Written([], step.ground, ownerless=True))
     for name in path[:-1]:
         node = node.get(name, {})

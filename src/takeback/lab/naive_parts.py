@@ -1,7 +1,8 @@
 """Texts and lists as (place, part) records, the slow and obvious way; shares no code with `takeback.state`.
 
 What was written as a whole knows when. A part that was there from the start is called by its number and stands at
-that number plus one, times 1024; a text that ends without a line's end has that as a part called `end`.
+that number plus one, times 1024; a text that ends without a line's end has that as a part called `end`. Where a part
+was moved to is written apart from what it says, under its name with an @ before it.
 """
 
 from __future__ import annotations
@@ -28,15 +29,17 @@ class Written:
         return replace(self, edits=(*self.edits, *parts))
 
     def records(self) -> dict[str, Any]:
-        """Every part that is there, with its place."""
+        """Every part that is there, with the place where it stands."""
         text = isinstance(self.content, str)
         records = _lines(self.content) if text else dict(enumerate_parts(self.content))
+        elsewhere: dict[str, Any] = {}
         for name, record in self.edits:
+            kind, key = (elsewhere, name[1:]) if name.startswith("@") else (records, name)
             if record is None:
-                records.pop(name, None)
+                kind.pop(key, None)
             else:
-                records[name] = record
-        return records
+                kind[key] = record
+        return {name: (elsewhere.get(name, record)[0], record[1]) for name, record in records.items()}
 
     def whole(self) -> Any:
         """What it means."""

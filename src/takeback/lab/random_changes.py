@@ -144,13 +144,15 @@ def _random_middleware(rng: random.Random, state: State, stamp: int) -> Plain:
 
 
 def random_text(rng: random.Random, text: str, stamp: int) -> str:
-    """Another version of a text: a line or two added, taken out or changed, as a person would."""
+    """Another version of a text: a line or two added, taken out, changed or moved, as a person would."""
     lines = text.splitlines(keepends=True) or [""]
     for _ in range(rng.choice((1, 1, 2))):
         at = rng.randrange(len(lines) + 1)
-        action = rng.randrange(3)
+        action = rng.randrange(4)
         if action == 0 or at == len(lines):
             lines.insert(at, f"line {stamp % 7}\n")
+        elif action == 3:  # noqa: PLR2004 - the last of four
+            lines.insert(rng.randrange(len(lines)), lines.pop(at))
         elif action == 1 and len(lines) > 1:
             del lines[at]
         else:

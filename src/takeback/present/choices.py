@@ -12,6 +12,7 @@ from takeback.present.diffs import Difference, DiffHunk, unified
 from takeback.state import ABSENT, State
 from takeback.state.inside import parts_of
 from takeback.state.items import Items
+from takeback.state.part_names import is_place
 from takeback.state.parts import END, is_part
 from takeback.state.slots import Slot, get_slot, put_slots, whole_of
 from takeback.undo import SlotChange
@@ -55,6 +56,8 @@ def _by_hunk(
     """The slots that changed in each hunk; None where that is not plain to see."""
     if len(found.hunks) < 2 or not all(is_part(change.slot[-1]) for change in group):  # noqa: PLR2004 - several
         return None
+    if any(is_place(change.slot[-1]) for change in group):
+        return None  # what moved stands in two hunks
     after = put_slots(before, [(change.slot, change.after) for change in group])
     if not (_one_line_each(slot, before, found.before) and _one_line_each(slot, after, found.after)):
         return None

@@ -122,18 +122,19 @@ def _one_line_each(found: Difference, address: str) -> Iterator[tuple[LineRole, 
 
 def _hunk_lines(hunk: DiffHunk) -> Iterator[tuple[LineRole, str]]:
     roles: dict[Mark, LineRole] = {" ": "context", "-": "removed", "+": "added"}
-    sides = ({_looks(line) for line in hunk.lines if line.mark == mark} for mark in "-+")
-    alike = set.intersection(*sides)
+    gone, come = ({line.text for line in hunk.lines if line.mark == mark} for mark in "-+")
+    moved = gone & come
+    alike = {_looks(text) for text in gone - moved} & {_looks(text) for text in come - moved}
     for line in hunk.lines:
         text = line.text.removesuffix("\n")
-        escaped = line.mark != " " and _looks(line) in alike
+        escaped = line.mark != " " and _looks(line.text) in alike
         yield roles[line.mark], line.mark + (pretty(text, indent=None, ascii_only=True) if escaped else visible(text))
         if not line.text.endswith("\n"):
             yield "note", NO_NEWLINE
 
 
-def _looks(line: DiffLine) -> tuple[str, bool]:
-    return looks(line.text.removesuffix("\n")), line.text.endswith("\n")
+def _looks(text: str) -> tuple[str, bool]:
+    return looks(text.removesuffix("\n")), text.endswith("\n")
 
 
 class _Stretch(NamedTuple):

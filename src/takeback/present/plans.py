@@ -8,6 +8,7 @@ from typing import Any, Final
 from takeback.harness.adapter import Broken
 from takeback.present.titles import counted, listed, part_in, pointed, title_in
 from takeback.state import ABSENT, State
+from takeback.state.part_names import is_place
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, get_slot, slot_title, whole_of
 from takeback.undo import Plan, SlotChange
@@ -92,4 +93,6 @@ def _covered(one: Kept) -> bool:
 
 def _verb(plan: Plan, one: Kept) -> str:
     slot = whole_of(one.slot) if _covered(one) else one.slot
+    if is_place(slot[-1]):
+        return "moved"
     return "removed" if get_slot(plan.state, slot) is ABSENT else "rewrote"

@@ -1,102 +1,212 @@
 """Which old line or item each new one stands for: the same reading for the same two versions, every time.
 
-What both versions begin and end with stays. Where as many stand between as before, each is replaced in place, unless
-most of them have only moved; otherwise the two are compared, replaced stretches of equal length pair by position, and
-unequal ones pair what is similar first and the gaps by position. Two versions may allow several readings;
-`several_readings` says so.
+What is equal comes first: lines that occur once in both versions divide the two, as many as kept their order; the
+others of them have moved. Between two such lines, what is equal at both ends stays. What is left in between was
+replaced: as many lines as before, each in its place; otherwise a new line stands for an old one that it is like, and
+the rest came or went. Long stretches are not compared for likeness: they are replaced as a block (`coarse`). Two
+versions may allow several readings; `Alignment.several` says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from operator import eq
-from typing import Final
+from typing import Final, NamedTuple
 
-SIMILAR: Final = 0.6
-MOST_COMPARED: Final = 4_000_000
-"""Above this many pairs of lines, stretches that differ are paired by position only."""
+from takeback.state.likeness import MOST_IN_PLACE, MOST_PAIRS, Likeness, alike_in_place, squeeze
+from takeback.state.matching import Match, Stretch, common_ends, pair_singles, shortest_script, stretches_between
 
-Pair = tuple[int | None, int | None]
-"""Position in the old and in the new version; None where a part came or went."""
-
-
-def align(old: Sequence[str], new: Sequence[str]) -> list[Pair]:
-    """Return the pairs in order; parts that did not change are paired too."""
-    begin, end = _common(old, new)
-    last_old, last_new = len(old) - end, len(new) - end
-    pairs: list[Pair] = [(at, at) for at in range(begin)]
-    pairs += _between(old, new, (begin, last_old), (begin, last_new))
-    return [*pairs, *((last_old + at, last_new + at) for at in range(end))]
+MOST_COMPARED: Final = 250_000
+"""Stretches with more pairs of lines than this are compared by a shortest script of few steps."""
+_WORD: Final = re.compile(r"\w")
 
 
-def several_readings(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Tell whether one edit in one place could have made these versions in more than one way."""
-    begin, end = _common(old, new)
-    gone, come = old[begin : len(old) - end], new[begin : len(new) - end]
-    if gone and come:
-        return len(gone) != len(come)
-    block = gone or come
-    return bool(block and begin and old[begin - 1] == block[-1])
+class Alignment(NamedTuple):
+    """Who stands for whom: positions in the old and in the new version."""
+
+    stays: tuple[Match, ...]
+    """Parts that stand where they stood, in order; they may say something else."""
+    moved: tuple[Match, ...] = ()
+    """Parts that say what they said and stand elsewhere, in their new order."""
+    several: bool = False
+    """Whether other readings are as good as this one."""
+    coarse: bool = False
+    """Whether a stretch was too long for its lines to be compared, and counts as replaced."""
 
 
-def _common(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """How many parts both versions begin with, and how many more they end with."""
-    shorter = min(len(old), len(new))
-    begin = next((at for at in range(shorter) if old[at] != new[at]), shorter)
-    rest = shorter - begin
-    return begin, next((at for at in range(rest) if old[-1 - at] != new[-1 - at]), rest)
+def align(old: Sequence[str], new: Sequence[str], *, lines: bool = True, span: bool = False) -> Alignment:
+    """Return who stands for whom.
+
+    Of `lines`, one without a word in it does not move by itself. Of a `span` it is known that one edit replaced it.
+    """
+    begin, end = common_ends(old, new)
+    reading = _Reading(old, new, lines=lines, span=span)
+    reading.read(Stretch(begin, len(old) - end, begin, len(new) - end))
+    shift = len(new) - len(old)
+    stays = [*((at, at) for at in range(begin)), *sorted(reading.stays)]
+    stays += [(at, at + shift) for at in range(len(old) - end, len(old))]
+    moved = tuple(sorted(reading.moved.items(), key=lambda pair: pair[1]))
+    several = reading.several or reading.has_guessed() or _is_crowded(stays, old, new)
+    return Alignment(tuple(stays), moved, several, reading.coarse)
 
 
-def _between(
-    old: Sequence[str], new: Sequence[str], ours: tuple[int, int], theirs: tuple[int, int]
-) -> Iterator[Pair]:
-    one, two = old[slice(*ours)], new[slice(*theirs)]
-    if not one or not two or len(one) * len(two) > MOST_COMPARED:
-        yield from _by_position(ours, theirs)
-        return
-    matcher = SequenceMatcher(None, one, two, autojunk=False)
-    if len(one) == len(two) and not _shifted(matcher, one, two):
-        yield from _by_position(ours, theirs)
-        return
-    for tag, low, high, first, last in matcher.get_opcodes():
-        mine, yours = (ours[0] + low, ours[0] + high), (theirs[0] + first, theirs[0] + last)
-        if tag == "replace" and high - low != last - first:
-            yield from _by_likeness(old, new, mine, yours)
+def _is_crowded(stays: Sequence[Match], old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether parts went, or moved away, where others came: which of them stood first is open."""
+    whole = Stretch(0, len(old), 0, len(new))
+    return any(low < high and first < last for low, high, first, last in stretches_between(stays, whole))
+
+
+class _Reading:
+    """Two versions while they are compared; positions are those of the whole versions."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str], *, lines: bool, span: bool) -> None:
+        self.old, self.new, self.lines, self.span = old, new, lines, span
+        self.stays: list[Match] = []
+        self.moved: dict[int, int] = {}
+        self.several = self.coarse = False
+        self.guessed = 0
+        """Stretches replaced line by line, because as many stand there as before, though no line is like its old."""
+        self.changed = 0
+        """Lines that came, went or were replaced."""
+        self._likeness = Likeness()
+
+    def read(self, middle: Stretch) -> None:
+        """Find out who stands for whom between what both versions begin and end with."""
+        old, new = self.old[middle.low : middle.high], self.new[middle.first : middle.last]
+        singles = pair_singles(old, new, self._counts)
+        kept = [(middle.low + at, middle.first + to) for at, to in singles.kept]
+        shifted = sum(at != to for at, to in singles.kept)
+        if self.span and len(old) == len(new) and 2 * shifted <= len(old) and not singles.moved:
+            self._replaced(range(middle.low, middle.high), range(middle.first, middle.last))
+            return
+        self._move([(middle.low + at, middle.first + to) for at, to in singles.moved], kept, middle)
+        self.several = singles.tied and bool(self.moved)
+        self.stays += kept
+        gone, come = set(self.moved), set(self.moved.values())
+        for stretch in stretches_between(kept, middle):
+            self._read_stretch(
+                [at for at in range(stretch.low, stretch.high) if at not in gone],
+                [at for at in range(stretch.first, stretch.last) if at not in come],
+            )
+        self._move_equal(middle)
+
+    def has_guessed(self) -> bool:
+        """Tell whether a stretch was paired line by line though unlike; one line replaced by one is no guess."""
+        return bool(self.guessed) and (self.changed > 1 or bool(self.moved))
+
+    def _counts(self, part: str) -> bool:
+        return not self.lines or _WORD.search(part) is not None
+
+    def _move(self, found: Sequence[Match], kept: Sequence[Match], middle: Stretch) -> None:
+        """Note what moved, with equal neighbours that have no word in them or are not the only ones."""
+        self.moved = dict(found)
+        gone, come = {at for at, _ in (*kept, *found)}, {to for _, to in (*kept, *found)}
+        for step in (1, -1) if self.lines else ():
+            for at, to in found if step > 0 else reversed(found):
+                near, also = at + step, to + step
+                while (
+                    middle.low <= near < middle.high
+                    and middle.first <= also < middle.last
+                    and near not in gone
+                    and also not in come
+                    and self.old[near] == self.new[also]
+                ):
+                    self.moved[near] = also
+                    gone.add(near)
+                    come.add(also)
+                    near, also = near + step, also + step
+
+    def _move_equal(self, middle: Stretch) -> None:
+        """Items that are left on both sides and equal have moved; of lines, which one went where is open."""
+        gone, come = {at for at, _ in self.stays} | set(self.moved), {to for _, to in self.stays}
+        come |= set(self.moved.values())
+        left: dict[str, list[int]] = {}
+        for at in range(middle.low, middle.high):
+            if at not in gone:
+                left.setdefault(self.old[at], []).append(at)
+        for to in range(middle.first, middle.last):
+            part = self.new[to]
+            if to in come or not left.get(part):
+                continue
+            if not self.lines:
+                self.moved[left[part].pop(0)] = to
+            self.several = self.several or self._counts(part)
+
+    def _read_stretch(self, old: list[int], new: list[int]) -> None:
+        """Read what lies between two matches; positions of what has moved are left out."""
+        one, two = [self.old[at] for at in old], [self.new[to] for to in new]
+        begin, end = common_ends(one, two)
+        self.stays += zip(old[:begin], new[:begin], strict=True)
+        self.stays += zip(old[len(old) - end :], new[len(new) - end :], strict=True)
+        old, new = old[begin : len(old) - end], new[begin : len(new) - end]
+        if not old and not new:
+            return
+        if not old or not new:
+            self._came_or_went(old, new)
+            return
+        one, two = [self.old[at] for at in old], [self.new[to] for to in new]
+        blocks = self._blocks(one, two)
+        still = sum(size for _, _, size in blocks)
+        if len(one) == len(two) and 2 * (still - sum(map(eq, one, two))) <= len(one):
+            self._replaced(old, new)
+            return
+        self.several = True
+        at = to = 0
+        for low, first, size in (*blocks, (len(one), len(two), 0)):
+            self._replaced(old[at:low], new[to:first])
+            self.stays += zip(old[low : low + size], new[first : first + size], strict=True)
+            at, to = low + size, first + size
+
+    def _blocks(self, one: Sequence[str], two: Sequence[str]) -> Sequence[tuple[int, int, int]]:
+        if len(one) * len(two) > MOST_COMPARED:
+            return shortest_script(one, two)
+        return SequenceMatcher(None, one, two, autojunk=False).get_matching_blocks()
+
+    def _came_or_went(self, old: Sequence[int], new: Sequence[int]) -> None:
+        """Note lines that only came or only went: equal neighbours leave open which."""
+        self.changed += len(old) + len(new)
+        if old:
+            self.several = self.several or (old[0] > 0 and self.old[old[0] - 1] == self.old[old[-1]])
         else:
-            yield from _by_position(mine, yours)
+            self.several = self.several or (new[0] > 0 and self.new[new[0] - 1] == self.new[new[-1]])
 
+    def _replaced(self, old: Sequence[int], new: Sequence[int]) -> None:
+        """Pair lines that stand for others in a stretch that was replaced."""
+        if not old and not new:
+            return
+        if not old or not new:
+            self._came_or_went(old, new)
+            return
+        self.changed += max(len(old), len(new))
+        one, two = [self.old[at] for at in old], [self.new[to] for to in new]
+        pairs = self._in_place(one, two) if len(one) == len(two) else self._by_likeness(one, two)
+        self.stays += [(old[at], new[to]) for at, to in pairs]
 
-def _shifted(matcher: SequenceMatcher[str], old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether most of a stretch is still there and has moved up or down, rather than been replaced line by line."""
-    still = sum(size for _, _, size in matcher.get_matching_blocks())
-    return bool(2 * (still - sum(map(eq, old, new))) > len(old))
+    def _in_place(self, one: list[str], two: list[str]) -> list[Match]:
+        """Lines replaced one by one; long stretches only where most of them are still alike."""
+        if not self._likeness.allows(len(one), MOST_IN_PLACE):
+            return self._by_likeness(one, two)
+        found = alike_in_place(one, two, self._likeness)
+        few = len(one) ** 2 <= MOST_PAIRS
+        if not few and 2 * len(found) < len(one):
+            return self._by_likeness(one, two)
+        self.guessed += not found
+        return [(at, at) for at in range(len(one))] if self.lines else found
 
-
-def _by_position(ours: tuple[int, int], theirs: tuple[int, int]) -> Iterator[Pair]:
-    shared = min(ours[1] - ours[0], theirs[1] - theirs[0])
-    yield from ((ours[0] + at, theirs[0] + at) for at in range(shared))
-    yield from ((at, None) for at in range(ours[0] + shared, ours[1]))
-    yield from ((None, at) for at in range(theirs[0] + shared, theirs[1]))
-
-
-def _by_likeness(
-    old: Sequence[str], new: Sequence[str], ours: tuple[int, int], theirs: tuple[int, int]
-) -> Iterator[Pair]:
-    """Pair the most similar first, without crossing, and what lies between by position."""
-    best = max(
-        (
-            (ratio, -at, -to)
-            for at in range(*ours)
-            for to in range(*theirs)
-            if (ratio := SequenceMatcher(None, old[at], new[to], autojunk=False).ratio()) >= SIMILAR
-        ),
-        default=None,
-    )
-    if best is None:
-        yield from _by_position(ours, theirs)
-        return
-    at, to = -best[1], -best[2]
-    yield from _by_likeness(old, new, (ours[0], at), (theirs[0], to))
-    yield at, to
-    yield from _by_likeness(old, new, (at + 1, ours[1]), (to + 1, theirs[1]))
+    def _by_likeness(self, one: list[str], two: list[str]) -> list[Match]:
+        """Lines that are alike; where there are too many to tell, between those that differ in white space only."""
+        if self._likeness.allows(len(one) * len(two)):
+            return [(at, to) for at, to, _ in self._likeness.best(one, two)]
+        alike = pair_singles([squeeze(part) for part in one], [squeeze(part) for part in two], bool).kept
+        found = list(alike)
+        for low, high, first, last in stretches_between(alike, Stretch(0, len(one), 0, len(two))):
+            if low == high or first == last:
+                continue
+            if self._likeness.allows((high - low) * (last - first)):
+                near = self._likeness.best(one[low:high], two[first:last])
+                found += [(low + at, first + to) for at, to, _ in near]
+            else:
+                self.coarse = True
+        return found

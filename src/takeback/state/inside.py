@@ -7,13 +7,12 @@ those of its text, says so by `Partial`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from takeback.canonical import encode
 from takeback.errors import OperationFailed
-from takeback.state.align import several_readings
-from takeback.state.chain import Link
+from takeback.state.align import Alignment
+from takeback.state.chain import ChainPlace, Link
 from takeback.state.chain_slots import alike_links, link_from_json, link_to_json
 from takeback.state.items import Items
 from takeback.state.parts import FRAME, Parts, is_part, part_name
@@ -99,10 +98,12 @@ def check_parts(content: Any, names: Sequence[str], where: str, *, depth: int = 
             freeze(thaw(link.record), where, depth=depth + 1)
 
 
-def reserve(content: Any, names: Sequence[str]) -> Any:
-    """Return a content in which no new part will get one of these names."""
+def reserve(content: Any, names: Sequence[str], places: Iterable[ChainPlace] = ()) -> Any:
+    """Return a content in which no new part will get one of these names, nor stand before these places at an end."""
     parts = parts_of(content) if names else None
-    return content if parts is None else with_parts(content, parts.reserve(name[1:] for name in names))
+    if parts is None:
+        return content
+    return with_parts(content, parts.reserve(name[1:] for name in names).reserve_places(places))
 
 
 def differing_parts(before: Any, after: Any) -> list[str] | None:
@@ -176,12 +177,10 @@ def differing_below(before: PMap, after: PMap) -> Iterator[tuple[str, ...]]:
             yield (name,)
 
 
-def ambiguous(before: Any, after: Any) -> bool:
-    """Tell whether two versions of a text or list allow several readings of what was edited."""
+def compare(before: Any, after: Any) -> Alignment | None:
+    """Return which part of a text or list each part of another one stands for; None where these are not both one."""
     old, new = parts_of(before), parts_of(after)
-    if old is None or new is None:
-        return False
-    return several_readings(*([encode(thaw(link.record)) for link in parts.links()] for parts in (old, new)))
+    return None if old is None or new is None or type(old) is not type(new) else old.compare(new.whole())
 
 
 def content_to_json(content: Any) -> Any:

@@ -9,10 +9,11 @@ from typing import Any, Final, Self
 
 from takeback.canonical import encode
 from takeback.errors import OperationFailed
-from takeback.state.align import align
+from takeback.state.align import Alignment, align
 from takeback.state.chain import Link
 from takeback.state.parts import Parts, Run, Segment, place_of
 from takeback.state.pmap import EMPTY, PMap
+from takeback.state.transfer import carry_over
 from takeback.state.values import freeze, same, thaw
 
 MANY: Final = 256
@@ -95,7 +96,9 @@ class Items(Parts):
 
     def emptied(self) -> Self:
         """Return the list without its items; what is added now stands where it would beside them."""
-        return self._grown((), EMPTY)
+        new = self._grown((), EMPTY)
+        new._moved = EMPTY
+        return new
 
     def only(self, item: Any) -> Link:
         """Return the one part that holds an item; it must be there exactly once."""
@@ -175,26 +178,14 @@ class Items(Parts):
         """Return the list made another one, each new item standing for the old one it is paired with."""
         new: tuple[Any, ...] = whole
         old = list(self.links())
-        texts = [encode(thaw(link.record)) for link in old], [encode(thaw(item)) for item in new]
-        if not set(texts[0]) & set(texts[1]):
+        if not {encode(thaw(link.record)) for link in old} & {encode(thaw(item)) for item in new}:
             return None
-        pairs = align(*texts)
-        items, near, seen, added = self, None, 0, False
-        following = [old[at] for at, _ in pairs if at is not None]
-        for at, to in pairs:
-            seen += at is not None
-            if at is not None and to is None:
-                items = items.drop(old[at].id)
-            elif at is not None and to is not None:
-                near, added = old[at], False
-                if not same(near.record, new[to]):
-                    near = Link(near.place, near.id, new[to])
-                    items = items.put(near)
-            elif to is not None:
-                later = following[seen] if seen < len(following) else None
-                items, near = items.add(near, later, new[to], follows=added)
-                added = True
-        return items
+        return carry_over(self, old, new, self.compare(new), None, None)
+
+    def compare(self, whole: Any) -> Alignment:
+        """Return which item of this list each item of another one stands for."""
+        old = [encode(thaw(link.record)) for link in self.links()]
+        return align(old, [encode(thaw(item)) for item in whole], lines=False)
 
 
 def _key(item: Any) -> Any:

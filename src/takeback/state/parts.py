@@ -1,8 +1,10 @@
 """Values with parts: a text made of lines, a list made of items, each part with an identity and a place.
 
 A value stays whole (`str`, `tuple`) until it is first edited inside; then it is a `Text` or `Items`. Parts that
-nobody touched lie in runs of the value as it was; a part that was written is a link of its own. A part's id and place
-never change, so an edit can be taken back whatever else was edited. Equality looks at characters and items only.
+nobody touched lie in runs of the value as it was; a part that was written is a link of its own. A part's id and home
+never change, so an edit can be taken back whatever else was edited. Where a part was moved to is a part of its own,
+named after it (`PLACE`): what it says and where it stands are written, and taken back, one without the other. `find`
+and `put` go by homes, everything else by where parts stand. Equality looks at characters and items only.
 """
 
 from __future__ import annotations
@@ -12,48 +14,18 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple, Self
 
+from takeback.state.align import Alignment
 from takeback.state.chain import STEP, ChainPlace, Link, between
+from takeback.state.part_names import APART, END, FRAME, FRESH, PLACE, is_part, original, part_name, part_title
 from takeback.state.pmap import EMPTY, PMap
-from takeback.state.values import MARK, Whole, freeze, same, thaw
+from takeback.state.values import Whole, freeze, same, thaw
 
-END: Final = "end"
-"""The part of a text that says what is missing at the end of its last line."""
-FRAME: Final = "frame"
-"""The part of a file that is its permission bits: they change without its lines, and its lines without them."""
-FRESH: Final = "n"
-"""Begins the id of a part that an edit added; those that were there from the start are numbered."""
 SPREAD: Final = 2**24
 """More than any edit adds at once: how far apart the places of parts lie that edits put next to the same one."""
 DEEPEST: Final = 8
 """Edits that each add next to what the last one added nest no deeper than this."""
 _LAST: Final = "~"
 """Comes after the name of every part: what lies below it stands behind all parts with the same number."""
-
-
-def part_name(part: str) -> str:
-    """Return how a part is named in a slot."""
-    return MARK + part
-
-
-def is_part(name: str) -> bool:
-    """Tell whether a name in a slot is that of a part."""
-    return name[:1] == MARK
-
-
-def part_title(name: str, word: str, position: int | None = None) -> str:
-    """Return a part's name for people: `word` and where it stands.
-
-    Without a position: which one of those there were from the start, or of those added since.
-    """
-    part = name[1:]
-    if part == END:
-        return "newline at the end"
-    if part == FRAME:
-        return "mode"
-    number = original(part)
-    if position is not None:
-        return f"{word} {position + 1}"
-    return f"added {word} {int(part[1:]) + 1}" if number is None else f"{word} {number + 1}"
 
 
 class Run(NamedTuple):
@@ -74,26 +46,30 @@ class Parts(Whole):
     `root` is the whole value it grew from; the base is that value in the form in which runs are cut from it.
     """
 
-    __slots__ = ("_base", "_fresh", "_links", "_originals", "_reach", "_segments", "root")
+    __slots__ = ("_base", "_fresh", "_links", "_moved", "_originals", "_reach", "_segments", "root")
 
     _base: Any
     root: Any
     _originals: int
     _segments: tuple[Segment, ...]
     _links: PMap
+    """Parts that were written or moved, by id, each at its home."""
+    _moved: PMap
+    """Where parts that were moved stand, by id; also of parts that are not there now."""
     _reach: tuple[int, int]
     _fresh: int
 
     def _begin(self, root: Any, base: Any, count: int) -> None:
         """Begin with one run of all parts of a base."""
-        self.root, self._base, self._originals, self._links, self._fresh = root, base, count, EMPTY, 0
+        self.root, self._base, self._originals, self._fresh = root, base, count, 0
+        self._links = self._moved = EMPTY
         self._segments = (Run(0, len(base), 0, count),) if count else ()
         self._reach = (STEP, max(1, count) * STEP)
 
     def _grown(self, segments: tuple[Segment, ...], links: PMap, number: int | None = None) -> Self:
         new = type(self).__new__(type(self))
         new.root, new._base, new._originals, new._fresh = self.root, self._base, self._originals, self._fresh
-        new._segments, new._links = segments, links
+        new._segments, new._links, new._moved = segments, links, self._moved
         low, high = self._reach
         new._reach = self._reach if number is None else (min(low, number), max(high, number))
         return new
@@ -107,7 +83,10 @@ class Parts(Whole):
         """The one part between two offsets of the base."""
 
     def find(self, part: str) -> Link | None:
-        """Return a part by its id."""
+        """Return a part by its id, at its home; or where it was moved to."""
+        if part[0] == PLACE:
+            moved = self._moved.get(part[1:])
+            return None if moved is None else Link(moved, part, None)
         link: Link | None = self._links.get(part)
         number = original(part)
         if link is not None or number is None:
@@ -122,24 +101,53 @@ class Parts(Whole):
         rest = Run(start, run.end, number, run.first + run.size - number)
         return Link(place_of(number), str(number), self._record(start, self._offset(rest, 1)))
 
+    def _standing(self, link: Link) -> Link:
+        """A part where it stands."""
+        moved = self._moved.get(link.id)
+        return link if moved is None else Link(moved, link.id, link.record)
+
     def put(self, link: Link) -> Self:
-        """Return the value with a part at its place, in place of the one of the same id."""
-        there = self._links.get(link.id)
-        links = self._links.put(link.id, link)
-        if there is not None:
-            return self._grown(tuple(link if old is there else old for old in self._segments), links)
-        at, before, after = self._opened(link.place, original(link.id))
-        segments = (*self._segments[: max(at, 0)], *before, link, *after, *self._segments[at + 1 :])
-        new = self._grown(segments, links, link.place[0][0])
+        """Return the value with a part in place of the one of the same id, or with a part moved."""
+        if link.id[0] == PLACE:
+            return self._moved_to(link.id[1:], link.place)
+        there, stands = self._links.get(link.id), self._standing(link)
+        if there is None:
+            return self._inserted(link, stands)
+        if self._standing(there).place != stands.place:
+            return self.drop(link.id)._inserted(link, stands)
+        at, _ = self._segment(stands.place)
+        segments = (*self._segments[:at], stands, *self._segments[at + 1 :])
+        return self._grown(segments, self._links.put(link.id, link))
+
+    def _inserted(self, link: Link, stands: Link) -> Self:
+        """The value with a part that is no link yet; one that nobody touched is cut out of its run."""
+        cut = self if original(link.id) is None else self.drop(link.id)
+        at, before, after = cut._opened(stands.place, None)
+        segments = (*cut._segments[: max(at, 0)], *before, stands, *after, *cut._segments[at + 1 :])
+        new = cut._grown(segments, cut._links.put(link.id, link), stands.place[0][0])
         if link.id[0] == FRESH:
             new._fresh = max(self._fresh, int(link.id[1:]) + 1)
         return new
 
+    def _moved_to(self, part: str, place: ChainPlace | None) -> Self:
+        """The value with a part standing elsewhere, or at home again; whoever is added later counts on from here."""
+        link = self.find(part)
+        new = self if link is None else self.drop(part)
+        moved = self._moved.drop(part) if place is None else self._moved.put(part, place)
+        new = new._grown(new._segments, new._links)
+        new._moved = moved
+        if place is not None:
+            new._fresh = max(new._fresh, abs(place[-1][0]) // SPREAD)
+        return new if link is None else new._inserted(link, new._standing(link))
+
     def drop(self, part: str) -> Self:
-        """Return the value without a part; the value itself if it is not there."""
+        """Return the value without a part, or with a moved one at home again; the value itself if it is not there."""
+        if part[0] == PLACE:
+            return self if self._moved.get(part[1:]) is None else self._moved_to(part[1:], None)
         there = self._links.get(part)
         if there is not None:
-            return self._grown(tuple(old for old in self._segments if old is not there), self._links.drop(part))
+            at, _ = self._segment(self._standing(there).place)
+            return self._grown((*self._segments[:at], *self._segments[at + 1 :]), self._links.drop(part))
         number = original(part)
         if number is None or self.find(part) is None:
             return self
@@ -152,18 +160,34 @@ class Parts(Whole):
         """Return the value with a new part between two others (None: at that end), and the part.
 
         Of parts that were removed between the two it stands in front, next to `low`; behind them, next to `high`,
-        with `before`. `low` may be the part that the same edit added just now: it `follows` that one. What goes to
-        an end stands beyond every place ever used there.
+        with `before`. `low` may be the part that the same edit put there just now: it `follows` that one. What goes
+        to an end stands beyond every place ever used there.
         """
         part = f"{FRESH}{self._fresh}"
-        if low is not None and high is not None:
-            place = self._beside(low.place, high.place, part, before=before, follows=follows)
-        elif high is not None:
-            place = between(None, ((self._reach[0], ""),), part)
-        else:
-            place = between(((self._reach[1], ""),), None, part)
-        link = Link(place, part, record)
+        link = Link(self._free_place(low, high, part, before=before, follows=follows), part, record)
         return self.put(link), link
+
+    def move(
+        self, link: Link, low: Link | None, high: Link | None, *, before: bool = False, follows: bool = False
+    ) -> tuple[Self, Link]:
+        """Return the value with a part moved between two others, and the part: as `add` puts a new one there."""
+        place = self._free_place(low, high, link.id, before=before, follows=follows)
+        return self._moved_to(link.id, place), Link(place, link.id, link.record)
+
+    def rewrite(self, link: Link, record: Any) -> tuple[Self, Link]:
+        """Return the value with a part saying something else where it stands, and the part."""
+        home = self.find(link.id) or link
+        return self.put(Link(home.place, link.id, record)), Link(link.place, link.id, record)
+
+    def _free_place(
+        self, low: Link | None, high: Link | None, part: str, *, before: bool, follows: bool
+    ) -> ChainPlace:
+        if high is None:
+            return between(((self._reach[1], ""),), None, part)
+        if low is None:
+            return between(None, ((self._reach[0], ""),), part)
+        place = self._beside(low.place, high.place, part, before=before, follows=follows)
+        return place if low.place < place < high.place else between(low.place, high.place, part)
 
     def _beside(self, low: ChainPlace, high: ChainPlace, part: str, *, before: bool, follows: bool) -> ChainPlace:
         """A place next to `low`, or with `before` next to `high`, whatever was removed between them.
@@ -186,12 +210,21 @@ class Parts(Whole):
         new._fresh = max((self._fresh, *taken))
         return new
 
+    def reserve_places(self, places: Iterable[ChainPlace]) -> Self:
+        """Return the value with these places counting as used: what goes to an end later stands beyond them."""
+        numbers = [place[0][0] for place in places]
+        new = self._grown(self._segments, self._links)
+        low, high = self._reach
+        new._reach = (min((low, *numbers)), max((high, *numbers)))
+        return new
+
     def position(self, part: str) -> int | None:
         """Return how many parts stand before one; None where it is not there."""
+        part = part[1:] if part[0] == PLACE else part
         link = self.find(part)
         if link is None or part == END:
             return None
-        at, segment = self._segment(link.place)
+        at, segment = self._segment(self._standing(link).place)
         before = sum(one.size if isinstance(one, Run) else 1 for one in self._segments[:at])
         return before + int(part) - segment.first if isinstance(segment, Run) else before
 
@@ -223,7 +256,7 @@ class Parts(Whole):
 
     def touched(self) -> set[str]:
         """Return the ids of parts that are not as they were from the start: written, added, or taken out."""
-        found, expected = set(self._links), 0
+        found, expected = {*self._links, *(PLACE + part for part in self._moved)}, 0
         for segment in self._segments:
             if isinstance(segment, Run):
                 found.update(map(str, range(expected, segment.first)))
@@ -239,10 +272,16 @@ class Parts(Whole):
         if self is other:
             return []
         ids = self.touched() | other.touched()
-        return sorted((part for part in ids if self.find(part) != other.find(part)), key=lambda id_: (len(id_), id_))
+        return sorted((part for part in ids if not self._has_same(other, part)), key=lambda id_: (len(id_), id_))
+
+    def _has_same(self, other: Self, part: str) -> bool:
+        one, two = self.find(part), other.find(part)
+        if one is None or two is None:
+            return one is two
+        return one is two or (one.place == two.place and same(one.record, two.record))
 
     def links(self) -> Iterator[Link]:
-        """Yield every part in order."""
+        """Yield every part in order, where it stands."""
         for segment in self._segments:
             if isinstance(segment, Link):
                 yield segment
@@ -257,6 +296,10 @@ class Parts(Whole):
             start = end
 
     @abstractmethod
+    def compare(self, whole: Any) -> Alignment:
+        """Return which part of this value each part of another whole stands for."""
+
+    @abstractmethod
     def revised(self, whole: Any) -> Self | None:
         """Return the value made another whole, parts that are still there keeping their identity; None if none is."""
 
@@ -269,20 +312,23 @@ class Parts(Whole):
         segments = [
             [segment.first, segment.size, self._run_to_json(segment)]
             if isinstance(segment, Run)
-            else [segment.id, [list(step) for step in segment.place], thaw(segment.record)]
+            else [segment.id, _place_to_json(self._links[segment.id].place), thaw(segment.record)]
             for segment in self._segments
         ]
+        moved = {part: _place_to_json(place) for part, place in self._moved.items()}
         return {
             "segments": segments,
             "originals": self._originals,
             "reach": list(self._reach),
             "fresh": self._fresh,
+            **({"moved": moved} if moved else {}),
         }
 
     def _load(self, raw: Any, where: str) -> None:
         """Fill in what `to_json` wrote down."""
         self._originals, self._reach, self._fresh = raw["originals"], tuple(raw["reach"]), raw["fresh"]
         self._links = EMPTY
+        self._moved = PMap({part: _place_from_json(place) for part, place in raw.get("moved", {}).items()})
         segments: list[Segment] = []
         pieces: list[Any] = []
         end = 0
@@ -292,9 +338,8 @@ class Parts(Whole):
                 segments.append(Run(end, end + len(pieces[-1]), first, second))
                 end += len(pieces[-1])
             else:
-                place = tuple((number, step) for number, step in second)
-                link = Link(place, first, freeze(content, where, stored=True))
-                segments.append(link)
+                link = Link(_place_from_json(second), first, freeze(content, where, stored=True))
+                segments.append(self._standing(link))
                 self._links = self._links.put(link.id, link)
         self._segments, self._base = tuple(segments), self._joined(pieces)
 
@@ -318,15 +363,33 @@ class Parts(Whole):
         return f"{type(self).__name__}({self.whole()!r})"
 
 
-def original(part: str) -> int | None:
-    """Return the number of a part that was there from the start; None for one that was added."""
-    return int(part) if part.isdecimal() else None
-
-
 def place_of(number: int) -> ChainPlace:
     """Return the place of a part that was there from the start."""
     return (((number + 1) * STEP, str(number)),)
 
 
+def _place_to_json(place: ChainPlace) -> list[list[Any]]:
+    return [list(step) for step in place]
+
+
+def _place_from_json(raw: Any) -> ChainPlace:
+    return tuple((number, step) for number, step in raw)
+
+
 def _begins(segment: Segment) -> ChainPlace:
     return place_of(segment.first) if isinstance(segment, Run) else segment.place
+
+
+__all__ = [
+    "APART",
+    "END",
+    "FRAME",
+    "PLACE",
+    "Parts",
+    "Run",
+    "Segment",
+    "is_part",
+    "part_name",
+    "part_title",
+    "place_of",
+]

@@ -11,11 +11,12 @@ from itertools import islice
 from typing import Any, Final, Self
 
 from takeback.errors import OperationFailed
-from takeback.state.align import align
+from takeback.state.align import Alignment, align
 from takeback.state.breaks import Breaks
 from takeback.state.chain import Link
 from takeback.state.parts import END, Parts, Run, Segment, place_of
 from takeback.state.pmap import PMap
+from takeback.state.transfer import carry_over
 from takeback.state.words import Words
 
 _END_PLACE: Final = ((2**62, END),)
@@ -156,7 +157,13 @@ class Text(Parts):
         new = lines_of(whole + missing)
         if not {link.record for link in old} & set(new):
             return None
-        return self.aligned(old, new, None, None)._ended(missing)
+        return carry_over(self, old, new, self.compare(whole), None, None)._ended(missing)
+
+    def compare(self, whole: str) -> Alignment:
+        """Return which line of this text each line of another one stands for."""
+        old = list(self.links())
+        missing = self._missing(whole, old[0] if old else None)
+        return align([link.record for link in old], lines_of(whole + missing))
 
     def _offset(self, run: Run, count: int) -> int:
         at = run.start
@@ -242,26 +249,7 @@ class Text(Parts):
 
     def aligned(self, old: Sequence[Link], new: Sequence[str], low: Link | None, high: Link | None) -> Self:
         """Return the text with neighbouring lines made others; a new line stands for the one it is paired with."""
-        text, near, added = self, low, False
-        pairs = align([link.record for link in old], new)
-        following = [old[at].place for at, _ in pairs if at is not None]
-        seen = 0
-        for at, to in pairs:
-            if at is not None:
-                seen += 1
-            if at is not None and to is None:
-                text = text.drop(old[at].id)
-            elif at is not None and to is not None:
-                near, added = old[at], False
-                if near.record != new[to]:
-                    near = Link(near.place, near.id, new[to])
-                    text = text.put(near)
-            elif to is not None:
-                later = Link(following[seen], "", "") if seen < len(following) else high
-                first = near is low and seen < len(following)
-                text, near = text.add(near, later, new[to], before=first, follows=added)
-                added = True
-        return text
+        return carry_over(self, old, new, align([link.record for link in old], new, span=True), low, high)
 
     def _at(self, position: int) -> tuple[int, int]:
         """Which segment a position is in, and where that begins; behind the last one at the end of all."""

@@ -15,9 +15,11 @@ from typing import Any, Final
 from takeback.errors import TakebackError
 from takeback.journal.packing import Forgotten, is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
+from takeback.state.chain import Link
 from takeback.state.inside import parts_of, reserve
 from takeback.state.items import Items
-from takeback.state.parts import is_part
+from takeback.state.part_names import is_place
+from takeback.state.parts import APART, is_part
 from takeback.state.slots import Slot, get_slot, same_content, slots_above
 from takeback.undo.index import SUPPOSED, Index, claimed
 from takeback.undo.versions import OWN, START, Version, Versions, When, Write, entry_of, place_after, time_of
@@ -120,6 +122,8 @@ class History:
         if content is not ABSENT or not SURFACES[slot[0]].listed:
             return content, when, None
         for version in self.index.sharing(slot):
+            if is_place(version.write.slot[-1]):
+                continue  # where an item was moved to makes no list
             if when < time_of(version) < until and version.write.after is not ABSENT and view.live(version.entry):
                 return self._emptied(version), when, version
         return content, when, None
@@ -252,20 +256,24 @@ class History:
             if is_part(path[-1]) and isinstance(tree.get(holder, path[:-1]), Forgotten):
                 raise ContentGone(slot, version.entry)
             if version.write.shared and is_part(path[-1]) and tree.get(holder, path[:-1]) is ABSENT:
+                if is_place(path[-1]):
+                    continue
                 holder = tree.put(holder, path[:-1], self._emptied(version))
             holder = tree.drop(holder, path) if after is ABSENT else tree.put(holder, path, after)
         return _known(slot, self._reserved(slot, holder).get("", ABSENT), None)
 
     def _reserved(self, slot: Slot, holder: PMap) -> PMap:
         """The content with the names of all parts that were ever there taken, so that no new one gets them."""
-        names: dict[tuple[str, ...], list[str]] = {}
+        written: dict[tuple[str, ...], list[Write]] = {}
         for version in self.index.below(slot):
             if is_part(version.write.slot[-1]):
-                names.setdefault(("", *version.write.slot[len(slot) : -1]), []).append(version.write.slot[-1])
-        for path, parts in names.items():
+                written.setdefault(("", *version.write.slot[len(slot) : -1]), []).append(version.write)
+        for path, writes in written.items():
             there = tree.get(holder, path)
             if there is not ABSENT and type(there) is not PMap:
-                holder = tree.put(holder, path, reserve(there, parts))
+                sides = (side for write in writes for side in (write.before, write.after) if type(side) is Link)
+                places = [side.place for side in sides if side.id not in APART]
+                holder = tree.put(holder, path, reserve(there, [write.slot[-1] for write in writes], places))
         return holder
 
     def is_container(self, slot: Slot, view: View, until: When = END) -> bool:
@@ -274,7 +282,7 @@ class History:
         if content is not ABSENT:
             return type(content) is PMap
         return any(
-            version.write.after is not ABSENT and (version.write.shared or not is_part(version.write.slot[-1]))
+            version.write.after is not ABSENT and _holds_up(version.write)
             for version in self.live_below(slot, view, when, until)
         )
 
@@ -330,6 +338,12 @@ def grounded_on(version: Version) -> When | None:
 def _grounded_on(version: Version) -> When:
     found = grounded_on(version)
     return START if found is None else found
+
+
+def _holds_up(write: Write) -> bool:
+    """Whether a write makes what is missing above it: a part only the list that belongs to nobody."""
+    name = write.slot[-1]
+    return not is_part(name) or (write.shared and not is_place(name))
 
 
 def _shares(write: Write, slot: Slot) -> bool:

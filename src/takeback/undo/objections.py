@@ -8,6 +8,7 @@ belongs to nobody makes the list where there is none.
 from __future__ import annotations
 
 from takeback.state import ABSENT, SURFACES
+from takeback.state.part_names import is_place
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
 from takeback.undo.history import START, History, View, When, grounded_on
@@ -30,8 +31,10 @@ def why_impossible(history: History, version: Version, view: View) -> str | None
 def _why_ungrounded(history: History, version: Version, view: View) -> str | None:
     """Why a part could not have been written: what it was written in is not there."""
     slot, ground = version.write.slot, grounded_on(version)
-    until = (version.entry, version.position + version.write.shared)  # one that is shared makes its list itself
-    when, founder = history.footing(slot[:-1], view, until)[1:]
+    makes = version.write.shared and not is_place(slot[-1])  # one that is shared makes its list itself
+    content, when, founder = history.footing(slot[:-1], view, (version.entry, version.position + makes))
+    if version.write.shared and not makes and content is ABSENT:
+        return None  # where an item was moved to does nothing where the list is gone with its last item
     if founder is not None and grounded_on(founder) == ground:
         return _why_crowded(history, slot[:-1], view, time_of(version))
     if founder is None and when == ground:

@@ -90,6 +90,8 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
     changes: list[SlotChange] = []
     kept: tuple[Kept, ...] = ()
     for node, back, before, after in index.written(entry):
+        if node.part:
+            return None
         if node.sole != entry:
             surface = node.surface
             if (surface.nested and not index.alone(node)) or surface.mends(node.versions[-1][2][2]):

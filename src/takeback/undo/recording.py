@@ -18,6 +18,7 @@ from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.chain import is_moved
 from takeback.state.inside import parts_of
 from takeback.state.items import Items
+from takeback.state.part_names import is_place
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, differing_slots, get_slot, slots_written
 from takeback.undo.versions import Write
@@ -77,9 +78,10 @@ def _is_needed(state: State, slot: Slot, before: Any, after: Any) -> bool:
     """Tell whether a change made by others could not have happened without what was there before.
 
     What was moved, an element that was changed in place and an item that was taken out had to be there. A line that
-    was rewritten or taken out was not needed: whoever wrote it last decides about it.
+    was rewritten or taken out was not needed: whoever wrote it last decides about it. Where a line or item was moved
+    to says nothing about whether it is there.
     """
-    if before is ABSENT:
+    if before is ABSENT or is_place(slot[-1]):
         return False
     if not is_part(slot[-1]):
         return after is not ABSENT and SURFACES[slot[0]].ordered

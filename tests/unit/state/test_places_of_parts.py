@@ -70,11 +70,11 @@ def test_an_item_put_before_another_stays_there_when_removed_ones_come_back() ->
 
 def test_lines_that_only_moved_keep_their_identity_although_as_many_stand_there_as_before() -> None:
     old = ["gone", "a", "b", "c", "d"]
-    assert align(old, ["a", "b", "c", "d", "new"]) == [(0, None), (1, 0), (2, 1), (3, 2), (4, 3), (None, 4)]
+    assert align(old, ["a", "b", "c", "d", "new"]).stays == ((1, 0), (2, 1), (3, 2), (4, 3))
 
 
 def test_lines_replaced_one_by_one_are_paired_in_place_although_some_stood_there_before() -> None:
-    assert align(["x", "", "y", "z"], ["", "p", "q", "r"]) == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    assert align(["x", "", "y", "z"], ["", "p", "q", "r"]).stays == ((0, 0), (1, 1), (2, 2), (3, 3))
 
 
 def test_a_change_made_outside_a_memory_harness_is_adopted_line_by_line() -> None:

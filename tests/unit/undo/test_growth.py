@@ -8,7 +8,12 @@ import pytest
 from tests.support.changes import candidate, config, file
 
 from takeback import State, open_memory
+from takeback.harness import Undone
 from takeback.harness.toggle_requests import restore_request
+from takeback.language import read_program
+from takeback.state import Stage
+from takeback.state.text import Text
+from takeback.synthesize import invert
 from takeback.undo import Plan, settle
 from takeback.undo.history import View
 
@@ -68,3 +73,18 @@ def test_a_change_of_what_was_changed_many_times_does_not_settle_every_one_of_th
         monkeypatch.setattr(settle, "settle", counted)
         harness.apply(candidate(change(FEW)), force=True)
     assert settled < FEW / 4
+
+
+def test_taking_one_line_back_again_and_again_does_not_read_the_text_at_the_beginning(monkeypatch):
+    content = "".join(f"rule {at}: say what you do\n" for at in range(2_000))
+    op = {"op_type": "edit_file", "target": "a.md", "value": {"old": "rule 7: say", "new": "rule 7: do not say"}}
+    harness = open_memory(State.read({"files": {"a.md": {"content": content}}}))
+    edit = invert(read_program([op], Stage.FORWARD, "test"))
+    for _ in range(2):
+        assert isinstance(harness.undo(harness.apply(edit)), Undone)
+    applied = harness.apply(edit)
+    read = []
+    make = Text.of
+    monkeypatch.setattr(Text, "of", lambda text: read.append(len(text)) or make(text))
+    assert isinstance(harness.undo(applied), Undone)
+    assert read == []

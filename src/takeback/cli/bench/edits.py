@@ -18,13 +18,13 @@ def edits(
     seed: int = typer.Option(0, "--seed", help="Seed of the histories."),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Take the third of six edits out of 500 texts and 400 lists, beside git and other peers, and measure growth.
+    """Take the third of six edits out of 700 texts and 500 lists, beside git and other peers, and measure growth.
 
     Example: `takeback bench edits --json`
     """
     from takeback.bench.edits import measure  # noqa: PLC0415 - the command line starts without the peers
 
-    err.print("measuring (a minute or two: 900 histories, each with operations, with adoptions and with each peer)")
+    err.print("measuring (a minute or two: 1,200 histories, each with operations, with adoptions and with each peer)")
     result = measure(seed=seed)
     if as_json:
         emit(result)
@@ -34,7 +34,9 @@ def edits(
         rows = ", ".join(f"{size:,}: {row['edit_us']} and {row['undo_us']} µs" for size, row in times)
         out.print(f"one edit and its undo in a {name} of {rows}: growth {result[f'growth_{name}']}")
     _print("texts", result)
+    _print("texts, several places a save", result["places"])
     _print("lists", result["lists"])
+    _print("lists, sorted by hand", result["sorted"])
 
 
 def _print(what: str, found: dict[str, Any]) -> None:
@@ -47,6 +49,7 @@ def _print(what: str, found: dict[str, Any]) -> None:
         )
         total = f"{row['right']}/{row['refused']}/{row['wrong']}"
         out.print(f"  {name:<28} {total:<12} {classes}")
+    out.print(f"  wrong without an adoption that said it had several readings: {found['silently_wrong']}")
     several = found["ambiguous"]
     out.print(
         f"  {several['several']} of {several['edits']} edits in one place allow several readings; "

@@ -1,0 +1,48 @@
+"""One version of a text or list made another, each part that is still there keeping its identity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from takeback.state.align import Alignment
+from takeback.state.chain import Link
+from takeback.state.matching import Stretch, stretches_between
+from takeback.state.parts import Parts
+from takeback.state.values import same
+
+P = TypeVar("P", bound=Parts)
+
+
+def carry_over(
+    parts: P, old: Sequence[Link], new: Sequence[Any], alignment: Alignment, low: Link | None, high: Link | None
+) -> P:
+    """Return `parts` with neighbouring ones (`old`, between `low` and `high`) made `new` as they are aligned.
+
+    What came stands right behind the part before it, in front of those that went from there; at the beginning of the
+    stretch right in front of the part behind it.
+    """
+    moved = {to: old[at] for at, to in alignment.moved}
+    gone = {link.id for link in old} - {link.id for link in moved.values()}
+    near, placed = low, False
+    whole = Stretch(0, len(old), 0, len(new))
+    for (_, at, first, last), stays in zip(
+        stretches_between(alignment.stays, whole), (*alignment.stays, None), strict=True
+    ):
+        later = old[at] if at < len(old) else high
+        for to in range(first, last):
+            beside = {"before": near is low and at < len(old), "follows": placed}
+            if to in moved:
+                parts, near = parts.move(moved[to], near, later, **beside)
+            else:
+                parts, near = parts.add(near, later, new[to], **beside)
+            placed = True
+        if stays is not None:
+            near, placed = old[stays[0]], False
+            gone.discard(near.id)
+            if not same(near.record, new[stays[1]]):
+                parts, near = parts.rewrite(near, new[stays[1]])
+    for link in old:
+        if link.id in gone:
+            parts = parts.drop(link.id)
+    return parts

@@ -1,0 +1,248 @@
+"""Who stands for whom between two versions: what is equal, what moved, what is alike, and what is open."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from difflib import SequenceMatcher
+
+import pytest
+
+from takeback.adapters import open_memory
+from takeback.bench.place_histories import PLACE_CLASSES, place_history
+from takeback.errors import OperationFailed
+from takeback.harness import Undone
+from takeback.state import State
+from takeback.state.align import align
+from takeback.state.chain import Link
+from takeback.state.items import Items
+from takeback.state.likeness import MOST_IN_ALL, Likeness
+from takeback.state.parts import PLACE
+from takeback.state.text import Text
+
+SORTED = ["Bash(rm:*)", "Edit", "Write"]
+
+
+def of_list(items) -> State:
+    return State.read({"config": {"permissions": {"allow": list(items)}}})
+
+
+def of_text(lines) -> State:
+    return State.read({"files": {"notes.md": {"content": "".join(f"{line}\n" for line in lines)}}})
+
+
+class Saved:
+    """A harness in memory whose state someone else writes, version after version."""
+
+    def __init__(self, make, *versions) -> None:
+        self.make = make
+        self.harness = open_memory(make(versions[0]))
+        self.adopted = []
+        for version in versions[1:]:
+            self.harness.adapter.edit(make(version))
+            self.adopted.append(self.harness.adopt())
+            assert self.harness.state == make(version)
+
+    def undo(self, *numbers: int):
+        outcome = self.harness.undo(*(self.adopted[number - 1] for number in numbers))
+        assert isinstance(outcome, Undone)
+        return self.shown()
+
+    def shown(self):
+        state = self.harness.state.write()
+        if self.make is of_list:
+            return state["config"]["permissions"]["allow"]
+        return state["files"]["notes.md"]["content"].split("\n")[:-1]
+
+
+def test_a_permission_removed_after_the_list_was_sorted_does_not_come_back_with_the_undo_of_the_sort() -> None:
+    saved = Saved(of_list, ["Write", "Edit", "Bash(rm:*)"], SORTED, ["Edit", "Write"])
+    assert saved.undo(1) == ["Write", "Edit"]
+
+
+def test_a_permission_goes_when_its_addition_is_taken_back_although_the_list_was_sorted_since() -> None:
+    saved = Saved(of_list, ["Write", "Edit"], ["Write", "Edit", "Bash(rm:*)"], SORTED)
+    assert saved.undo(1) == ["Edit", "Write"]
+    assert isinstance(saved.harness.redo(saved.adopted[0]), Undone)
+    assert saved.shown() == SORTED
+
+
+def test_pairs_of_lines_that_were_swapped_go_back_and_an_edit_made_since_stays() -> None:
+    saved = Saved(of_text, ["a1", "a2", "b1", "b2"], ["b1", "b2", "a1", "a2"], ["b1", "b2", "a1 edited", "a2"])
+    assert saved.undo(1) == ["a1 edited", "a2", "b1", "b2"]
+    assert saved.adopted[0].ambiguous
+    assert len(saved.adopted[0].changes) == 2
+
+
+def test_a_moved_line_that_was_edited_is_moved_still_when_the_edit_is_taken_back() -> None:
+    lines = [f"line {at}" for at in range(6)]
+    moved = [*lines[1:5], lines[0], lines[5]]
+    edited = [*lines[1:5], "line 0, edited", lines[5]]
+    assert Saved(of_text, lines, moved, edited).undo(2) == moved
+    assert Saved(of_text, lines, moved, edited).undo(1) == ["line 0, edited", *lines[1:]]
+    assert Saved(of_text, lines, moved, edited).undo(1, 2) == lines
+
+
+def test_a_moved_line_that_was_removed_comes_back_where_it_was_moved_to() -> None:
+    lines = [f"line {at}" for at in range(6)]
+    moved = [*lines[1:5], lines[0], lines[5]]
+    saved = Saved(of_text, lines, moved, [*lines[1:5], lines[5]])
+    assert saved.undo(2) == moved
+    assert saved.undo(1) == lines
+
+
+def test_a_line_that_moved_twice_stays_where_the_later_save_put_it_and_that_is_said() -> None:
+    lines = [f"line {at}" for at in range(6)]
+    saved = Saved(of_text, lines, [*lines[1:4], lines[0], *lines[4:]], [*lines[1:], lines[0]])
+    outcome = saved.harness.undo(saved.adopted[0])
+    assert not outcome.plan.visible
+    assert [kept.entry for kept in outcome.plan.kept] == [saved.adopted[1].entry.entry]
+
+
+def test_a_save_with_changes_in_four_places_records_exactly_those() -> None:
+    lines = [f"{at}: what is said here" for at in range(30)]
+    after = list(lines)
+    after[4] = "4: what was said here"
+    after.insert(10, "something new")
+    del after[18]
+    after[25] = "25: what is said there"
+    saved = Saved(of_text, lines, after)
+    assert len(saved.adopted[0].changes) == 4
+    assert saved.adopted[0].ambiguous == ()
+    assert saved.undo(1) == lines
+
+
+def test_an_undo_loses_no_line_that_git_keeps(tmp_path) -> None:
+    compared = 0
+    for seed in range(90):
+        history = place_history(PLACE_CLASSES[0], f"git {seed}")
+        before, base, now = (tmp_path / name for name in ("before", "base", "now"))
+        for path, text in zip(
+            (before, base, now), (history.versions[2], history.versions[3], history.versions[-1]), strict=True
+        ):
+            path.write_text(text)
+        command = ["git", "merge-file", "-p", str(now), str(base), str(before)]
+        merged = subprocess.run(command, capture_output=True, text=True, check=False)
+        if merged.returncode == 0:
+            compared += 1
+            saved = Saved(of_text, *(version.split("\n")[:-1] for version in history.versions))
+            assert saved.undo(3) == merged.stdout.split("\n")[:-1]
+    assert compared > 10
+
+
+@pytest.mark.parametrize("kind", PLACE_CLASSES)
+def test_histories_of_saves_in_several_places_of_unique_lines_come_out_right(kind) -> None:
+    for seed in range(100):
+        history = place_history(kind, f"test {seed}")
+        saved = Saved(of_text, *(version.split("\n")[:-1] for version in history.versions))
+        assert saved.undo(3) == history.right.split("\n")[:-1], seed
+
+
+@pytest.mark.parametrize("size", [2_100, 5_000])
+def test_three_insertions_into_a_long_text_are_three_parts(size) -> None:
+    lines = [f"row {at} of {at % 7}\n" for at in range(size)]
+    longer = list(lines)
+    for at in (size // 4, size // 2, size - 5):
+        longer.insert(at, f"new at {at}\n")
+    text = Text.of("".join(lines))
+    revised = text.revised("".join(longer))
+    assert revised.whole() == "".join(longer)
+    assert len(text.differing(revised)) == 3
+
+
+def test_few_lines_are_compared_for_likeness_however_many_were_rewritten(monkeypatch) -> None:
+    compared = []
+    ratio = SequenceMatcher.ratio
+    monkeypatch.setattr(SequenceMatcher, "ratio", lambda self: compared.append(1) or ratio(self))
+    rng = random.Random(5)
+    old = [f"line {at} says something like {at}" for at in range(1_000)]
+    reworded = align(old, [line.replace("says", "tells you") for line in old])
+    assert (len(reworded.stays), reworded.coarse) == (1_000, False)
+    others = align(old, ["".join(rng.sample("qwertzuiopasdfghjklyxcvbnm", 20)) for _ in old])
+    assert (others.stays, others.coarse, others.several) == ((), True, True)
+    align([f"{at} a b c" for at in range(50_000)], [f"d e f {at}" for at in range(50_000)])
+    assert len(compared) < 1_500
+
+
+def test_two_versions_are_compared_so_often_and_not_more() -> None:
+    likeness = Likeness()
+    allowed = sum(likeness.allows(400) for _ in range(1_000))
+    assert allowed * 400 == MOST_IN_ALL
+
+
+def test_a_text_indented_anew_keeps_every_line_however_long_it_is() -> None:
+    old = [f"if x{at}:" for at in range(4_000)]
+    found = align(old, [f"    {line}" for line in old])
+    assert (len(found.stays), found.coarse, found.several) == (4_000, False, False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "several"),
+    [
+        ("a b b c", "a b c", True),
+        ("a b c", "a c", False),
+        ("alpha beta gamma", "alpha delta gamma", False),
+        ("alpha beta gamma omega", "alpha one two omega", True),
+        ("one two three four five", "two three four one five", False),
+        ("one two", "two one", True),
+        ("x same y same z", "x y same z same", True),
+    ],
+)
+def test_versions_that_can_be_read_in_several_ways_say_so(old, new, several) -> None:
+    assert align(old.split(), new.split()).several is several
+
+
+def test_the_same_versions_give_the_same_parts_every_time() -> None:
+    rng = random.Random(8)
+    old = [rng.choice("abcdefgh") * rng.randrange(1, 5) for _ in range(60)]
+    new = rng.sample(old, 55)
+    assert len({str(align(old, new)) for _ in range(5)}) == 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_text_made_another_has_its_characters_and_comes_back_from_json_with_every_identity(seed) -> None:
+    rng = random.Random(seed)
+    lines = [f"{rng.choice('abc')}{rng.randrange(12)}\n" for _ in range(20)]
+    text = Text.of("".join(lines))
+    for _ in range(6):
+        rng.shuffle(lines)
+        del lines[rng.randrange(3) : rng.randrange(5)]
+        lines.insert(rng.randrange(len(lines)), f"new {rng.randrange(99)}\n")
+        before, text = text, text.revised("".join(lines)) or Text.of("".join(lines))
+        assert text.whole() == "".join(lines)
+        again = Text.from_json(text.to_json(), "test")
+        assert again.whole() == text.whole()
+        assert again.to_json() == text.to_json()
+        back = text
+        for part in before.differing(text):
+            link = before.find(part)
+            back = back.drop(part) if link is None else back.put(link)
+        assert back.whole() == before.whole()
+
+
+def test_where_a_part_was_moved_to_outlives_its_removal() -> None:
+    items = Items.of(("a", "b", "c"))
+    moved = items.revised(("b", "c", "a"))
+    assert [part for part in items.differing(moved) if part.startswith(PLACE)] == [f"{PLACE}0"]
+    gone = moved.drop("0")
+    assert gone.put(items.find("0")).whole() == ("b", "c", "a")
+    assert gone.drop(f"{PLACE}0").put(items.find("0")).whole() == ("a", "b", "c")
+
+
+def test_a_value_recorded_before_parts_could_move_still_opens() -> None:
+    recorded = {"segments": [[0, 1, ["a"]], ["n0", [[1024, "0"], [-16777216, "n0"]], "x"], [1, 1, ["b"]]]}
+    items = Items.from_json({**recorded, "originals": 2, "reach": [1024, 2048], "fresh": 1}, "test")
+    assert items.whole() == ("a", "x", "b")
+    assert "moved" not in items.to_json()
+
+
+def test_an_item_is_found_by_its_type_as_well() -> None:
+    items = Items.of((True, "x")).put(Link(((4096, "n0"),), "n0", 1))
+    assert items.only(1).id == "n0"
+    assert items.drop(items.only(1).id).whole() == (True, "x")
+    with pytest.raises(OperationFailed):
+        Items.of((True,)).put(Link(((4096, "n0"),), "n0", False)).only(1)
+
+
+def test_an_item_that_became_a_number_was_changed_by_hand() -> None:
+    assert Items.of((True, "x")).differing(Items.of((True, "x")).put(Link(((1024, "0"),), "0", 1))) == ["0"]
