@@ -16,7 +16,14 @@ from operator import eq
 from typing import Final, NamedTuple
 
 from takeback.state.likeness import MOST_IN_PLACE, MOST_PAIRS, Likeness, alike_in_place, squeeze
-from takeback.state.matching import Match, Stretch, common_ends, pair_singles, shortest_script, stretches_between
+from takeback.state.matching import (
+    PairedPositions,
+    Stretch,
+    common_ends,
+    pair_singles,
+    shortest_script,
+    stretches_between,
+)
 
 MOST_COMPARED: Final = 250_000
 """Stretches with more pairs of lines than this are compared by a shortest script of few steps."""
@@ -26,9 +33,9 @@ _WORD: Final = re.compile(r"\w")
 class Alignment(NamedTuple):
     """Who stands for whom: positions in the old and in the new version."""
 
-    stays: tuple[Match, ...]
+    stays: tuple[PairedPositions, ...]
     """Parts that stand where they stood, in order; they may say something else."""
-    moved: tuple[Match, ...] = ()
+    moved: tuple[PairedPositions, ...] = ()
     """Parts that say what they said and stand elsewhere, in their new order."""
     several: bool = False
     """Whether other readings are as good as this one."""
@@ -52,7 +59,7 @@ def align(old: Sequence[str], new: Sequence[str], *, lines: bool = True, span: b
     return Alignment(tuple(stays), moved, several, reading.coarse)
 
 
-def _is_crowded(stays: Sequence[Match], old: Sequence[str], new: Sequence[str]) -> bool:
+def _is_crowded(stays: Sequence[PairedPositions], old: Sequence[str], new: Sequence[str]) -> bool:
     """Whether parts went, or moved away, where others came: which of them stood first is open."""
     whole = Stretch(0, len(old), 0, len(new))
     return any(low < high and first < last for low, high, first, last in stretches_between(stays, whole))
@@ -63,7 +70,7 @@ class _Reading:
 
     def __init__(self, old: Sequence[str], new: Sequence[str], *, lines: bool, span: bool) -> None:
         self.old, self.new, self.lines, self.span = old, new, lines, span
-        self.stays: list[Match] = []
+        self.stays: list[PairedPositions] = []
         self.moved: dict[int, int] = {}
         self.several = self.coarse = False
         self.guessed = 0
@@ -99,7 +106,7 @@ class _Reading:
     def _counts(self, part: str) -> bool:
         return not self.lines or _WORD.search(part) is not None
 
-    def _move(self, found: Sequence[Match], kept: Sequence[Match], middle: Stretch) -> None:
+    def _move(self, found: Sequence[PairedPositions], kept: Sequence[PairedPositions], middle: Stretch) -> None:
         """Note what moved, with equal neighbours that have no word in them or are not the only ones."""
         self.moved = dict(found)
         gone, come = {at for at, _ in (*kept, *found)}, {to for _, to in (*kept, *found)}
@@ -184,7 +191,7 @@ class _Reading:
         pairs = self._in_place(one, two) if len(one) == len(two) else self._by_likeness(one, two)
         self.stays += [(old[at], new[to]) for at, to in pairs]
 
-    def _in_place(self, one: list[str], two: list[str]) -> list[Match]:
+    def _in_place(self, one: list[str], two: list[str]) -> list[PairedPositions]:
         """Lines replaced one by one; long stretches only where most of them are still alike."""
         if not self._likeness.allows(len(one), MOST_IN_PLACE):
             return self._by_likeness(one, two)
@@ -195,7 +202,7 @@ class _Reading:
         self.guessed += not found
         return [(at, at) for at in range(len(one))] if self.lines else found
 
-    def _by_likeness(self, one: list[str], two: list[str]) -> list[Match]:
+    def _by_likeness(self, one: list[str], two: list[str]) -> list[PairedPositions]:
         """Lines that are alike; where there are too many to tell, between those that differ in white space only."""
         if self._likeness.allows(len(one) * len(two)):
             return [(at, to) for at, to, _ in self._likeness.best(one, two)]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
-from takeback.state.matching import Match
+from takeback.state.matching import PairedPositions
 
 SIMILAR: Final = 0.6
 MOST_PAIRS: Final = 400
@@ -101,6 +101,6 @@ def _shared(one: Counter[str], two: Counter[str]) -> float:
     return 2 * (one & two).total() / max(1, one.total() + two.total())
 
 
-def alike_in_place(old: Sequence[str], new: Sequence[str], likeness: Likeness) -> list[Match]:
+def alike_in_place(old: Sequence[str], new: Sequence[str], likeness: Likeness) -> list[PairedPositions]:
     """Return the positions at which lines of two stretches of one length are alike."""
     return [(at, at) for at, (one, two) in enumerate(zip(old, new, strict=True)) if likeness.of(one, two)]

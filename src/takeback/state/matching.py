@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-Match = tuple[int, int]
+PairedPositions = tuple[int, int]
 """Position in the old and in the new version."""
 
 
@@ -28,8 +28,8 @@ class Stretch(NamedTuple):
 class Singles(NamedTuple):
     """What occurs once on both sides: what kept its order, what did not, and whether others could have kept it."""
 
-    kept: list[Match]
-    moved: list[Match]
+    kept: list[PairedPositions]
+    moved: list[PairedPositions]
     tied: bool
 
 
@@ -45,7 +45,7 @@ def pair_singles(old: Sequence[str], new: Sequence[str], counts: Callable[[str],
     return Singles(kept, [pair for pair in pairs if pair not in there], tied)
 
 
-def _longest_rising(pairs: Sequence[Match]) -> tuple[list[Match], bool]:
+def _longest_rising(pairs: Sequence[PairedPositions]) -> tuple[list[PairedPositions], bool]:
     """The longest run of pairs that rises on both sides, and whether there is more than one such run."""
     ends = _ranks([to for _, to in pairs])
     starts = _ranks([-to for _, to in reversed(pairs)])[::-1]
@@ -54,7 +54,7 @@ def _longest_rising(pairs: Sequence[Match]) -> tuple[list[Match], bool]:
     for at, (end, start) in enumerate(zip(ends, starts, strict=True)):
         if end + start - 1 == size:
             at_rank.setdefault(end, []).append(at)
-    kept: list[Match] = []
+    kept: list[PairedPositions] = []
     for rank in range(size, 0, -1):
         before = kept[-1] if kept else (len(pairs) + pairs[-1][0], max(to for _, to in pairs) + 1)
         kept.append(next(pairs[at] for at in at_rank[rank] if pairs[at][0] < before[0] and pairs[at][1] < before[1]))
@@ -72,7 +72,7 @@ def _ranks(numbers: Sequence[int]) -> list[int]:
     return found
 
 
-def stretches_between(matches: Sequence[Match], middle: Stretch) -> Iterator[Stretch]:
+def stretches_between(matches: Sequence[PairedPositions], middle: Stretch) -> Iterator[Stretch]:
     """Yield what lies between neighbouring matches in a stretch, also where nothing does."""
     low, _, first, _ = middle
     for at, to in (*matches, (middle.high, middle.last)):
