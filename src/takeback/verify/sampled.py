@@ -15,7 +15,7 @@ from takeback.language import Candidate, gate
 from takeback.state import Level, State
 from takeback.verify.edits import edits_back
 from takeback.verify.evidence import issue
-from takeback.verify.minimal import smallest
+from takeback.verify.minimal import Fails, smallest
 from takeback.verify.options import (
     MAX_SECONDS,
     check_given,
@@ -187,10 +187,29 @@ def counterexample(candidate: Candidate, state: State, split: str, deadline: flo
         trip = trial.run(less)
         return not trip.passed and not (through and trip.forward_failure)
 
+    small = _make_small(state, candidate, fails, deadline)
+    if _moves_elements(candidate):
+        told = next((told for told in map(_tell, (small, state)) if fails(told)), None)
+        if told is not None:
+            small = _tell(_make_small(told, candidate, lambda less: fails(_tell(less)), deadline))
+    return Counterexample(small, trial.run(small), split, minimal=monotonic() <= deadline, through=through)
+
+
+def _make_small(state: State, candidate: Candidate, fails: Fails, deadline: float) -> State:
     small = smallest(state, fails, deadline=deadline)
     while (less := shrunk(small, candidate, fails, deadline=deadline)) is not small:
         small = smallest(less, fails, deadline=deadline)
-    return Counterexample(small, trial.run(small), split, minimal=monotonic() <= deadline, through=through)
+    return small
+
+
+def _moves_elements(candidate: Candidate) -> bool:
+    """Whether a mutation moves elements of a chain: then their places count, not only their order."""
+    return any(op.spot is not None and op.kind.level is Level.L2 for op in candidate.mutation)
+
+
+def _tell(state: State) -> State:
+    """Return a state as whoever is shown its JSON reads it: in the same order, at places of its own."""
+    return State.read(state.write(), "a counterexample")
 
 
 def trip_reasons(trip: Trip) -> list[Reason]:

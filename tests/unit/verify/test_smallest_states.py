@@ -1,10 +1,13 @@
 """The smallest failing state is found with few tries; bad limits are named before anything is read."""
 
 import pytest
+from tests.support.running import op
 
 from takeback.errors import InputError
+from takeback.lab.soundness import brute
+from takeback.language import read_candidate
 from takeback.state import State
-from takeback.verify import verify_json
+from takeback.verify import Trial, prove, verify_json
 from takeback.verify.minimal import MANY, smallest
 
 
@@ -27,3 +30,34 @@ def test_what_halving_leaves_is_taken_entry_by_entry_not_from_the_start_each_tim
 def test_seconds_that_cannot_be_are_named_also_where_the_candidate_cannot_be_read(raw):
     with pytest.raises(InputError, match="max_seconds"):
         verify_json(raw, max_seconds=-1)
+
+
+MOVED = {
+    "mutation": [
+        op("move_middleware", "p", index=1),
+        op("move_listener", "on_y", value="q", after="m1"),
+        op("move_middleware", "r", before="p"),
+        op("remove_listener", "on_x", value="r"),
+    ],
+    "witness": [
+        op("capture_middleware", "p", witness_key="w0"),
+        op("capture_listener", "on_y", value="q", witness_key="w1"),
+        op("capture_middleware", "r", witness_key="w2"),
+        op("capture_listener", "on_x", value="r", witness_key="w3"),
+    ],
+    "recovery": [
+        op("restore_listener", "on_x", witness_key="w3"),
+        op("restore_listener", "on_y", witness_key="w1"),
+        op("restore_middleware", "p", witness_key="w0"),
+    ],
+    "contract": ["listeners", "middleware"],
+}
+
+
+def test_a_counterexample_of_moved_elements_is_the_smallest_as_it_is_told():
+    """Where elements stand between each other is not in the JSON: read back, they stand at places of their own."""
+    candidate = read_candidate(MOVED)
+    example = prove(candidate).counterexample
+    assert example is not None
+    assert not Trial(candidate).run(State.read(example.state.write())).passed
+    assert brute.is_smallest(candidate, example.state.write(), through=False)
