@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from takeback.adapters.open_by_manifest import manifest_of, open_workspace
@@ -144,12 +145,16 @@ def sign(git: Git, start: Path, message: Path) -> None:
     if not whole.endswith(b"\n"):
         message.write_bytes(whole + b"\n")  # without it git puts the trailer into the last line's paragraph
     words = ("interpret-trailers", "--in-place", "--if-exists", "replace", "--trailer", f"{TRAILER}: {head}")
-    git.run(*words, str(message.absolute()))
+    _, comment, _ = git.attempt("config", "--get", "core.commentChar")
+    char = comment.decode("utf-8", "replace").strip()
+    with TemporaryDirectory(prefix="takeback-git-") as apart:  # a repository's config may name a program for trailers
+        outside = git.at(Path(apart), GIT_CEILING_DIRECTORIES=str(Path(apart).resolve().parent))
+        outside.run(*(("-c", f"core.commentChar={char}") if char else ()), *words, str(message.absolute()))
 
 
 def _folder(git: Git) -> Path:
     """Where git looks for hooks; one that other repositories may share is refused."""
-    folder = (git.place / git.line("rev-parse", "--git-path", "hooks")).resolve()
+    folder = (git.place / git.with_hooks_path().line("rev-parse", "--git-path", "hooks")).resolve()
     common = (git.place / git.line("rev-parse", "--git-common-dir")).resolve()
     top = Path(git.line("rev-parse", "--show-toplevel")).resolve()
     if not folder.is_relative_to(common) and not folder.is_relative_to(top):

@@ -41,7 +41,7 @@ def scratch_git(git: Git) -> Iterator[tuple[Git, Path]]:
         top = Path(git.line("rev-parse", "--show-toplevel"))
         objects = (git.place / git.line("rev-parse", "--git-path", "objects")).resolve()
         yield (
-            git.at(
+            git.without_programs().at(
                 top,
                 GIT_OBJECT_DIRECTORY=str(place / "objects"),
                 GIT_ALTERNATE_OBJECT_DIRECTORIES=str(objects),

@@ -1,4 +1,8 @@
-"""Runs git in one directory, with variables of the repository that a hook was called for left out."""
+"""Runs git in one directory, so that it runs no program that the repository names.
+
+The file system monitor and hooks are switched off, and git's variables are left out: they name another repository, or
+settings. Filters and merge drivers of the repository's own config are emptied where a call would run them.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,11 @@ from typing import Final
 from takeback.errors import HarnessError, InputError
 
 SECONDS: Final = 300
-KEPT: Final = ("GIT_AUTHOR", "GIT_CONFIG", "GIT_EXEC_PATH", "GIT_SSH")
-"""What git's own variables that are kept begin with; the others name another repository or index."""
+KEPT: Final = ("GIT_AUTHOR",)
+"""What git's own variables that are kept begin with; others name another repository, settings or a program."""
+NO_PROGRAMS: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+PROGRAMS: Final = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|gpg\..*program)$"
+"""Settings of a repository that name programs, and what makes a missing one an error."""
 QUIET: Final = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 
 
@@ -22,16 +29,29 @@ class Git:
 
     place: Path
     env: Mapping[str, str]
+    settings: tuple[str, ...] = NO_PROGRAMS
 
     def at(self, place: Path, **more: str) -> Git:
         """Git in another directory, with more variables."""
-        return Git(place, {**self.env, **more})
+        return Git(place, {**self.env, **more}, self.settings)
+
+    def with_hooks_path(self) -> Git:
+        """Return git that knows where hooks are; only for asking that."""
+        return Git(self.place, self.env, NO_PROGRAMS[:2])
+
+    def without_programs(self) -> Git:
+        """Return git for which the programs that the repository's own config names are emptied."""
+        asked = ("config", "--local", "--includes", "--null", "--name-only", "--get-regexp", PROGRAMS)
+        _, printed, _ = self.attempt(*asked)
+        names = [name for name in printed.decode("utf-8", "surrogateescape").split("\0") if name]
+        emptied = (f"{name}={'false' if name.endswith('.required') else ''}" for name in dict.fromkeys(names))
+        return Git(self.place, self.env, (*self.settings, *(word for one in emptied for word in ("-c", one))))
 
     def attempt(self, *words: str, given: bytes = b"") -> tuple[int, bytes, str]:
         """The exit code of a command, what it printed and what it complained of."""
         try:
             done = subprocess.run(  # noqa: S603 - words of our own, and names checked by git
-                ["git", *words],  # noqa: S607 - whichever git the user has
+                ["git", *self.settings, *words],  # noqa: S607 - whichever git the user has
                 cwd=self.place,
                 env=self.env,
                 input=given,
