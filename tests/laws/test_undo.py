@@ -14,7 +14,7 @@ from takeback.lab.random_changes import EVERY, random_base, random_op
 from takeback.lab.undo_laws import check_undo_laws
 from takeback.language import read_program
 from takeback.state import ABSENT, KINDS, Stage
-from takeback.undo import Blocked, History, Index, plan, plan_undo, relied_on
+from takeback.undo import Blocked, History, Index, objections, plan, plan_undo, relied_on
 from takeback.undo.recording import run_recorded
 
 
@@ -30,9 +30,22 @@ def test_random_histories_undo_to_the_history_without_the_entries():
     assert set(found.kinds) == forward
 
 
-@pytest.mark.parametrize("mistake", ["forgets the base", "ignores what is above", "undoes only the newest"])
+MISTAKES = [
+    "forgets the base",
+    "ignores what is above",
+    "undoes only the newest",
+    "nothing is needed",
+    "the first item owns its list",
+]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_broken_engine_is_caught(monkeypatch, mistake):
-    if mistake == "forgets the base":
+    if mistake == "nothing is needed":
+        monkeypatch.setattr(objections, "_why_missing", lambda history, version, view: None)
+    elif mistake == "the first item owns its list":
+        monkeypatch.setattr(Index, "sharing", lambda self, slot: [])
+    elif mistake == "forgets the base":
         monkeypatch.setattr(History, "base_content", lambda self, slot: ABSENT)
     elif mistake == "ignores what is above":
         monkeypatch.setattr(History, "leaf_above", lambda self, slot, view, until=None: None)

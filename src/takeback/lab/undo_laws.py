@@ -101,9 +101,12 @@ def _memory_backed() -> str | None:
 
 
 def _run(world: World, found: LawFindings, most: int) -> None:
-    rng = world.rng
+    """Make changes, undos and redos; one that went wrong ends there, for the rest would follow from that."""
+    rng, wrong = world.rng, found.violations
     forgetting = rng.random() < FORGETTING
     for _ in range(rng.randint(MIN_CHANGES, most)):
+        if found.violations > wrong:
+            return
         world.maybe_reopen()
         if forgetting and world.entries and rng.random() < 0.15:  # noqa: PLR2004 - now and then
             _forget(world, found)
@@ -114,6 +117,8 @@ def _run(world: World, found: LawFindings, most: int) -> None:
         else:
             _change(world, found)
     for _ in range(rng.randint(1, 6)):
+        if found.violations > wrong:
+            return
         world.maybe_reopen()
         _toggle(world, found)
     if forgetting and not world.sound():
