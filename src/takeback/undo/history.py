@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from takeback.errors import TakebackError
-from takeback.journal.packing import Forgotten, is_gone
+from takeback.journal.packing import GONE, Forgotten, is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.chain import Link
 from takeback.state.inside import parts_of, reserve
@@ -21,6 +21,7 @@ from takeback.state.items import Items
 from takeback.state.part_names import is_place
 from takeback.state.parts import APART, is_part
 from takeback.state.slots import Slot, get_slot, same_content, slots_above
+from takeback.state.surface import Surface
 from takeback.undo.index import SUPPOSED, Index, claimed
 from takeback.undo.versions import OWN, START, Version, Versions, When, Write, entry_of, place_after, time_of
 
@@ -194,10 +195,12 @@ class History:
             return last.write.after
         versions = self.index.at(slot)
         live = [one for one in versions if time_of(one) <= time_of(last) and view.live(one.entry)]
-        whole = (at for at in reversed(range(len(live))) if not surface.mends(live[at].write.before))
+        whole = (at for at in reversed(range(len(live))) if not _edits(surface, live[at].write))
         start = next(whole, None)
         here = self.base_content(slot) if start is None else ABSENT
-        for version in live[start:]:
+        for at, version in enumerate(live[start:]):
+            if (at or start is None) and (is_gone(version.write.before) or is_gone(here)):
+                return GONE  # what it changed is not known any more
             here = surface.mended(here, version.write.before, version.write.after)
         return here
 
@@ -350,6 +353,11 @@ def _shares(write: Write, slot: Slot) -> bool:
     """Whether a write put a list at a slot that belongs to nobody."""
     content = tree.get(PMap({"": write.after}), ("", *slot[len(write.slot) :]))
     return write.shared and (type(content) is tuple or isinstance(content, Items | Forgotten))
+
+
+def _edits(surface: Surface, write: Write) -> bool:
+    """Whether a write changed a content in places: what it found may have been forgotten."""
+    return surface.mends(write.before) or (write.needs and is_gone(write.before))
 
 
 def _known(slot: Slot, content: Any, entry: int | None) -> Any:
