@@ -101,3 +101,17 @@ def test_changes_that_are_not_recorded_are_in_the_way(root: Path) -> None:
     code, found = run("bisect", "--test", "true", "--dir", str(root))
     assert code == 1
     assert found["result"] == "refused"
+
+
+@pytest.mark.parametrize("command", ["nosuchcmd", "nosuchcmd --flag", "./not-there.sh"])
+def test_a_command_that_cannot_be_started_says_nothing_about_entries(tmp_path, command):
+    from tests.support.terminal import run as run_alone
+
+    place = tmp_path / "agent"
+    assert run_alone("init", place).code == 0
+    assert run_alone("set", "prompt", "p", "one", "-C", place).code == 0
+    done = run_alone("bisect", "--test", command, "-C", place)
+    assert done.code == 2
+    assert "there is no such command" in done.err
+    assert command in done.err
+    assert "broken" not in done.out + done.err

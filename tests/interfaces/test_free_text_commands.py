@@ -12,9 +12,9 @@ from tests.support.fault_server import Act, FaultServer
 from typer.testing import CliRunner, Result
 
 from takeback.adapters.clients.init import init_clients
-from takeback.agents.server.masking import PLACEHOLDER
 from takeback.cli import app
 from takeback.errors import InputError, ServiceFault, TakebackError
+from takeback.present.secrets import PLACEHOLDER
 
 WISH = "make the tester ask before deleting files"
 SECRET = "hunter2-of-the-settings"

@@ -203,6 +203,24 @@ def test_lab_natural_freezes_a_bank_that_replays_and_feeds_the_factorial(tmp_pat
     assert run("lab", "verify", tmp_path / "out", home=tmp_path).exit_code == 0
 
 
+def test_a_run_frozen_elsewhere_than_it_was_recorded_replays_from_there(tmp_path: Path) -> None:
+    record, frozen = tmp_path / "record", tmp_path / "frozen"
+    with FaultServer([Act(text="no")]) as server:
+        words = ("lab", "natural", "--synthesizer", "openai:m", "--tasks", 2, "--record", record, "--freeze", frozen)
+        made = run(*words, "--json", home=tmp_path, server=server)
+    again = run("lab", "natural", "--synthesizer", f"replay:{frozen}", "--json", home=tmp_path)
+    assert json.loads(again.stdout)["lock"] == json.loads(made.stdout)["lock"]
+
+
+def test_a_run_that_nothing_records_is_not_frozen_and_nobody_is_asked(tmp_path: Path) -> None:
+    with FaultServer([Act(text="no")]) as server:
+        words = ("lab", "natural", "--synthesizer", "openai:m", "--tasks", 2, "--freeze", tmp_path / "frozen")
+        result = run(*words, home=tmp_path, server=server)
+    assert isinstance(result.exception, InputError)
+    assert "takeback lab natural --record" in result.exception.hint
+    assert server.seen == []
+
+
 def test_a_bank_made_with_other_sampling_replays_without_being_told(tmp_path: Path) -> None:
     folder = tmp_path / "bank"
     with FaultServer([Act(text="no")]) as server:

@@ -176,3 +176,21 @@ def test_a_log_that_nothing_passes_says_so_and_how_to_see_all(agent):
 def test_a_mistake_in_a_project_ends_with_a_command_line(agent, words):
     said = refused(*words, "-C", agent)
     assert lines_in(said), said
+
+
+def test_a_refused_apply_does_not_say_that_its_recovery_was_replaced(agent, tmp_path):
+    looks_right = {
+        "mutation": [{"op_type": "set_config", "target": "verbose", "value": True}],
+        "recovery": [{"op_type": "delete_config", "target": "verbose"}],
+    }
+    (tmp_path / "change.json").write_text(json.dumps(looks_right))
+    refused_one = run("apply", "change.json", "-C", agent)
+    assert refused_one.code == 1
+    assert "replaced" not in refused_one.out + refused_one.err
+    (tmp_path / "agent/prompts/p.md").write_text("by hand\n")
+    drifted = run("apply", "change.json", "--repair", "-C", agent)
+    assert (drifted.code, "replaced" in drifted.err) == (1, False)
+    run("adopt", "-C", agent)
+    made = run("apply", "change.json", "--repair", "-C", agent)
+    assert made.code == 0
+    assert made.err.count("its recovery was replaced: found by the") == 1

@@ -12,10 +12,10 @@ from typing import Final
 
 from takeback.adapters.clients.adapter import ClientAdapter
 from takeback.agents.concerning import LIMIT, concerning
-from takeback.agents.server.masking import masked, masked_text, placeholder_in
 from takeback.errors import InputError
 from takeback.harness import Harness, Refused, Why
 from takeback.language import Candidate
+from takeback.present.secrets import masked, masked_text, placeholder_in
 from takeback.state import Contract, State
 from takeback.synthesize.attempt import Attempt, read_proposal
 from takeback.synthesize.change_request import change_request

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from takeback.adapters.open_by_manifest import open_own_copy
-from takeback.agents.scratch import demand_own_journal, run_bounded, scratch_of
-from takeback.agents.server.masking import masked_text
+from takeback.agents.scratch import NOT_STARTED, demand_own_journal, run_bounded, scratch_of
 from takeback.errors import InputError
 from takeback.evolve import ChangeCheck, Checked, Recoverable
 from takeback.harness import Applied, Harness, Refused
+from takeback.present.secrets import masked_text
 
 SECONDS: Final = 300.0
 LAST: Final = 2000
@@ -71,6 +71,7 @@ def _run(command: str, told: str, place: Path, seconds: float) -> Checked:
         took = round(time.monotonic() - began, 1)
         output = end.read()
     why = f"it took longer than {seconds:g} s" if code is None else ""
+    why = "the shell could not start it" if code in NOT_STARTED else why
     return Checked(code == 0, told, code, took, why, output)
 
 

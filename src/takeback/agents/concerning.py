@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from takeback.agents.server.masking import masked, masked_text
 from takeback.canonical import compact
+from takeback.present.secrets import masked, masked_text
 from takeback.state import SURFACES, State
 
 LIMIT: Final = 16_000

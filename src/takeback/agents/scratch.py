@@ -25,6 +25,9 @@ from takeback.harness.bisecting import LiveEntries
 
 VERSIONED: Final = frozenset({".git", ".hg", ".svn"})
 CANNOT_TELL: Final = 125
+NO_COMMAND: Final = 127
+NOT_STARTED: Final = frozenset({126, 127})
+"""How a shell ends when there is no such command, or it cannot be started."""
 
 
 def demand_own_journal(root: Path, journal: str | None) -> None:
@@ -81,6 +84,16 @@ def run_bounded(command: str, place: Path, seconds: float, printed: int | None =
         process.wait()
 
 
+def explain_not_started(command: str, code: int | None, option: str) -> InputError:
+    """Return the error for a command that a shell could not start: it says nothing about what was tried with it."""
+    why = "there is no such command" if code == NO_COMMAND else "it cannot be started"
+    return InputError(
+        option,
+        found=f"{command}, which ended with {code}: {why}",
+        expected="a command that runs in the project's directory, such as 'make check' or ./health.sh",
+    )
+
+
 class Rehearsal:
     """Tries histories in a scratch copy with a command: exit code 0 means that it works."""
 
@@ -89,6 +102,7 @@ class Rehearsal:
         self._entries = tuple(entries)
         self._command = command
         self._seconds = seconds
+        self._has_run = False
 
     def broken(self, live: LiveEntries) -> bool | None:
         """Whether the command fails with these entries alone; None if there is no such history, or it cannot tell."""
@@ -106,7 +120,10 @@ class Rehearsal:
 
     def _run(self) -> bool | None:
         code = run_bounded(self._command, self._place, self._seconds)
-        return None if code == CANNOT_TELL else code != 0
+        if code in NOT_STARTED and not self._has_run:
+            raise explain_not_started(self._command, code, "--test")
+        self._has_run = True
+        return None if code == CANNOT_TELL or code in NOT_STARTED else code != 0
 
     def _restored(self, harness: Harness, done: Undone) -> None:
         harness.discard()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
 from takeback.cli.inputs import STDIN, CandidateFile, LanguageOption, name_of, read_json, read_level
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, err
+from takeback.cli.revealing import demand_no_placeholder
 from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError
 from takeback.harness import Applied, Harness, Preview, Refused, Why
@@ -54,25 +55,36 @@ def apply(
     Example: `takeback apply change.json --dir agent -m "longer timeout"`, `takeback apply - --repair < change.json`
     """
     raw = read_json(file)
+    demand_no_placeholder(raw, name_of(file))
     level = read_level(language)
     with opened(directory, journal) as harness:
-        admitted = _repaired(raw, file, synthesizer, level, harness) if repair else None
+        repaired = _repaired(raw, file, synthesizer, level, harness) if repair else None
+        admitted = None if repaired is None else repaired.admitted
         candidate = read_candidate(raw, name_of(file)) if admitted is None else admitted.candidate
         verdict = verify(candidate, level=level) if admitted is None else admitted.verdict
-        if admitted is not None and admitted.candidate.to_json() != raw:
-            err.print(f"its recovery was replaced by one that is {verdict.grade.value}", style="yellow")
         result: Preview | Applied | Refused
         if plan:
             result = harness.preview(candidate, force=force, allow_ties=not no_ties, evidence=verdict)
         else:
             result = harness.apply(candidate, force=force, note=note, by=by, allow_ties=not no_ties, evidence=verdict)
+        if repaired is not None and repaired.source != "start" and not isinstance(result, Refused):
+            told = "would be" if plan else "was"
+            by = f"found by the {repaired.source}, {verdict.grade.value}"
+            err.print(f"its recovery {told} replaced: {by}", style="yellow")
         steps = []
         if isinstance(result, Refused) and result.why is Why.VERDICT and not repair:
             steps = _next_steps(raw, file, directory, language, level, harness)
         conclude(result, harness, as_json=as_json, stat=stat, name=name_of(file), steps=steps)
 
 
-def _repaired(raw: Any, file: Path, synthesizer: str, level: Level, harness: Harness) -> Admitted | None:
+class _Repaired(NamedTuple):
+    """A candidate with a recovery that is admitted, and who found that: `start` where it was its own."""
+
+    admitted: Admitted
+    source: str
+
+
+def _repaired(raw: Any, file: Path, synthesizer: str, level: Level, harness: Harness) -> _Repaired | None:
     """The candidate with a recovery that is admitted; None if nobody finds one."""
     from takeback.cli.synthesizers import opened as opened_synthesizer  # noqa: PLC0415 - start-up
     from takeback.synthesize.attempt import attempt_from  # noqa: PLC0415
@@ -89,11 +101,7 @@ def _repaired(raw: Any, file: Path, synthesizer: str, level: Level, harness: Har
         done = found.method(start, judge, Settings(level=level), harness.state)
     if done.admitted is None:
         return None
-    if done.source != "start":
-        err.print(
-            f"its recovery was replaced: found by the {done.source}, {done.verdict.grade.value}", style="yellow"
-        )
-    return Admitted(done.admitted, done.verdict)
+    return _Repaired(Admitted(done.admitted, done.verdict), str(done.source))
 
 
 def _next_steps(

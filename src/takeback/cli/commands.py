@@ -15,7 +15,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from takeback.cli.advice import begin_command, examples_in
-from takeback.cli.output import JSON_VALUE, split_json
+from takeback.cli.output import JSON_VALUE, split_json, tell_masked
+from takeback.cli.revealing import begin_masking
 from takeback.errors import InputError
 
 
@@ -169,6 +170,8 @@ class Command(_Helpful, TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words; where a value may be JSON, `--json` means both the value and the wish for JSON."""
         begin_command(_words(ctx), self.help)
+        begin_masking()
+        ctx.call_on_close(tell_masked)
         if not any(JSON_VALUE in parameter.opts for parameter in self.params):
             return super().parse_args(ctx, args)
         words = split_json(args)

@@ -11,6 +11,7 @@ from takeback.cli import completing
 from takeback.cli.changes import changes_json, show_changes, stats_json
 from takeback.cli.outcomes import broken_json, show_broken
 from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, opened, tell_left_out
 from takeback.harness import Harness
 from takeback.harness.adapter import Broken
@@ -42,6 +43,7 @@ def diff(
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
     no_pager: bool = NoPagerFlag,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Show what changed. Without an entry: what was changed behind Takeback's back, and which files cannot be read.
@@ -50,6 +52,7 @@ def diff(
 
     Example: `takeback diff 3f2a91 --dir agent`, `takeback diff 3f2a91 HEAD --stat`
     """
+    del reveal  # read by its callback
     with opened(directory, journal, looking=True) as harness:
         changes, before, broken = _changes(harness, entry, other)
         if other is not None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from takeback.agents.server.masking import masked_text
 from takeback.cli.free_text import (
     LOOSENS,
     CheckOption,
@@ -42,6 +41,7 @@ from takeback.evolve import Evolution, Propose, carry_out
 from takeback.evolve import evolve as run
 from takeback.harness import Harness
 from takeback.language import load_json
+from takeback.present.secrets import masked_text
 from takeback.synthesize.attempt import Attempt, attempt_from, read_proposal
 from takeback.synthesize.loop import Settings
 from takeback.synthesize.models import PAPER, Sampling

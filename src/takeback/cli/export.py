@@ -8,6 +8,7 @@ import typer
 
 from takeback.cli import completing
 from takeback.cli.output import JsonFlag, emit
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.workspaces import DirOption, JournalOption, opened, tell_left_out
 from takeback.harness.log import state_after
 from takeback.harness.toggle_requests import named_entry
@@ -28,16 +29,18 @@ def export(
     ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Print the state as it was right after an entry. It is JSON, with or without `--json`.
 
-    What it prints can be the beginning of another workspace.
+    What it prints can be the beginning of another workspace. Secrets are masked, and a state with masked
+    values begins none: use `--reveal` for that.
 
-    Example: `takeback export --at HEAD~2 > state.json`, `takeback init copy --state state.json`
+    Example: `takeback export --at HEAD~2 --reveal > state.json`, `takeback init copy --state state.json`
     """
-    del as_json
+    del as_json, reveal
     with opened(directory, journal, looking=True) as harness:
         state = state_after(harness, named_entry(harness.ledger, at))
         tell_left_out(harness)
-        emit(state.write())
+        emit(state.write(), exact=True)

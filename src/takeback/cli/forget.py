@@ -14,6 +14,7 @@ from takeback.cli.workspaces import SHORT, DirOption, JournalOption, entries_arg
 from takeback.errors import InputError
 from takeback.harness.forgetting import Forgetting
 from takeback.harness.toggle_requests import named_entry
+from takeback.journal.forms import SEARCHED, Forms
 from takeback.state.slots import slot_title
 
 
@@ -36,7 +37,8 @@ def forget(
     """Delete the contents that entries captured, such as secrets, permanently. The entries stay in the log.
 
     With --value or --from, every place where a secret occurs is found: in entries, candidates, checkpoints and the
-    first state. Names and notes stay; where they hold it, that is said. Without --yes it only says what it found.
+    first state, in UTF-8, UTF-16, UTF-32, escaped, in hex, base64 and compressed. Names and notes stay; where they
+    hold it, that is said. Without --yes it only says what it found.
     An undo that needs what is gone says so, and `undo --salvage` puts back what is left of it.
     Example: `takeback forget --value hunter2 --yes --dir agent`
     """
@@ -55,12 +57,13 @@ def forget(
             done = harness.forget_value(looked_for, dry=not yes)
         else:
             done = harness.forget(*(entries or ()))
+    searched = None if looked_for is None else Forms(looked_for)
     if done.record is not None:
         settle(0)
     if as_json:
-        emit(_json(done, ids))
+        emit(_json(done, ids) | _searched_json(searched))
     else:
-        _show(done, ids)
+        _show(done, ids, searched)
     finish(yes=done.contents > 0)
 
 
@@ -98,7 +101,20 @@ def _json(done: Forgetting, ids: list[str]) -> dict[str, Any]:
     }
 
 
-def _show(done: Forgetting, ids: list[str]) -> None:
+def _searched_json(searched: Forms | None) -> dict[str, Any]:
+    """Return in which forms a value was looked for, and in which not."""
+    return {} if searched is None else {"searched": list(SEARCHED), "not_searched": list(searched.limits)}
+
+
+def _nothing(done: Forgetting, searched: Forms | None) -> str:
+    """Say that nothing can be forgotten, and how far that was looked for."""
+    if searched is None:
+        return "nothing to forget"
+    where = "it stands only where it stays" if done.stays else "the journal does not hold it"
+    return f"nothing to forget: {where}, as {', '.join(SEARCHED)}; not searched: {'; '.join(searched.limits)}"
+
+
+def _show(done: Forgetting, ids: list[str], searched: Forms | None) -> None:
     for place in done.places:
         where = f"entry #{place.number}" if place.number is not None else f"record {place.seq}"
         fate = "stays" if place.ref is None else "goes"
@@ -109,7 +125,7 @@ def _show(done: Forgetting, ids: list[str]) -> None:
     elif done.contents:
         out.print(f"would forget {what} ({done.contents} contents); --yes does it, and it cannot be undone")
     else:
-        out.print("nothing to forget")
+        out.print(_nothing(done, searched))
     for slot in done.kept:
         out.print(f"  kept: {slot_title(slot)}, of which there is no other copy")
     for slot in done.live:

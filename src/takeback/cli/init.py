@@ -14,10 +14,11 @@ from takeback.cli.completing import one_of
 from takeback.cli.here import here, told
 from takeback.cli.inputs import read_state
 from takeback.cli.output import JsonFlag, emit, out, settle
+from takeback.cli.revealing import demand_no_placeholder
 from takeback.cli.workspaces import JournalOption, key_file, opened
 from takeback.errors import InputError
 from takeback.present.titles import how_many
-from takeback.state import SURFACES
+from takeback.state import SURFACES, State
 
 
 def register(app: typer.Typer) -> None:
@@ -77,7 +78,7 @@ def init(
         found: tuple[str, ...] = (other,)
         added = found if fresh else ()
     elif clients is None:
-        start = None if state is None else read_state(state)
+        start = None if state is None else _read_start(state)
         root, fresh = make_workspace(place, journal=journal, start=start, secret=secret, seal=seal, keys=key_file())
         found = ("workspace",)
         added = found if fresh else ()
@@ -115,6 +116,13 @@ def init(
         out.print(f"! {problem}", style="yellow")
     told(place)
     out.print(here(NEXT), style="cyan")
+
+
+def _read_start(path: Path) -> State:
+    """Return the state to begin with, unless it was exported with its secrets masked."""
+    state = read_state(path)
+    demand_no_placeholder(state.write(), str(path))
+    return state
 
 
 def _other(kinds: tuple[str, ...], *, state: Path | None) -> str:

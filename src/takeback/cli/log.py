@@ -15,6 +15,7 @@ from takeback.cli.changes import changes_json, show_changes, stats_json
 from takeback.cli.entries import checked_format, formatted, show_heading, show_line
 from takeback.cli.here import here
 from takeback.cli.output import JsonFlag, emit, err, out
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, opened
 from takeback.harness import Harness
 from takeback.harness.depends import all_needs
@@ -68,6 +69,7 @@ def show_entries(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     no_pager: bool = NoPagerFlag,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """List entries, newest first. An undo says what it took back.
@@ -77,6 +79,7 @@ def show_entries(
     Example: `takeback log --dir agent -n 10`, `takeback log --surface prompts --since 2h -p`,
     `takeback log --graph`
     """
+    del reveal  # read by its callback
     wanted = read_filter(text, surface=surface, by=by, grade=grade, since=since)
     checked_format(template)
     with opened(directory, journal, looking=True) as harness:

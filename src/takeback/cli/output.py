@@ -22,6 +22,7 @@ from takeback.cli.advice import add_next_step, forget_command
 from takeback.cli.here import here
 from takeback.cli.pager import Pager
 from takeback.cli.pulse import pulse
+from takeback.cli.revealing import mask_answer, mask_line, notice
 from takeback.errors import OutputError, TakebackError
 from takeback.present.visible import visible
 
@@ -97,7 +98,7 @@ class Screen:
         if markup:
             raise ValueError("nothing that is printed is read as markup")
         if pieces and not isinstance(pieces[0], str | tuple):
-            self._write(visible(self._rendered(pieces[0]), lines=True))
+            self._write(visible(mask_line(self._rendered(pieces[0])), lines=True))
         else:
             self._write(self.styled(*pieces, style=style) + "\n")
 
@@ -107,7 +108,7 @@ class Screen:
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print columns, as wide as their widest cell."""
-        shown = [[visible(cell) for cell in row] for row in (headings, *rows)]
+        shown = [[visible(mask_line(cell)) for cell in row] for row in (headings, *rows)]
         widths = [max(map(cells, column)) for column in zip(*shown, strict=True)]
         for at, row in enumerate(shown):
             line = "  ".join(cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True))
@@ -115,7 +116,7 @@ class Screen:
 
     def _styled(self, piece: object, style: str) -> str:
         text, own = piece if isinstance(piece, tuple) else (piece, style)
-        shown = visible(str(text), lines=True)
+        shown = visible(mask_line(str(text)), lines=True)
         codes = ";".join(_STYLES[word] for word in own.split())
         return f"\x1b[{codes}m{shown}\x1b[0m" if codes and shown and self.coloured else shown
 
@@ -240,11 +241,18 @@ def spread_text(times: Mapping[str, float]) -> str:
     return f"{times['median']} ({times['lower']}–{times['upper']})"
 
 
-def emit(payload: dict[str, Any]) -> None:
-    """Print one JSON object on stdout: ASCII, whatever it holds."""
-    text = pretty(payload, ascii_only=True)
+def emit(payload: dict[str, Any], *, exact: bool = False) -> None:
+    """Print one JSON object on stdout: ASCII, whatever it holds; with `exact` nothing is added to it."""
+    text = pretty(mask_answer(payload, exact=exact), ascii_only=True)
     _Ending.emitted = True
     out.write(text + "\n")
+
+
+def tell_masked() -> None:
+    """Say on stderr that secrets were masked, and what shows or deletes them."""
+    said = notice()
+    if said:
+        err.print(here(said), style="yellow")
 
 
 def settle(code: int) -> None:

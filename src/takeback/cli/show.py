@@ -10,6 +10,7 @@ from takeback.canonical import pretty
 from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.plans import SEVERAL
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.workspaces import (
     DirOption,
     EntryArgument,
@@ -24,6 +25,7 @@ from takeback.harness.log import changes_of, state_after, state_before, view
 from takeback.harness.toggle_requests import named_entry
 from takeback.present.entries import check_words, summary
 from takeback.present.filters import names_in
+from takeback.present.secrets import is_revealing, masked
 
 
 def register(app: typer.Typer) -> None:
@@ -38,12 +40,14 @@ def show(
     state: bool = typer.Option(False, "--state", help="Show the whole state right after it instead."),
     stat: bool = StatFlag,
     no_pager: bool = NoPagerFlag,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Show one entry: what it changed, its candidate and its evidence.
 
     Example: `takeback show 3f2a91 --dir agent`, `takeback show HEAD~2 --state`
     """
+    del reveal  # read by its callback
     with opened(directory, journal, looking=True) as harness:
         record = named_entry(harness.ledger, entry)
         seen = view(harness, record)
@@ -68,11 +72,11 @@ def show(
                 out.print(f"check: {check_words(seen.check)}")
             out.print(seen.note or what)
             if whole is not None:
-                out.print(pretty(whole))
+                out.print(pretty(whole if is_revealing() else masked(whole)))
                 return
             for address in seen.ambiguous:
                 out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
             show_changes(changes, lambda: state_before(harness, record), stat=stat)
             if candidate is not None:
                 out.print("candidate:")
-                out.print(pretty(candidate))
+                out.print(pretty(candidate if is_revealing() else masked(candidate)))

@@ -10,6 +10,7 @@ from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.here import here
 from takeback.cli.outcomes import broken_json, show_broken
 from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.workspaces import SHORT, DirOption, JournalOption, NoPagerFlag, StatFlag, opened
 from takeback.harness.results import Status
 from takeback.state import State
@@ -25,6 +26,7 @@ def status(
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
     no_pager: bool = NoPagerFlag,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Show how a workspace stands. Exit code 1 if anything needs attention.
@@ -33,6 +35,7 @@ def status(
 
     Example: `takeback status --dir agent`
     """
+    del reveal  # read by its callback
     with opened(directory, journal, looking=True) as harness:
         found = harness.status()
         state = harness.state

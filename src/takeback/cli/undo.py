@@ -13,6 +13,7 @@ from takeback.cli.entries import live_entries
 from takeback.cli.outcomes import CommandOutcome, conclude
 from takeback.cli.output import JsonFlag, out
 from takeback.cli.picker import can_ask, confirm_redo, pick
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.workspaces import (
     AuthorOption,
     DirOption,
@@ -83,6 +84,7 @@ def undo(
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
     no_pager: bool = NoPagerFlag,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Take entries back, whatever came after them. The result is the history without them.
@@ -99,6 +101,7 @@ def undo(
     Example: `takeback undo 6 --plan`, then `takeback undo 6 --token TOKEN`,
     `takeback undo 3f2a91 HEAD~2`, `takeback undo --by reviewer --since 1h --plan`
     """
+    del reveal  # read by its callback
     wanted = read_filter(surface=surface, by=by, since=since)
     given = {"entries": bool(entries), "a filter": wanted != Filter(), "--last": last}
     several = [name for name, present in given.items() if present]
@@ -141,6 +144,7 @@ def redo(
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
     no_pager: bool = NoPagerFlag,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Bring back entries that were taken back. Without names: those of the last undo in force.
@@ -150,6 +154,7 @@ def redo(
 
     Example: `takeback redo 6 --dir agent`, `takeback redo --last`
     """
+    del reveal  # read by its callback
     names = tuple(entries or ())
     if names and last:
         raise InputError("redo", found="entries and --last", expected="one of them")
@@ -187,12 +192,14 @@ def restore(
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
     no_pager: bool = NoPagerFlag,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Go back, or forward again, to how things were after an entry or at a time. A restore can be undone as well.
 
     Example: `takeback restore --to 6 --dir agent`, or `takeback restore --to 2031-05-27T14:30:00Z`
     """
+    del reveal  # read by its callback
     _demand_one(plan=plan, token=token is not None)
 
     def answer(harness: Harness) -> CommandOutcome:

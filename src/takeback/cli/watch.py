@@ -13,7 +13,7 @@ import typer
 from takeback.adapters.manifest import find_root
 from takeback.adapters.open_by_manifest import manifest_of
 from takeback.adapters.trust_gate import demand_trusted
-from takeback.agents.scratch import run_bounded
+from takeback.agents.scratch import NOT_STARTED, explain_not_started, run_bounded
 from takeback.agents.watching import Noticed, Watched, follow
 from takeback.canonical import encode
 from takeback.cli.here import line, told
@@ -66,7 +66,10 @@ def watch(
     when_interrupted("what was recorded stays; the same command records first what changed meanwhile")
     err.print(f"watching {root}")
     for noticed in follow(Watched(root, journal=journal, check=verify), stop, polling=polling):
-        failed = bool(command) and noticed.entry is not None and run_bounded(command, root, seconds) != 0
+        code = run_bounded(command, root, seconds) if command and noticed.entry is not None else 0
+        if code in NOT_STARTED:
+            raise explain_not_started(command, code, "--exec")
+        failed = code != 0
         undone = _undone(root, journal, noticed) if failed and auto else ""
         _tell(root, journal, noticed, failed=failed, undone=undone, as_json=as_json)
     if not stop.is_set():

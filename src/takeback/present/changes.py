@@ -6,6 +6,7 @@ A whole directory is told file by file; changed lines and items are told within 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from takeback.errors import TakebackError
@@ -14,6 +15,7 @@ from takeback.harness.log import content_json, moved
 from takeback.journal.packing import is_gone
 from takeback.present.contents import Sheet, items_sheet, sheet_of, text_sheet
 from takeback.present.diffs import Difference, difference
+from takeback.present.secrets import find_secrets
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Chain
 from takeback.state.items import Items
@@ -85,11 +87,20 @@ def _shown(slot: Slot, content: Any, *, itemised: bool) -> dict[Slot, Sheet]:
         return {slot: Sheet((f"{word}\n",), inline=word)}
     if itemised:
         plain = content_json(slot, content)
-        return {slot: items_sheet(plain) if isinstance(plain, list) else sheet_of(plain)}
+        return {slot: _guard(slot, plain, items_sheet(plain) if isinstance(plain, list) else sheet_of(plain))}
     parts = SURFACES[slot[0]].parts_shown(slot[1:], content)
     return {(slot[0], *path): _sheet((slot[0], *path), inner) for path, inner in parts}
 
 
 def _sheet(slot: Slot, content: Any) -> Sheet:
     text = SURFACES[slot[0]].text(content)
-    return text_sheet(*text) if text is not None else sheet_of(content_json(slot, content))
+    if text is not None:
+        return text_sheet(*text)
+    plain = content_json(slot, content)
+    return _guard(slot, plain, sheet_of(plain))
+
+
+def _guard(slot: Slot, content: Any, sheet: Sheet) -> Sheet:
+    """Return the sheet of a value with the secrets that its names tell of."""
+    name = ".".join(map(str, slot[1:])) if slot[0] == "config" else ""
+    return replace(sheet, secrets=find_secrets(content, name))

@@ -36,7 +36,9 @@ def choices(changes: Iterable[SlotChange], before: State) -> tuple[Choice, ...]:
 
 def token_of(found: Iterable[Choice]) -> str:
     """A digest of what there was to choose from."""
-    told = [[one.address, [list(line) for line in unified(one)]] for choice in found for one in choice.found]
+    told = [
+        [one.address, [list(line) for line in unified(one, clear=True)]] for choice in found for one in choice.found
+    ]
     return sha256(encode(told, ascii_only=True))[:24]
 
 

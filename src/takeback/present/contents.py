@@ -7,7 +7,8 @@ about its bytes too.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from takeback.canonical import pretty as written
@@ -30,6 +31,8 @@ class Sheet:
     """The content on one line, if it has at most one."""
     mode: str = ""
     """A file's mode."""
+    secrets: Mapping[str, None] = field(default_factory=dict, compare=False)
+    """Texts in it that are not shown, for the name they stand under."""
 
     @property
     def single(self) -> bool:

@@ -6,18 +6,21 @@ look the same on a screen, but are not, are written with escapes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from takeback.canonical import pretty
 from takeback.present.contents import DEFAULT_MODE, Sheet
 from takeback.present.matching import Match, matches
+from takeback.present.secrets import Mask, find_blocks, is_revealing
 from takeback.present.visible import looks, visible
 
 CONTEXT: Final = 3
 Mark = Literal[" ", "-", "+", "\\"]
 LineRole = Literal["address", "hunk", "context", "removed", "added", "note"]
+Hide = Callable[[str], str]
+"""Takes the secrets out of a line."""
 NO_NEWLINE: Final = "\\ No newline at the end"
 
 
@@ -93,23 +96,35 @@ def stat_of(found: Iterable[Difference]) -> tuple[Stat, ...]:
     return tuple(Stat(one.address, one.added, one.removed) for one in found)
 
 
-def unified(found: Difference) -> Iterator[tuple[LineRole, str]]:
-    """The lines to show, each with its role and safe to print; where one line per side says it all, just those."""
+def unified(found: Difference, *, clear: bool = False) -> Iterator[tuple[LineRole, str]]:
+    """The lines to show, each with its role and safe to print; where one line per side says it all, just those.
+
+    Secrets are masked, unless `clear` or a person asked for them.
+    """
     address = visible(found.address)
+    hide = str if clear or is_revealing() else _hider(found)
     if (found.before is None or found.before.single) and (found.after is None or found.after.single):
-        yield from _one_line_each(found, address)
+        yield from _one_line_each(found, address, hide)
     else:
         yield "address", f"--- {address if found.before is not None else '(absent)'}"
         yield "address", f"+++ {address if found.after is not None else '(absent)'}"
         for hunk in found.hunks:
             yield "hunk", hunk.header
-            yield from _hunk_lines(hunk)
+            yield from _hunk_lines(hunk, hide)
     for note in found.notes:
         yield "note", f"  {address}: {note}"
 
 
-def _one_line_each(found: Difference, address: str) -> Iterator[tuple[LineRole, str]]:
-    one, two = ("" if side is None else side.inline for side in (found.before, found.after))
+def _hider(found: Difference) -> Hide:
+    """Return what takes the secrets of both sides out of a line, so that two of them still differ."""
+    sides = [side for side in (found.before, found.after) if side is not None]
+    secrets = {secret: None for side in sides for secret in (*side.secrets, *find_blocks("".join(side.lines)))}
+    mask = Mask(numbered=True)
+    return lambda text: mask.hide(text, secrets)
+
+
+def _one_line_each(found: Difference, address: str, hide: Hide) -> Iterator[tuple[LineRole, str]]:
+    one, two = ("" if side is None else hide(side.inline) for side in (found.before, found.after))
     if one == two and found.notes:
         return
     alike = one != two and looks(one) == looks(two)
@@ -120,13 +135,13 @@ def _one_line_each(found: Difference, address: str) -> Iterator[tuple[LineRole, 
         yield "added", f"+ {address} = {two}"
 
 
-def _hunk_lines(hunk: DiffHunk) -> Iterator[tuple[LineRole, str]]:
+def _hunk_lines(hunk: DiffHunk, hide: Hide) -> Iterator[tuple[LineRole, str]]:
     roles: dict[Mark, LineRole] = {" ": "context", "-": "removed", "+": "added"}
     gone, come = ({line.text for line in hunk.lines if line.mark == mark} for mark in "-+")
     moved = gone & come
     alike = {_looks(text) for text in gone - moved} & {_looks(text) for text in come - moved}
     for line in hunk.lines:
-        text = line.text.removesuffix("\n")
+        text = hide(line.text.removesuffix("\n"))
         escaped = line.mark != " " and _looks(line.text) in alike
         yield roles[line.mark], line.mark + (pretty(text, indent=None, ascii_only=True) if escaped else visible(text))
         if not line.text.endswith("\n"):

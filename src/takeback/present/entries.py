@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from takeback.canonical import encode
 from takeback.harness.log import EntryView
+from takeback.present.secrets import is_revealing, masked, masked_text
 from takeback.state import KINDS, SURFACES
 
 EntryNamer = Callable[[int], str]
@@ -37,7 +38,8 @@ def summary(entry: EntryView, named: EntryNamer) -> str:
     line = "; ".join(told) or deeds(entry)
     if entry.effect:
         line += f" ({', '.join(entry.effect)})"
-    return " ".join(f"{entry.note}: {line}".split() if entry.note else line.split())
+    told_line = " ".join(f"{entry.note}: {line}".split() if entry.note else line.split())
+    return told_line if is_revealing() else masked_text(told_line)
 
 
 def check_words(check: Mapping[str, Any]) -> str:
@@ -58,6 +60,7 @@ def deeds(entry: EntryView) -> str:
 
 
 def _told(op: Mapping[str, Any]) -> str:
+    op = op if is_revealing() else masked(op)
     kind = KINDS.get(str(op.get("op_type")))
     if kind is None:
         return f"{op.get('op_type')} {op.get('target')}"

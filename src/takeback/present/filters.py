@@ -14,6 +14,7 @@ from takeback.harness.log import EntryView, view
 from takeback.harness.times import read_time
 from takeback.language.near import suggestion
 from takeback.present.entries import EntryNamer, deeds, summary
+from takeback.present.secrets import is_revealing, revealing
 from takeback.state import SURFACES
 from takeback.verify import Grade
 
@@ -65,9 +66,10 @@ def names_in(harness: Harness) -> EntryNamer:
     """What to call an entry that another one names: its note, or the addresses it changed."""
 
     @lru_cache(maxsize=1024)
-    def named(number: int) -> str:
+    def told(number: int, clear: bool) -> str:
         record = harness.journal.get(number)
         entry = view(harness, record)
-        return entry.note or deeds(entry)
+        with revealing(wanted=clear):
+            return entry.note or deeds(entry)
 
-    return named
+    return lambda number: told(number, is_revealing())

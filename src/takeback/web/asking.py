@@ -9,7 +9,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from takeback.present.secrets import revealing
 from takeback.web.forms import Form
+from takeback.web.rendering import REVEAL
 from takeback.web.shelf import HarnessShelf, Shown
 
 
@@ -28,7 +30,7 @@ def asked(view: Callable[[Request, Shown], Response]) -> Callable[[Request], Res
     @wraps(view)
     def answer(request: Request) -> Response:
         shown = shown_in(request)
-        with shown.lock:
+        with shown.lock, revealing(wanted=request.query_params.get(REVEAL) == "1"):
             return view(request, shown)
 
     return answer

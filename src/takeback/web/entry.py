@@ -24,6 +24,7 @@ from takeback.present.changes import differences
 from takeback.present.diffs import Difference
 from takeback.present.files import file_differences
 from takeback.present.filters import names_in
+from takeback.present.secrets import is_revealing, masked
 from takeback.runtime import capture, forward, recover
 from takeback.state import State
 from takeback.web.asking import asked
@@ -65,7 +66,7 @@ def entry(request: Request, shown: Shown) -> Response:
         said=shown.told.get(seen.id, ()),
         found=_differences(shown, record),
         evidence=evidence,
-        candidate={name: pretty(part) for name, part in (candidate or {}).items() if part},
+        candidate={name: _written(part) for name, part in (candidate or {}).items() if part},
         broken=_drawn(stored_candidate(harness.journal, record), evidence),
         dependents=_related(shown, dependents(ledger, seen.seq)) if change else [],
         needs=_related(shown, needs(ledger, seen.seq)) if change else [],
@@ -111,18 +112,23 @@ def _drawn(candidate: Candidate | None, evidence: Any) -> dict[str, MarkedLines]
     example = (evidence or {}).get("counterexample")
     if candidate is None or example is None:
         return {}
-    start = pretty(example["state"])
+    start = _written(example["state"])
     told: dict[str, MarkedLines] = {"before": _marked(start, start)}
     try:
         before = State.read(example["state"])
         witness = capture(candidate.witness, before)
         after, receipt = forward(candidate.mutation, before)
-        changed = pretty(after.write()) if receipt.succeeded else f"the mutation fails: {receipt.reason}"
+        changed = _written(after.write()) if receipt.succeeded else f"the mutation fails: {receipt.reason}"
         told["after"] = _marked(start, changed)
-        told["after recovery"] = _marked(start, pretty(recover(candidate.recovery, after, witness).write()))
+        told["after recovery"] = _marked(start, _written(recover(candidate.recovery, after, witness).write()))
     except TakebackError as fault:
         told["after recovery"] = [("removed", f"recovery fails: {fault}")]
     return told
+
+
+def _written(value: Any) -> str:
+    """Return a JSON value as lines, without its secrets."""
+    return pretty(value if is_revealing() else masked(value))
 
 
 def _marked(before: str, after: str) -> MarkedLines:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from takeback.errors import JournalCorruptError, TakebackError
 from takeback.journal.url import BARE
 from takeback.web.rendering import page
-from takeback.web.rows import PAGE, EntryRow, line_of
+from takeback.web.rows import PAGE, EntryRow, row_of
 from takeback.web.standing import PENDING, Standing, told
 from takeback.web.tally import JournalTally
 
@@ -92,7 +92,7 @@ class WatchedFleet:
             tally = self.followed(schema)
             found = [tally.view(record) for record in self.fleet.entries(schema, before, PAGE + 1)]
         more = found[PAGE - 1].seq if len(found) > PAGE else None
-        return [EntryRow(entry, line_of(entry, lambda _: "")) for entry in found[:PAGE]], more
+        return [row_of(entry, lambda _: "") for entry in found[:PAGE]], more
 
 
 def name_of(schema: str) -> str:

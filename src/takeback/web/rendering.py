@@ -1,27 +1,37 @@
 """From values to pages: templates with everything escaped, and answers to browsers with and without scripts.
 
-Whatever a template prints passes `shown`: control and invisible characters become escapes, then HTML is escaped.
+Whatever a template prints passes `shown`: secrets are masked, control and invisible characters become escapes, then
+HTML is escaped. A page on which something is masked says so, and how it can be seen or deleted.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from takeback import __version__
 from takeback.present.diffs import unified
+from takeback.present.secrets import is_revealing, masked_text
 from takeback.present.visible import visible
+
+REVEAL: Final = "reveal"
+"""The field of an address that asks for secrets in clear."""
+NOTICE: Final = "<!-- secrets -->"
+"""Where a page says that something on it is masked."""
+MASKED: Final = "[masked by takeback"
 
 
 def shown(value: Any) -> Any:
-    """A value as templates print it; markup made by templates passes."""
-    return visible(value, lines=True) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """A value as templates print it, without secrets; markup made by templates passes."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return visible(value if is_revealing() else masked_text(value), lines=True)
 
 
 @cache
@@ -63,12 +73,22 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     common = {
         "several": not (app.shelf.single or app.shelf.empty),
         "read_only": app.read_only,
-        "form_token": app.session.form_token,
+        "form_token": escape(app.session.form_token),  # markup: a token that looks like a secret is still a token
         "who": app.session.who,
         "lab": app.lab is not None,
         "path": request.url.path,
     }
-    return HTMLResponse(render(template, **common, **values), status)
+    text = render(template, **common, **values)
+    revealed = is_revealing()
+    told = render("secrets.html", revealed=revealed, link=_toggle_link(request, revealed=revealed))
+    return HTMLResponse(text.replace(NOTICE, told if revealed or MASKED in text else "", 1), status)
+
+
+def _toggle_link(request: Request, *, revealed: bool) -> str:
+    """Return the address of the same page with secrets, or without them again."""
+    fields = [(name, value) for name, value in request.query_params.multi_items() if name != REVEAL]
+    more = urlencode([*fields, *([] if revealed else [(REVEAL, "1")])])
+    return f"{request.url.path}?{more}" if more else request.url.path
 
 
 def wants_part(request: Request) -> bool:

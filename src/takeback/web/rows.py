@@ -17,6 +17,7 @@ from takeback.harness.log import EntryView, log, view
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.present.entries import EntryNamer, summary
 from takeback.present.filters import Filter, names_in
+from takeback.present.secrets import is_revealing, revealing
 
 PAGE: Final = 50
 MOST: Final = 200
@@ -29,7 +30,14 @@ class EntryRow:
     """One entry and what it did, in a line."""
 
     entry: EntryView
-    what: str
+    masked: str
+    clear: str
+    """The same with secrets, for a person who asked for them."""
+
+    @property
+    def what(self) -> str:
+        """What it did, as it may be shown now."""
+        return self.clear if is_revealing() else self.masked
 
     @property
     def undoable(self) -> bool:
@@ -91,7 +99,7 @@ class EntryRows:
         if row.entry.status not in {"live", "undone"}:
             return row
         status = "undone" if row.entry.seq in self._harness.ledger.history.undone else "live"
-        return row if status == row.entry.status else EntryRow(replace(row.entry, status=status), row.what)
+        return row if status == row.entry.status else replace(row, entry=replace(row.entry, status=status))
 
     def newest(self) -> int:
         """The number of the newest entry."""
@@ -117,7 +125,7 @@ class EntryRows:
             yield self._earlier[-1]
 
     def _row(self, entry: EntryView) -> EntryRow:
-        return EntryRow(replace(entry, mutation=()), line_of(entry, self._named))
+        return row_of(entry, self._named)
 
 
 def action(entry: EntryView) -> str:
@@ -131,3 +139,12 @@ def action(entry: EntryView) -> str:
 def line_of(entry: EntryView, named: EntryNamer) -> str:
     """What an entry did, without when it takes effect: pages say that beside it."""
     return summary(replace(entry, effect=()), named)
+
+
+def row_of(entry: EntryView, named: EntryNamer) -> EntryRow:
+    """Return the row of an entry, with its line as it is shown with secrets and without them."""
+    lines: list[str] = []
+    for clear in (False, True):
+        with revealing(wanted=clear):
+            lines.append(line_of(entry, named))
+    return EntryRow(replace(entry, mutation=()), *lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from takeback.agents.concerning import concerning, words_of
-from takeback.agents.server.masking import PLACEHOLDER
+from takeback.present.secrets import PLACEHOLDER
 from takeback.state import State
 
 LONG = "".join(f"Line {number} of something else.\n" for number in range(4000))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import shutil
 import sqlite3
 import subprocess
@@ -414,3 +416,27 @@ def test_a_postgresql_journal_never_holds_the_secret_not_even_on_the_servers_dis
     harness.forget(one)
     assert isinstance(harness.undo(two), Gone)
     assert harness.journal.check().whole
+
+
+FORMS_ON_DISK = {
+    "utf-16.txt": lambda secret: f"key={secret}\n".encode("utf-16"),
+    "hex.txt": lambda secret: secret.encode().hex().encode(),
+    "percent.txt": lambda secret: "".join(f"%{byte:02x}" for byte in secret.encode()).encode(),
+    "base64.txt": lambda secret: base64.b64encode(b"x" + secret.encode()),
+    "packed.gz": lambda secret: gzip.compress(secret.encode()),
+}
+
+
+@pytest.mark.parametrize("name", FORMS_ON_DISK)
+def test_a_value_is_forgotten_in_the_form_in_which_a_file_had_it(tmp_path, name):
+    secret = "correct horse staple 9"
+    init_workspace(tmp_path)
+    with open_workspace(tmp_path, hold=False) as harness:
+        (tmp_path / "files").mkdir(exist_ok=True)
+        (tmp_path / "files" / name).write_bytes(FORMS_ON_DISK[name](secret))
+        harness.adopt()
+        (tmp_path / "files" / name).write_bytes(b"gone\n")
+        harness.adopt()
+        assert harness.forget_value(secret, dry=True).contents > 0
+        assert harness.forget_value(secret).record is not None
+        assert harness.forget_value(secret, dry=True).contents == 0

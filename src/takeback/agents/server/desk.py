@@ -16,7 +16,6 @@ from typing import Final, Generic, TypeVar
 
 from takeback.adapters.clients.guarding import loosened
 from takeback.agents.server.answers import AddressChange, Done, Planned, Proposed, VerdictAnswer
-from takeback.agents.server.masking import masked, masked_text
 from takeback.agents.server.persons import Question, apply_command, command, others_entries, undo_command
 from takeback.agents.server.proposals import Judgement, Sent, judge
 from takeback.harness import Applied, Harness, Preview, Refused, Stale, Undone, Why
@@ -25,6 +24,7 @@ from takeback.harness.log import change_json
 from takeback.journal import Record
 from takeback.present.heed import list_unheeded
 from takeback.present.plans import headline, kept_lines
+from takeback.present.secrets import masked, masked_text
 from takeback.present.titles import listed
 from takeback.state import State
 from takeback.state.slots import slot_title, whole_of

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from takeback.agents.server.masking import placeholder_in
 from takeback.errors import InputError
 from takeback.language import Candidate, NoInverse, Program, widest_level
 from takeback.language.oneline import read_line
 from takeback.language.oneline_program import program_of
 from takeback.language.program import read_program
+from takeback.present.secrets import placeholder_in
 from takeback.state import Stage, State
 from takeback.synthesize.attempt import attempt_from
 from takeback.synthesize.judging import judge_for

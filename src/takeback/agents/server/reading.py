@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from takeback.agents.server.answers import Entry, HarnessItem, HistoryPage, StateAnswer, StatusAnswer
 from takeback.agents.server.desk import Desk
-from takeback.agents.server.masking import masked, masked_text
 from takeback.agents.server.persons import command
 from takeback.errors import InputError
 from takeback.harness import Harness
@@ -17,6 +16,7 @@ from takeback.harness.codec import candidate_of, evidence_of
 from takeback.harness.log import EntryView, change_json, changes_of, view
 from takeback.harness.toggle_requests import named_entry
 from takeback.present.entries import deeds, summary
+from takeback.present.secrets import masked, masked_text
 from takeback.state import SURFACES
 from takeback.state.slots import slot_title, whole_of
 

@@ -22,12 +22,12 @@ from takeback.agents.server.answers import Done, HistoryPage, Planned, Proposed,
 from takeback.agents.server.desk import Desk
 from takeback.agents.server.guidance import INSTRUCTIONS, how_to_change
 from takeback.agents.server.makers import maker
-from takeback.agents.server.masking import masked_text
 from takeback.agents.server.persons import Question
 from takeback.agents.server.proposals import Sent
 from takeback.agents.server.reading import entry_of, history_of, state_of, status_of
 from takeback.canonical import compact
 from takeback.errors import TakebackError
+from takeback.present.secrets import masked_text
 
 READS: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False

@@ -34,7 +34,7 @@ from takeback.lab.rounds import Rounds, Unanswered
 from takeback.lab.runner import Ran, run_experiment
 from takeback.synthesize.method import method_of
 from takeback.synthesize.models import RecordingModel
-from takeback.synthesize.models.recording import has_recording, packed_bytes, replies_digest
+from takeback.synthesize.models.recording import PACKED, has_recording, packed_bytes, replies_digest
 from takeback.synthesize.spec import Spec, parse_spec
 
 KINDS: Final[Mapping[str, Any]] = {
@@ -163,6 +163,7 @@ def _ask(
     replayed = _replayed(spec, shipped)
     plan = experiment.plan(given, experiment.thaw_run(replayed) if replayed is not None else None)
     folder = running.record or replayed
+    _demand_freezable(running.freeze, folder, experiment.name)
     kept = None if folder is None or is_shipped(folder) else folder
     with (
         _asked(text, spec, shipped, running) as (asked, engine),
@@ -179,9 +180,29 @@ def _ask(
             files=lambda: {} if kept is None or not has_recording(kept) else _recording(kept),
             replies=lambda: replies_digest(folder) if folder is not None and has_recording(folder) else None,
         )
-    if running.freeze is not None:
+    if running.freeze is not None and folder is not None:
+        _bring_recording(folder, running.freeze)
         experiment.freeze_run(running.freeze, plan, ran.done, asked.name)
     return ran, experiment.summary(plan, ran.data)
+
+
+def _demand_freezable(freeze: Path | None, folder: Path | None, name: str) -> None:
+    """Refuse, before anybody is asked, to freeze a run that could not be replayed from there."""
+    if freeze is None:
+        return
+    line = f"'takeback lab {name} --record {freeze} --freeze {freeze}'"
+    if folder is None:
+        raise InputError("--freeze", found="no recording", expected="--record with it", hint=f"as in {line}")
+    if freeze.resolve() != folder.resolve() and has_recording(freeze):
+        found = f"{freeze}, which holds another recording than {folder}"
+        raise InputError("--freeze", found=found, expected="the folder of this recording, or an empty one")
+
+
+def _bring_recording(folder: Path, freeze: Path) -> None:
+    """Put a copy of the recording where the run is frozen, so that it can be replayed from there."""
+    if freeze.resolve() != folder.resolve() and has_recording(folder):
+        freeze.mkdir(parents=True, exist_ok=True)
+        (freeze / PACKED).write_bytes(packed_bytes(folder))
 
 
 def _engine(running: Running) -> UnitEngine:

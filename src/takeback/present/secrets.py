@@ -1,0 +1,263 @@
+"""Secrets in what people and agents are shown: masked by the name they stand under, or by what they look like.
+
+`masked` returns a JSON value with a placeholder in place of each secret, `masked_text` a text; `Mask` does the same
+for both sides of a difference, and tells one secret from another. `placeholder_in` finds a placeholder in what
+somebody sends back, so that it never becomes a value. References such as `${TOKEN}` are no secrets.
+Files are never masked. Within `revealing` people are shown everything; agents never are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from takeback.canonical import encode
+
+PLACEHOLDER: Final = "[masked by takeback]"
+_ANY_PLACEHOLDER: Final = re.compile(r"\[masked by takeback(?:, value \d+)?\]")
+_NAMES: Final = re.compile(
+    r"(?i)(secret|passw(or)?d|passphrase|(api|access|private|signing|encryption|account)[-_]?key|credential"
+    r"|authorization|bearer|cookie|(?<![a-z])(auth|pat|pwd)(?![a-z])|tokens?$|token[-_])"
+)
+_STRONG: Final = re.compile(r"(?i)secret|passw(or)?d|passphrase|(api|access|private|signing|encryption)[-_]?key")
+"""Names under which a number is a secret too."""
+_COUNTS: Final = re.compile(r"(?i)(max|limit|count|budget|num)[a-z_-]*tokens?|tokens?[-_]?(limit|count|budget|max)")
+_REFERENCE: Final = re.compile(
+    r"\$\{[^}]*\}|\$[A-Za-z_][A-Za-z0-9_]*|\{(env|file):[^}]*\}|\$env:[A-Za-z_]\w*|\$\([^)]*\)|%[A-Za-z_]\w*%|<[^<>]*>"
+)
+_SHAPES: Final = re.compile(
+    r"""
+      -----BEGIN[ A-Z0-9]*PRIVATE\ KEY(?:\ BLOCK)?-----.*?(-----END[ A-Z0-9]*PRIVATE\ KEY(?:\ BLOCK)?-----|\Z)
+    | \b(sk|pk|rk)-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}
+    | \b(sk|rk)_(live|test)_[A-Za-z0-9]{16,}
+    | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,} | \bgl(pat|dt|rt|soat)-[A-Za-z0-9_-]{16,}
+    | \bxox[abeprs]-[A-Za-z0-9-]{10,} | \bxapp-\d-[A-Za-z0-9-]{10,}
+    | (?<=hooks\.slack\.com/services/)[A-Za-z0-9/]{20,}
+    | \b(AKIA|ASIA)[0-9A-Z]{16}\b | \bAIza[0-9A-Za-z_-]{30,} | \bya29\.[0-9A-Za-z_-]{20,} | \bhf_[A-Za-z0-9]{20,}
+    | \bnpm_[A-Za-z0-9]{30,} | \bpypi-AgE[A-Za-z0-9_-]{16,} | \bdop_v1_[a-f0-9]{32,}
+    | \bshp(at|ca|pa|ss)_[a-fA-F0-9]{20,}
+    | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | \bAGE-SECRET-KEY-1[A-Z0-9]{20,} | \bglsa_[A-Za-z0-9_]{20,}
+    | \beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+
+    | (?i:(?<=\bbearer\ ))(?=[\w.~+/-]*(?:\d|[a-z][A-Z]))[A-Za-z0-9._~+/=-]{8,}
+    | (?i:(?<=\bbasic\ ))(?=[\w+/]*(?:\d|[a-z][A-Z]|=))[A-Za-z0-9+/]{8,}={0,2}
+    | (?<=://)[^\s/:@"'`<>]*:[^\s/@"'`<>]+(?=@)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_QUOTED: Final = re.compile(r"""(["']?)([\w.-]+)\1(\s*[:=]\s*)(["'])((?:\\.|(?!\4)[^\\\n])+)\4""")
+"""A name and a value in quotes, as in JSON, TOML and code."""
+_ASSIGNED: Final = re.compile(
+    r"(?i)([\w-]*(?:secret|password|passwd|token|api[-_]?key|access[-_]?key|private[-_]?key)[\w-]*[\"']?\s*[:=]\s*[\"']?)"
+    r"(?=[^\s\"',;]*\d)([^\s\"',;$<{\[(]{8,})"
+)
+_ENVIRONMENT: Final = re.compile(
+    r"((?:(?m:^)|(?<=[\"'`])|(?<=\\n))[ \t]*(?:export[ \t]+)?([A-Z][A-Z0-9_]*)=)"
+    r"([^\s\"'`#\\<\[{(][^\s\"'`#\\]*)"
+)
+"""A variable and its value, at the beginning of a line, also of one inside quotes."""
+_FLAG: Final = re.compile(
+    r"(?i)((?<![\w-])--?[\w-]*(?:secret|password|passwd|token|api-?key)[\w-]*[ =])"
+    r"(?=[^\s\"']*\d)([^\s\"'$<{\[(-][^\s\"']{5,})"
+)
+_BLANKS: Final = re.compile(r"(?i)[\[(<{«]*(redacted|masked|hidden|secret removed|forgotten)[\])>}»]*|[*•x…]{3,}")
+"""Whole values that stand for something left out, here or elsewhere."""
+_PLACES: Final = frozenset({"op_type", "target", "address", "part", "witness_key"})
+"""Fields of operations and changes that say where something is."""
+_SHORTEST: Final = 4
+"""A secret with fewer characters is hidden only where it stands in quotes."""
+_LEAST: Final = 100_000
+"""A number with fewer digits is no secret."""
+_revealing: Final[ContextVar[bool]] = ContextVar("takeback_revealing", default=False)
+
+
+@contextmanager
+def revealing(*, wanted: bool = True) -> Iterator[None]:
+    """Show secrets to a person who asked for them, as long as this lasts."""
+    before = _revealing.set(wanted)
+    try:
+        yield
+    finally:
+        _revealing.reset(before)
+
+
+def is_revealing() -> bool:
+    """Tell whether a person asked for secrets in clear."""
+    return _revealing.get()
+
+
+def masked(value: Any, name: str = "") -> Any:
+    """A JSON value without its secrets; `name` is the setting it stands at, if it is one.
+
+    Operations and changes are JSON too: what they say of a setting is hidden as the setting is.
+    """
+    return Mask().mask(value, name)
+
+
+def masked_text(text: str) -> str:
+    """A text without what looks like a secret in it."""
+    return Mask().mask_text(text)
+
+
+class Mask:
+    """Puts placeholders in place of secrets, the same for the same secret; `used` tells whether it had to."""
+
+    def __init__(self, *, numbered: bool = False) -> None:
+        self._labels: dict[str, str] = {}
+        self._numbered = numbered
+        self.used = False
+
+    def mask(self, value: Any, name: str = "") -> Any:
+        """Return a JSON value without its secrets."""
+        return self._mask(value, hidden=_named(name), strong=_is_strong(name))
+
+    def mask_text(self, text: str) -> str:
+        """Return a text without what looks like a secret in it."""
+        text = _SHAPES.sub(self._hide_shape, text)
+        text = _QUOTED.sub(self._hide_quoted, text)
+        text = _ENVIRONMENT.sub(self._hide_variable, text)
+        text = _FLAG.sub(lambda found: found[1] + self._label(found[2]), text)
+        return _ASSIGNED.sub(lambda found: found[1] + self._label(found[2]), text)
+
+    def hide(self, text: str, secrets: Mapping[str, None]) -> str:
+        """Return a line without secrets that are known, and without what looks like one."""
+        for secret in sorted(secrets, key=len, reverse=True):
+            if len(secret) >= _SHORTEST:
+                text = text.replace(secret, self._label(secret)) if secret in text else text
+            elif f'"{secret}"' in text:
+                text = text.replace(f'"{secret}"', f'"{self._label(secret)}"')
+        return self.mask_text(text)
+
+    def _label(self, secret: str) -> str:
+        if _ANY_PLACEHOLDER.search(secret):
+            return secret
+        self.used = True
+        if not self._numbered:
+            return PLACEHOLDER
+        number = len(self._labels) + 1
+        label = PLACEHOLDER if number == 1 else f"[masked by takeback, value {number}]"
+        return self._labels.setdefault(secret, label)
+
+    def _hide_shape(self, found: re.Match[str]) -> str:
+        secret = found[0]
+        after_colon = secret.partition(":")[2]
+        if found.string[found.start() - 3 : found.start()] == "://" and _REFERENCE.fullmatch(after_colon):
+            return secret
+        return self._label(secret)
+
+    def _hide_quoted(self, found: re.Match[str]) -> str:
+        name, value = found[2], found[5]
+        plain = len(value) < _SHORTEST or " " in value.strip() or not _is_value(value)
+        if plain or not _named(name):
+            return found[0]
+        return f"{found[1]}{name}{found[1]}{found[3]}{found[4]}{self._label(value)}{found[4]}"
+
+    def _hide_variable(self, found: re.Match[str]) -> str:
+        value = found[3]
+        if not _named(found[2]) or not _is_value(value) or value.isdecimal():
+            return found[0]
+        return found[1] + self._label(value)
+
+    def _mask(self, value: Any, *, hidden: bool, strong: bool = False) -> Any:
+        if isinstance(value, Mapping):
+            about = _about(value)
+            told, telling = _named(about), _is_strong(about)
+            return {
+                key: self._mask(
+                    item,
+                    hidden=hidden or _named(str(key)) or (told and key not in _PLACES),
+                    strong=strong or _is_strong(str(key)) or (telling and key not in _PLACES),
+                )
+                for key, item in value.items()
+            }
+        if isinstance(value, list | tuple):
+            before = ["", *value]
+            return [
+                self._mask(item, hidden=hidden or _flag(last), strong=strong)
+                for last, item in zip(before, value, strict=False)
+            ]
+        if isinstance(value, str):
+            return self._label(value) if hidden and _is_value(value) else self.mask_text(value)
+        if strong and hidden and type(value) is int and abs(value) >= _LEAST:
+            return self._label(str(value))
+        return value
+
+
+def find_secrets(value: Any, name: str = "") -> dict[str, None]:
+    """Return the texts in a JSON value that are hidden for the name they stand under, as lines show them."""
+    found: dict[str, None] = {}
+    _collect(value, found, hidden=_named(name))
+    return found
+
+
+def find_blocks(text: str) -> dict[str, None]:
+    """Return the lines of private keys in a text: one of them alone does not look like a secret."""
+    if "-----BEGIN" not in text:
+        return {}
+    blocks = (found[0] for found in _SHAPES.finditer(text) if found[0].startswith("-----BEGIN"))
+    return dict.fromkeys(line for block in blocks for line in block.splitlines() if len(line) >= _SHORTEST)
+
+
+def _collect(value: Any, found: dict[str, None], *, hidden: bool) -> None:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _collect(item, found, hidden=hidden or _named(str(key)))
+    elif isinstance(value, list | tuple):
+        for last, item in zip(["", *value], value, strict=False):
+            _collect(item, found, hidden=hidden or _flag(last))
+    elif hidden and isinstance(value, str) and _is_value(value):
+        lines = (line for line in value.splitlines() if len(line) >= _SHORTEST)
+        found.update(dict.fromkeys((value, encode(value)[1:-1], *lines)))
+
+
+def _is_value(text: str) -> bool:
+    return bool(text) and not _REFERENCE.fullmatch(text)
+
+
+def _flag(word: Any) -> bool:
+    """Whether a word of a command announces a secret, as `--api-key` does."""
+    return isinstance(word, str) and word.startswith("-") and "=" not in word and _named(word.lstrip("-"))
+
+
+def setting_in(address: str) -> str:
+    """The setting that an address is about; empty where it is about something else."""
+    surface, _, key = address.partition('["')
+    return key.rpartition('"]')[0] if surface == "config" else ""
+
+
+def _about(value: Mapping[str, Any]) -> str:
+    """The setting that an operation, or a change of one address, is about."""
+    kind, target, address = value.get("op_type"), value.get("target"), value.get("address")
+    if isinstance(kind, str) and isinstance(target, str):
+        return target if "config" in kind else ""
+    return setting_in(address) if isinstance(address, str) else ""
+
+
+def placeholder_in(value: Any) -> str | None:
+    """The first value that stands for something that was not shown; None if there is none."""
+    if isinstance(value, Mapping):
+        found = (placeholder_in(item) for pair in value.items() for item in pair)
+    elif isinstance(value, list | tuple):
+        found = (placeholder_in(item) for item in value)
+    elif isinstance(value, str) and (_ANY_PLACEHOLDER.search(value) or _BLANKS.fullmatch(value.strip())):
+        return value
+    else:
+        return None
+    return next((one for one in found if one is not None), None)
+
+
+def has_placeholder(value: Any) -> bool:
+    """Tell whether a JSON value holds one of Takeback's own placeholders."""
+    return bool(_ANY_PLACEHOLDER.search(encode(value)))
+
+
+def _is_strong(name: str) -> bool:
+    return any(_STRONG.search(step) for step in name.split("."))
+
+
+def _named(name: str) -> bool:
+    """Whether a setting's name, or that of something around it, says that it is a secret."""
+    spaced = [re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", step) for step in name.split(".")]
+    return any(_NAMES.search(step) and not _COUNTS.search(step) for step in spaced)
