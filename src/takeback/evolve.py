@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from takeback.harness import Applied, Harness, Refused, Why
+from takeback.harness.idle import is_idle
 from takeback.language import Candidate, Program
 from takeback.present.entries import check_words
 from takeback.state import State
@@ -83,6 +84,8 @@ class Evolution:
     """What the harness did with the admitted candidate."""
     check: Checked | None = None
     """Whether it is good, where a check was asked for."""
+    unchanged: bool = False
+    """Whether everything is so already: nothing was done then, and no entry was made."""
 
     @property
     def applied(self) -> bool:
@@ -108,6 +111,7 @@ class Evolution:
         found, rejected = self.recoverable, self.proposal.rejected
         return {
             "applied": self.applied,
+            "unchanged": self.unchanged,
             "proposal": self.proposal.raw,
             "shortfall": rejected.shortfall if rejected else None,
             "detail": rejected.detail if rejected else None,
@@ -169,6 +173,9 @@ def carry_out(harness: Harness, found: Evolution, *, head: str, note: str = "", 
     admitted = found.good
     if admitted is None:
         return found
+    if is_idle(admitted.candidate.mutation, harness.state):
+        preview = harness.preview(admitted.candidate, evidence=admitted.verdict)
+        return replace(found, result=preview) if isinstance(preview, Refused) else replace(found, unchanged=True)
     if found.check is None:
         made = harness.apply(admitted.candidate, evidence=admitted.verdict, note=note, by=by)
         return replace(found, result=made)

@@ -48,7 +48,7 @@ SHOWING = (
     ("log", "-p"),
     ("log", "--format", "{id} {note} {what}"),
     ("export",),
-    ("undo", "3", "--plan"),
+    ("undo", "5", "--plan"),
     ("restore", "--to", "2", "--plan"),
 )
 

@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 
 import typer
 
+from takeback.cli.doubts import doubts_of, tell_doubts
 from takeback.cli.inputs import STDIN, CandidateFile, LanguageOption, name_of, read_json, read_level
-from takeback.cli.outcomes import conclude
+from takeback.cli.outcomes import Unchanged, conclude
 from takeback.cli.output import JsonFlag, err
 from takeback.cli.revealing import demand_no_placeholder
 from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError
 from takeback.harness import Applied, Harness, Preview, Refused, Why
+from takeback.harness.idle import is_idle
 from takeback.language import read_candidate
 from takeback.state import Level
 from takeback.verify import Admitted, verify
@@ -62,6 +64,12 @@ def apply(
         admitted = None if repaired is None else repaired.admitted
         candidate = read_candidate(raw, name_of(file)) if admitted is None else admitted.candidate
         verdict = verify(candidate, level=level) if admitted is None else admitted.verdict
+        warnings = doubts_of(directory, candidate.mutation, harness.state)
+        tell_doubts(warnings, as_json=as_json)
+        if is_idle(candidate.mutation, harness.state) and not isinstance(
+            harness.preview(candidate, force=force, evidence=verdict), Refused
+        ):
+            conclude(Unchanged(), harness, as_json=as_json, doubts=warnings)
         result: Preview | Applied | Refused
         if plan:
             result = harness.preview(candidate, force=force, allow_ties=not no_ties, evidence=verdict)
@@ -74,7 +82,7 @@ def apply(
         steps = []
         if isinstance(result, Refused) and result.why is Why.VERDICT and not repair:
             steps = _next_steps(raw, file, directory, language, level, harness)
-        conclude(result, harness, as_json=as_json, stat=stat, name=name_of(file), steps=steps)
+        conclude(result, harness, as_json=as_json, stat=stat, name=name_of(file), steps=steps, doubts=warnings)
 
 
 class _Repaired(NamedTuple):

@@ -20,7 +20,7 @@ from takeback.cli.free_text import (
     show_considered,
     why_not,
 )
-from takeback.cli.outcomes import show_outcome
+from takeback.cli.outcomes import UNCHANGED, show_outcome
 from takeback.cli.output import JsonFlag, emit, finish, out, settle
 from takeback.cli.repair import show_repair
 from takeback.cli.sampling import SamplingOption, read_sampling
@@ -98,7 +98,7 @@ def evolve(
             emit(done.to_json())
         else:
             _show(done, task or "", harness)
-    finish(yes=done.applied)
+    finish(yes=done.applied or done.unchanged)
 
 
 def _evolve_text(wish: Wish, note: str, *, loosen: bool, as_json: bool) -> None:
@@ -110,16 +110,19 @@ def _evolve_text(wish: Wish, note: str, *, loosen: bool, as_json: bool) -> None:
         if done.applied:
             settle(0)
         if as_json:
-            stopped = {"refused": LOOSENS} if done.good is not None and done.result is None else {}
+            asked = done.good is not None and done.result is None and not done.unchanged
+            stopped = {"refused": LOOSENS} if asked else {}
             emit({**found.to_json(), **done.to_json(), **stopped})
         else:
             show_considered(found)
             _conclude_text(found, done)
-    finish(yes=done.applied)
+    finish(yes=done.applied or done.unchanged)
 
 
 def _conclude_text(found: Considered, done: Evolution) -> None:
-    if done.result is not None:
+    if done.unchanged:
+        out.print(UNCHANGED)
+    elif done.result is not None:
         show_outcome(done.result, found.harness, name="the change")
     elif done.good is not None:
         out.print(LOOSENS, style="yellow")
@@ -160,7 +163,9 @@ def _show(done: Evolution, name: str, harness: Harness) -> None:
         show_repair(done.repair, name)
     if done.check is not None:
         out.print(f"check {done.check.words}", style="green" if done.check.passed else "red")
-    if done.result is not None:
+    if done.unchanged:
+        out.print(UNCHANGED)
+    elif done.result is not None:
         show_outcome(done.result, harness, name=name)
     else:
         out.print("nothing was changed")

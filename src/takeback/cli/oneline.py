@@ -11,14 +11,16 @@ import typer
 
 from takeback.canonical import parse
 from takeback.cli import completing
+from takeback.cli.doubts import doubts_of, is_wanted, tell_doubts
 from takeback.cli.inputs import read_bytes
-from takeback.cli.outcomes import CommandOutcome, conclude
-from takeback.cli.output import JSON_VALUE, JsonFlag
+from takeback.cli.outcomes import CommandOutcome, Unchanged, conclude
+from takeback.cli.output import JSON_VALUE, JsonFlag, out
 from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError, TakebackError
 from takeback.harness import Harness, Refused
 from takeback.harness.adapter import Spoken
 from takeback.harness.drift import Footing, put_changes, refuse_drift
+from takeback.harness.idle import is_idle
 from takeback.language.oneline import OneLine, Typed, guess
 from takeback.language.oneline_program import program_of, things
 from takeback.state import ABSENT, SURFACES, State
@@ -247,23 +249,36 @@ def move(
 
 def _make(line: OneLine, how: _How) -> None:
     with opened(how.directory, how.journal) as harness:
-        outcome = _outcome(line, harness, how)
-        conclude(outcome, harness, as_json=how.as_json, stat=how.stat, name=line.where)
+        outcome, warnings = _outcome(line, harness, how)
+        if outcome is None:
+            out.print("nothing was changed")
+            raise typer.Exit(1)
+        conclude(outcome, harness, as_json=how.as_json, stat=how.stat, name=line.where, doubts=warnings)
 
 
-def _outcome(line: OneLine, harness: Harness, how: _How) -> CommandOutcome:
-    """Work the change out from the state and make it, with the journal held meanwhile."""
+def _outcome(line: OneLine, harness: Harness, how: _How) -> tuple[CommandOutcome | None, tuple[str, ...]]:
+    """Work the change out from the state and make it, with the journal held meanwhile; None if it is not wanted."""
     with harness.held() as state:
         if isinstance(state, Refused):
-            return state
+            return state, ()
         try:
-            candidate = oracle(program_of(_understood(line, harness, state), state), nominal=state)
+            program = program_of(_understood(line, harness, state), state)
         except InputError:
             refused = _refuse_drift(line, harness, state)
             if refused is None:
                 raise
-            return refused
-        return harness.preview(candidate) if how.plan else harness.apply(candidate, note=how.note, by=how.by)
+            return refused, ()
+        candidate = oracle(program, nominal=state)
+        if is_idle(program, state):
+            preview = harness.preview(candidate)
+            return preview if isinstance(preview, Refused) else Unchanged(), ()
+        warnings = doubts_of(how.directory, program, state)
+        tell_doubts(warnings, as_json=how.as_json)
+        if how.plan:
+            return harness.preview(candidate), warnings
+        if not is_wanted(warnings, as_json=how.as_json):
+            return None, warnings
+        return harness.apply(candidate, note=how.note, by=how.by), warnings
 
 
 def _refuse_drift(line: OneLine, harness: Harness, state: State) -> Refused | None:

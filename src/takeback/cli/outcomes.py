@@ -6,7 +6,8 @@ The union is closed: an outcome that is missing here does not pass mypy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NoReturn, assert_never
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn, assert_never
 
 import typer
 
@@ -28,13 +29,23 @@ from takeback.present.plans import headline, kept_json, kept_lines
 from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan, SlotChange
 
-CommandOutcome = Applied | Preview | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
+UNCHANGED: Final = "unchanged: it is so already, and no entry was made"
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """A change that would leave everything as it is: nothing was done, and no entry was made."""
+
+
+CommandOutcome = (
+    Unchanged | Applied | Preview | Adopted | Undone | Plan | Blocked | Gone | Stale | Refused | Discarded
+)
 
 
 def exit_code(outcome: CommandOutcome) -> int:
     """0 for done or can be done, 1 for no."""
     match outcome:
-        case Applied() | Preview() | Adopted() | Undone() | Plan() | Discarded():
+        case Unchanged() | Applied() | Preview() | Adopted() | Undone() | Plan() | Discarded():
             return 0
         case Blocked() | Gone() | Stale() | Refused():
             return 1
@@ -52,11 +63,12 @@ def conclude(
     steps: Sequence[str] = (),
     looser: Sequence[str] = (),
     warnings: Sequence[str] = (),
+    doubts: Sequence[str] | None = None,
 ) -> NoReturn:
     """Tell an outcome and end the command. What was done is settled before anything is told about it.
 
     `name` is what a verdict is about, `steps` what to try next, `looser` what files that were put back loosen,
-    `warnings` what else there is to know.
+    `warnings` what else there is to know, `doubts` what was said before the change was made.
     """
     code = exit_code(outcome)
     if isinstance(outcome, Applied | Adopted | Undone | Discarded):
@@ -64,7 +76,9 @@ def conclude(
     if as_json:
         told = outcome_json(outcome, harness)
         put_back = {"looser": list(looser)} if isinstance(outcome, Discarded) else {}
-        more = {name: list(found) for name, found in (("next", steps), ("warnings", warnings)) if found}
+        known = [*warnings, *(doubts or ())]
+        more = {"next": list(steps)} if steps else {}
+        more |= {"warnings": known} if known or doubts is not None else {}
         emit({**told, **put_back, **more})
     else:
         show_outcome(outcome, harness, stat=stat, name=name)
@@ -81,6 +95,8 @@ def conclude(
 def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
     """Any outcome as JSON."""
     match outcome:
+        case Unchanged():
+            return {"result": "unchanged", "entry": None, "changes": []}
         case Applied():
             return {
                 "result": "applied",
@@ -174,6 +190,8 @@ def show_broken(faults: Iterable[Broken]) -> None:
 def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = False, name: str = "") -> None:
     """Print any outcome; `name` is what a verdict is about."""
     match outcome:
+        case Unchanged():
+            out.print(UNCHANGED)
         case Applied():
             _show_applied(outcome, harness, stat=stat)
         case Preview():

@@ -361,7 +361,7 @@ def _explained(fault: Exception, *, as_json: bool) -> int:
         code = _Ending.settled
         message = f"what was done stays done, but could not be shown in full: {message}"
     elif as_json and message and not _Ending.emitted:
-        emit({"error": message})
+        emit({"error": mask_line(message)})
     if type(fault).__name__ == HELP_INSTEAD:
         err.print(message)
     elif message:

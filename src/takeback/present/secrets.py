@@ -30,8 +30,9 @@ _REFERENCE: Final = re.compile(
 )
 _SHAPES: Final = re.compile(
     r"""
-      -----BEGIN[ A-Z0-9]*PRIVATE\ KEY(?:\ BLOCK)?-----.*?(-----END[ A-Z0-9]*PRIVATE\ KEY(?:\ BLOCK)?-----|\Z)
-    | \b(sk|pk|rk)-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}
+      -----BEGIN[ A-Z0-9]{0,40}PRIVATE\ KEY(?:\ BLOCK)?-----.*?
+      (-----END[ A-Z0-9]{0,40}PRIVATE\ KEY(?:\ BLOCK)?-----|\Z)
+    | \b(sk|pk|rk)-(?=[A-Za-z_-]{0,64}\d)[A-Za-z0-9_-]{16,}
     | \b(sk|rk)_(live|test)_[A-Za-z0-9]{16,}
     | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,} | \bgl(pat|dt|rt|soat)-[A-Za-z0-9_-]{16,}
     | \bxox[abeprs]-[A-Za-z0-9-]{10,} | \bxapp-\d-[A-Za-z0-9-]{10,}
@@ -39,35 +40,37 @@ _SHAPES: Final = re.compile(
     | \b(AKIA|ASIA)[0-9A-Z]{16}\b | \bAIza[0-9A-Za-z_-]{30,} | \bya29\.[0-9A-Za-z_-]{20,} | \bhf_[A-Za-z0-9]{20,}
     | \bnpm_[A-Za-z0-9]{30,} | \bpypi-AgE[A-Za-z0-9_-]{16,} | \bdop_v1_[a-f0-9]{32,}
     | \bshp(at|ca|pa|ss)_[a-fA-F0-9]{20,}
-    | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | \bAGE-SECRET-KEY-1[A-Z0-9]{20,} | \bglsa_[A-Za-z0-9_]{20,}
-    | \beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+
-    | (?i:(?<=\bbearer\ ))(?=[\w.~+/-]*(?:\d|[a-z][A-Z]))[A-Za-z0-9._~+/=-]{8,}
-    | (?i:(?<=\bbasic\ ))(?=[\w+/]*(?:\d|[a-z][A-Z]|=))[A-Za-z0-9+/]{8,}={0,2}
-    | (?<=://)[^\s/:@"'`<>]*:[^\s/@"'`<>]+(?=@)
+    | \bSG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,} | \bAGE-SECRET-KEY-1[A-Z0-9]{20,} | \bglsa_[A-Za-z0-9_]{20,}
+    | \beyJ[A-Za-z0-9_-]{8,512}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+
+    | (?i:(?<=\bbearer\ ))(?=[\w.~+/-]{0,200}(?:\d|[a-z][A-Z]))[A-Za-z0-9._~+/=-]{8,}
+    | (?i:(?<=\bbasic\ ))(?=[\w+/]{0,200}(?:\d|[a-z][A-Z]|=))[A-Za-z0-9+/]{8,}={0,2}
+    | (?<=://)[^\s/:@"'`<>]{0,200}:[^\s/@"'`<>]{1,400}(?=@)
     """,
     re.VERBOSE | re.DOTALL,
 )
-_QUOTED: Final = re.compile(r"""(["']?)([\w.-]+)\1(\s*[:=]\s*)(["'])((?:\\.|(?!\4)[^\\\n])+)\4""")
-"""A name and a value in quotes, as in JSON, TOML and code."""
-_ASSIGNED: Final = re.compile(
-    r"(?i)([\w-]*(?:secret|password|passwd|token|api[-_]?key|access[-_]?key|private[-_]?key)[\w-]*[\"']?\s*[:=]\s*[\"']?)"
-    r"(?=[^\s\"',;]*\d)([^\s\"',;$<{\[(]{8,})"
+_SIGNS: Final = (
+    *("private key", "sk-", "pk-", "rk-", "sk_", "rk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "gl"),
+    *("xox", "xapp-", "slack", "akia", "asia", "aiza", "ya29.", "hf_", "npm_", "pypi-", "dop_v1_", "shp", "sg."),
+    *("age-secret", "eyj", "bearer ", "basic ", "://"),
 )
-_ENVIRONMENT: Final = re.compile(
-    r"((?:(?m:^)|(?<=[\"'`])|(?<=\\n))[ \t]*(?:export[ \t]+)?([A-Z][A-Z0-9_]*)=)"
-    r"([^\s\"'`#\\<\[{(][^\s\"'`#\\]*)"
+"""Beginnings of the shapes, in small letters: a text without any of them has none."""
+_PAIR: Final = re.compile(
+    r"""(?:(?<![\w.\\-])|(?<=\\[nt]))(["']?)([\w.-]{1,80})\1([ \t]{0,4}[:=][ \t]{0,4})"""
+    r"""(?:(["'])((?:\\.|(?!\4)[^\\\n]){1,2000})\4|([^\s"'`,;$<{\[(#\\][^\s"'`,;#\\]{0,2000}))"""
 )
-"""A variable and its value, at the beginning of a line, also of one inside quotes."""
-_FLAG: Final = re.compile(
-    r"(?i)((?<![\w-])--?[\w-]*(?:secret|password|passwd|token|api-?key)[\w-]*[ =])"
-    r"(?=[^\s\"']*\d)([^\s\"'$<{\[(-][^\s\"']{5,})"
-)
+"""A name and a value, as in JSON, TOML, YAML, code and files of environment variables."""
+_FLAGGED: Final = re.compile(r"""(?<![\w-])(--?([\w-]{1,60})[ =])([^\s"'$<{\[(-][^\s"']{5,2000})""")
+"""A flag of a command, and the word behind it."""
+_HINTS: Final = re.compile(r"(?i)secret|passw|passphrase|key|credential|auth|bearer|cookie|pat|pwd|token")
+"""What the name of every secret has in it."""
 _BLANKS: Final = re.compile(r"(?i)[\[(<{«]*(redacted|masked|hidden|secret removed|forgotten)[\])>}»]*|[*•x…]{3,}")
 """Whole values that stand for something left out, here or elsewhere."""
 _PLACES: Final = frozenset({"op_type", "target", "address", "part", "witness_key"})
 """Fields of operations and changes that say where something is."""
 _SHORTEST: Final = 4
 """A secret with fewer characters is hidden only where it stands in quotes."""
+_LONG: Final = 8
+"""A bare value with fewer characters is no secret, whatever its name."""
 _LEAST: Final = 100_000
 """A number with fewer digits is no secret."""
 _revealing: Final[ContextVar[bool]] = ContextVar("takeback_revealing", default=False)
@@ -115,11 +118,14 @@ class Mask:
 
     def mask_text(self, text: str) -> str:
         """Return a text without what looks like a secret in it."""
-        text = _SHAPES.sub(self._hide_shape, text)
-        text = _QUOTED.sub(self._hide_quoted, text)
-        text = _ENVIRONMENT.sub(self._hide_variable, text)
-        text = _FLAG.sub(lambda found: found[1] + self._label(found[2]), text)
-        return _ASSIGNED.sub(lambda found: found[1] + self._label(found[2]), text)
+        lowered = text.lower()
+        if any(sign in lowered for sign in _SIGNS):
+            text = _SHAPES.sub(self._hide_shape, text)
+        if _HINTS.search(text) is None:
+            return text
+        if ":" in text or "=" in text:
+            text = _PAIR.sub(self._hide_pair, text)
+        return _FLAGGED.sub(self._hide_flagged, text) if "-" in text else text
 
     def hide(self, text: str, secrets: Mapping[str, None]) -> str:
         """Return a line without secrets that are known, and without what looks like one."""
@@ -147,18 +153,24 @@ class Mask:
             return secret
         return self._label(secret)
 
-    def _hide_quoted(self, found: re.Match[str]) -> str:
-        name, value = found[2], found[5]
-        plain = len(value) < _SHORTEST or " " in value.strip() or not _is_value(value)
-        if plain or not _named(name):
+    def _hide_pair(self, found: re.Match[str]) -> str:
+        name, sign, quoted, bare = found[2], found[3], found[5], found[6]
+        value = bare if quoted is None else quoted
+        if not _is_value(value) or not _named(name):
             return found[0]
-        return f"{found[1]}{name}{found[1]}{found[3]}{found[4]}{self._label(value)}{found[4]}"
+        before = found[0][: len(found[0]) - len(value) - (quoted is not None)]
+        if quoted is not None:
+            hidden = len(value) >= _SHORTEST and " " not in value.strip()
+        elif sign == "=" and name.isupper():
+            hidden = not value.isdecimal()  # a variable of the environment
+        else:
+            hidden = len(value) >= _LONG and any(map(str.isdigit, value))
+        return f"{before}{self._label(value)}{found[4] or ''}" if hidden else found[0]
 
-    def _hide_variable(self, found: re.Match[str]) -> str:
-        value = found[3]
-        if not _named(found[2]) or not _is_value(value) or value.isdecimal():
+    def _hide_flagged(self, found: re.Match[str]) -> str:
+        if not _named(found[2]) or not any(map(str.isdigit, found[3])) or not _is_value(found[3]):
             return found[0]
-        return found[1] + self._label(value)
+        return found[1] + self._label(found[3])
 
     def _mask(self, value: Any, *, hidden: bool, strong: bool = False) -> Any:
         if isinstance(value, Mapping):

@@ -69,14 +69,17 @@ def test_help_loads_no_command_and_none_of_what_commands_need():
         "takeback",
         "takeback.canonical",
         "takeback.cli",
+        "takeback.cli.advice",
         "takeback.cli.commands",
         "takeback.cli.here",
         "takeback.cli.output",
         "takeback.cli.program",
         "takeback.cli.pager",
         "takeback.cli.pulse",
+        "takeback.cli.revealing",
         "takeback.errors",
         "takeback.present",
+        "takeback.present.secrets",
         "takeback.present.visible",
     }
     assert not beneath(found, "pydantic", "sqlite3", "tomlkit", *OPTIONAL)

@@ -177,3 +177,14 @@ def test_a_line_of_a_private_key_is_masked_where_the_rest_of_it_is_not_shown():
     lines = [text for _, text in unified(difference("p", sheet_of("\n".join(key)), sheet_of("\n".join(changed))))]
     assert len(lines) > 5
     assert not [line for line in lines if "correct" in line]
+
+
+def test_a_long_text_is_looked_at_once():
+    """Hostile texts of which a careless pattern would look at every end for every beginning."""
+    for piece in ("a", "a-", "sk-", "eyJ-", "token", "token=", "SG.", "://a:", "--token ", "Bearer ", "password: '"):
+        text = piece * (300_000 // len(piece))
+        masked_text(text)
+
+
+def test_an_escaped_line_break_does_not_hide_a_variable():
+    assert "correcthorse" not in masked_text('"a\\nDB_PASSWORD=correcthorse\\nb"')
