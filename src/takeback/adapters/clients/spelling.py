@@ -72,7 +72,7 @@ def _doubt_name(tables: Sequence[str], path: tuple[str, ...], config: Any) -> st
             if not node or REST in node:
                 return ""
             if step in node or ONE in node:
-                node = node.get(step, node.get(ONE, {}))
+                node = node[step] if step in node else node[ONE]
                 continue
             near.update(
                 dict.fromkeys(".".join((*path[:at], name, *path[at + 1 :])) for name in _resembling(step, node))
