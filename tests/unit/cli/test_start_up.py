@@ -67,6 +67,9 @@ def test_help_loads_no_command_and_none_of_what_commands_need():
     found = loaded_by("--help")
     assert beneath(found, "takeback") <= {
         "takeback",
+        "takeback.adapters",
+        "takeback.adapters.roots",
+        "takeback.adapters.trust_record",
         "takeback.canonical",
         "takeback.cli",
         "takeback.cli.advice",
@@ -77,6 +80,7 @@ def test_help_loads_no_command_and_none_of_what_commands_need():
         "takeback.cli.pager",
         "takeback.cli.pulse",
         "takeback.cli.revealing",
+        "takeback.cli.trust_place",
         "takeback.errors",
         "takeback.present",
         "takeback.present.secrets",

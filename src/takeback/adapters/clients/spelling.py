@@ -30,7 +30,7 @@ _OF_MAPPINGS: Final = frozenset(
     ]
 )
 """Known lists whose items are no texts."""
-Tree = dict[str, Any]
+NameTree = dict[str, Any]
 
 
 def find_doubts(kinds: Sequence[str], mutation: Iterable[Operation], state: State) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def _doubt_name(tables: Sequence[str], path: tuple[str, ...], config: Any) -> st
         return ""
     near: dict[str, None] = {}
     for kind in tables:
-        node: Tree = _known(kind)
+        node: NameTree = _known(kind)
         for at, step in enumerate(path):
             if not node or REST in node:
                 return ""
@@ -86,7 +86,7 @@ def _doubt_name(tables: Sequence[str], path: tuple[str, ...], config: Any) -> st
     return f"config {'.'.join(path)} is no setting that {whose} knows: did you mean {' or '.join(near)}?"
 
 
-def _resembling(step: str, node: Tree) -> list[str]:
+def _resembling(step: str, node: NameTree) -> list[str]:
     plain = {name.casefold(): name for name in node}
     return [plain[name] for name in get_close_matches(step.casefold(), plain, 2, CUTOFF)]
 
@@ -118,13 +118,13 @@ def _at(value: Any, path: Sequence[str]) -> Any:
 
 
 @cache
-def _known(kind: str) -> Tree:
+def _known(kind: str) -> NameTree:
     """Return the names that a client's tables know, as a tree; nothing below a name stands for anything."""
     rules = TABLES[kind].rules.items()
     guarded = {place for place, rule in rules if rule.risk is Risk.PROTECTED and place.endswith(f".{REST}")}
     places = {place for place, _ in rules} - guarded | {place.removesuffix(f".{REST}") for place in guarded}
     places |= {*(TYPES if kind == "claude-code" else ())}
-    tree: Tree = {}
+    tree: NameTree = {}
     for place in sorted(places):
         node = tree
         for step in place.split("."):
