@@ -22,8 +22,9 @@ from takeback.adapters.harness_places import why_no_place
 from takeback.adapters.look_trail import LookTrail
 from takeback.adapters.reading import all_of
 from takeback.adapters.signature import ReadFile, Signature, signature
+from takeback.adapters.symbolic_links import open_unfollowed
 from takeback.errors import HarnessError, UnsafePathError
-from takeback.harness.images import DirectoryImage, FileImage, Image
+from takeback.harness.images import DirectoryImage, FileImage, Image, LinkImage
 from takeback.journal.failpoint import failpoint
 
 TEMPORARY = re.compile(r"\.takeback-tmp-([0-9a-z]{12})-[0-9a-f]{16}")
@@ -33,7 +34,6 @@ MAX_DEPTH = 100
 SETTLED = 2_000_000_000
 """How long before it was read, in nanoseconds, a file must have been changed for its times to be trusted."""
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 ROOT_USER = 0
 
@@ -96,23 +96,23 @@ class Directory:
     def read(self, path: str) -> FileImage | None:
         """The file at `path`; None if nothing is there."""
         found = self.look(path)
-        if isinstance(found, DirectoryImage):
-            raise UnsafePathError(f"{self.root / path} is not a regular file")
+        if not isinstance(found, FileImage | None):
+            kind = "a link, which is not followed" if isinstance(found, LinkImage) else "not a regular file"
+            raise UnsafePathError(f"{self.root / path} is {kind}")
         return found
 
     def look(self, path: str) -> Image | None:
-        """The file or directory at `path`; None if nothing is there. Anything else is refused."""
+        """The file, directory or link at `path`; None if nothing is there. Anything else is refused."""
         parts = split_path(path)
         self.trail.asked.add(path)
         with self.faults("read", path), self.parent(parts) as parent:
             return None if parent is None else self._image(parent, parts[-1], path)
 
     def _image(self, parent: int, name: str, path: str) -> Image | None:
-        try:
-            fd = os.open(name, READ_FLAGS, dir_fd=parent)
-        except FileNotFoundError:
-            return None
-        with _closing(fd):
+        found = open_unfollowed(parent, name)
+        if not isinstance(found, int):
+            return found
+        with _closing(found) as fd:
             status = os.fstat(fd)
             if stat.S_ISDIR(status.st_mode):
                 return DirectoryImage(stat.S_IMODE(status.st_mode))

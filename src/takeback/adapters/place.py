@@ -17,11 +17,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from takeback.adapters.directory import READ_FLAGS, Directory, split_path
+from takeback.adapters.directory import Directory, split_path
 from takeback.adapters.exchange import swap, take_name
 from takeback.adapters.harness_places import demand_harness_place
+from takeback.adapters.symbolic_links import READ_FLAGS, make_link, open_unfollowed
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
-from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, same_file
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, same_file
 from takeback.journal.failpoint import failpoint
 
 OLD = ".edited-meanwhile"
@@ -74,7 +75,7 @@ class FilePlace:
                     return self._make_directory(parent, name, change)
                 case DirectoryImage(), None:
                     return self._remove_directory(parent, name, change)
-                case _, FileImage():
+                case _, FileImage() | LinkImage():
                     return self._write(parent, name, change, change.after)
                 case _:
                     return self._remove(parent, name, change)
@@ -132,13 +133,10 @@ class FilePlace:
         failpoint("file.settled")
         return None
 
-    def _write(self, parent: int, name: str, change: FileChange, image: FileImage) -> KeptFile:
+    def _write(self, parent: int, name: str, change: FileChange, image: FileImage | LinkImage) -> KeptFile:
         status = Directory.status(parent, name)
         there = self._demand_same(parent, name, change)
-        mode = image.mode
-        if isinstance(there, FileImage) and isinstance(change.before, FileImage) and change.before.mode == mode:
-            mode = there.mode
-        aside = self._directory.temporary(parent, FileImage(image.content, mode), like=status)
+        aside = self._temporary(parent, change, image, there, status)
         try:
             new = _traits(parent, aside)
             self._may()
@@ -162,6 +160,25 @@ class FilePlace:
             self._demand_same(parent, aside, change)
             os.fsync(parent)
         return KeptFile(change, aside, far=False, old=old, new=new)
+
+    def _temporary(
+        self,
+        parent: int,
+        change: FileChange,
+        image: FileImage | LinkImage,
+        there: Image | None,
+        status: os.stat_result | None,
+    ) -> str:
+        """Write the new file or link aside; permission bits that the change leaves alone stay those of the file."""
+        if isinstance(image, LinkImage):
+            name = self._directory.temporary_name()
+            make_link(parent, name, image)
+            return name
+        mode = image.mode
+        if isinstance(there, FileImage) and isinstance(change.before, FileImage) and change.before.mode == mode:
+            mode = there.mode
+        like = None if isinstance(there, LinkImage) else status
+        return self._directory.temporary(parent, FileImage(image.content, mode), like=like)
 
     def _remove(self, parent: int, name: str, change: FileChange) -> KeptFile:
         if self._demand_same(parent, name, change) is None:
@@ -205,10 +222,9 @@ class FilePlace:
     @staticmethod
     def _image(parent: int, name: str) -> Image | None:
         """What has a name, read from its descriptor."""
-        try:
-            fd = os.open(name, READ_FLAGS, dir_fd=parent)
-        except FileNotFoundError:
-            return None
+        fd = open_unfollowed(parent, name)
+        if not isinstance(fd, int):
+            return fd
         try:
             status = os.fstat(fd)
             if stat.S_ISDIR(status.st_mode):

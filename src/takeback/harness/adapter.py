@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from takeback.harness.images import FileChange, FileImage, Image
+from takeback.harness.images import FileChange, FileImage, Image, LinkImage
 from takeback.state import State
 from takeback.state.slots import Slot
 
@@ -209,11 +209,19 @@ class Spoken(Protocol):
 class Formatted(Protocol):
     """Capability: an edit that changes no value, such as a comment or a file's mode, is an entry too."""
 
-    def formatted(self) -> Iterable[tuple[str, FileImage | None]]:
-        """The files, as last read, of which every byte counts; None for one that could be there and is not."""
+    def formatted(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
+        """Files and links, as last read, of which every byte counts; None for one that could be there and is not."""
 
     def is_document(self, path: str) -> bool:
         """Whether a path is that of a document, which is read wherever it is."""
 
     def is_bare(self, path: str, image: FileImage) -> bool:
         """Whether a file holds nothing that anybody said: no setting, no comment."""
+
+
+@runtime_checkable
+class Linked(Protocol):
+    """Capability: a file of the harness may be a link to another file inside the directory."""
+
+    def behind(self, path: str, image: LinkImage) -> str | None:
+        """The file inside the directory that a link leads to; None where it leads elsewhere or nowhere."""

@@ -6,16 +6,17 @@ so that it never stands in the way of a change or an undo.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from takeback.harness.adapter import FileAdapter, Heeding, Unsayable
+from takeback.harness.adapter import FileAdapter, Formatted, Heeding, Unsayable
 from takeback.harness.codec import change_draft
 from takeback.harness.engine import Engine, Look
 from takeback.harness.filing import LAYOUT
-from takeback.harness.images import Image, KeptImage, with_images
+from takeback.harness.images import UNKNOWN, FileImage, Image, KeptImage, LinkImage, Unknown, with_images
+from takeback.harness.links import find_behind, is_link_change
 from takeback.harness.readings import read_versions
 from takeback.harness.recorded import formatted
 from takeback.harness.results import Adopted, Refused, Why
@@ -60,8 +61,9 @@ def adopt(
     Files are recorded as they are, but for those in `images_of`; of files with another layout, those in `paths`.
     """
     ledger = engine.ledger
-    images = _images(engine, look.actual, images_of) if look.drift else []
-    layout = [one for one in layout_changes(engine, look) if one.path not in {image.path for image in images}]
+    layout = layout_changes(engine, look)
+    images = _images(engine, look.actual, images_of, layout) if look.drift else []
+    layout = [one for one in layout if one.path not in {image.path for image in images}]
     layout = [one for one in layout if paths is None or one.path in paths]
     if not look.drift and not layout:
         return None
@@ -122,8 +124,14 @@ def layout_changes(engine: Engine, look: Look) -> list[KeptImage]:
     adapter, ledger = engine.files, engine.ledger
     unread = {one.path for one in look.broken}
     paths = ((path, image) for path, image in engine.formatted.formatted() if path not in unread)
-    found = (layout_only(adapter, ledger, ledger.state, image) for image in formatted(ledger, paths))
-    return [image for image in found if image is not None]
+    found = [layout_only(adapter, ledger, ledger.state, image) for image in formatted(ledger, paths)]
+    return [one for one in found if one is not None and not _is_only_read(engine.formatted, one)]
+
+
+def _is_only_read(adapter: Formatted, image: KeptImage) -> bool:
+    """Whether a file is new to the journal because something brings it in now, which is no change of the file."""
+    new = image.before is None and isinstance(image.after, FileImage)
+    return new and not adapter.is_document(image.path)
 
 
 def taking_effect(engine: Engine, writes: Iterable[Write]) -> dict[str, Any]:
@@ -145,12 +153,29 @@ def _noticed(engine: Engine, writes: Iterable[Write]) -> dict[str, Any]:
     return {**({"effect": effect} if effect else {}), **({"unheeded": told} if told else {})}
 
 
-def _images(engine: Engine, actual: State, given: Mapping[str, Image | None]) -> list[KeptImage]:
+def _images(
+    engine: Engine, actual: State, given: Mapping[str, Image | None], layout: Sequence[KeptImage]
+) -> list[KeptImage]:
     adapter, ledger = engine.files, engine.ledger
     if adapter is None:
         return []
     found: list[KeptImage] = []
+    links = [one for one in layout if is_link_change(one)]
+    behind = find_behind(adapter, links)
     for path in counted_all("files taken in", adapter.touched(ledger.state, actual)):
+        if path in behind:
+            continue  # it is not what changed: a link to it was put in a file's place, or taken from there
         after = given[path] if path in given else adapter.image(path)
-        found.append(KeptImage(path, known_image(adapter, ledger, path, ledger.state), after))
+        before = known_image(adapter, ledger, path, ledger.state)
+        if isinstance(before, Unknown) and isinstance(after, LinkImage):
+            before = _spliced_back(adapter, actual, ledger.state, path)
+        found.append(KeptImage(path, before, after))
     return found
+
+
+def _spliced_back(adapter: FileAdapter, actual: State, known: State, path: str) -> Image | Unknown | None:
+    """Return what a file was before a link was put in its place, where the state tells that."""
+    changes = adapter.render(actual, known)
+    if isinstance(changes, Unsayable):
+        return UNKNOWN
+    return next((change.after for change in changes if change.path == path), UNKNOWN)

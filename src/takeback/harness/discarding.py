@@ -7,12 +7,15 @@ not, is kept in the entry's images. Undoing a discard is a discard the other way
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from takeback.errors import InputError
 from takeback.harness.adapter import FileAdapter, Unsayable
+from takeback.harness.adopting import layout_changes
 from takeback.harness.engine import Engine, Look
-from takeback.harness.images import FileChange, Unknown, changes_of, same_file
+from takeback.harness.images import FileChange, LinkImage, Unknown, changes_of, same_file
+from takeback.harness.links import find_behind, is_link_change
 from takeback.harness.results import Discarded, Refused, Why
 from takeback.harness.undrifted import known_image
 from takeback.journal import Draft, Record
@@ -30,7 +33,11 @@ def discard(
         look = engine.look()
         if slots:
             return _made(engine, _some(adapter, look, slots), about)
-        wrong = tuple(dict.fromkeys((*(one.path for one in look.broken), *_drifted(adapter, engine, look))))
+        links = [one for one in layout_changes(engine, look) if is_link_change(one)]
+        behind = find_behind(adapter, links)
+        drifted = (path for path in _drifted(adapter, engine, look) if path not in behind)
+        relinked = (one.path for one in links)
+        wrong = tuple(dict.fromkeys((*(one.path for one in look.broken), *drifted, *relinked)))
         chosen = tuple(path for path in wrong if not paths or _meant(path, paths))
         for path in paths:
             if not any(_meant(one, [path]) for one in wrong) and not adapter.owns(path):
@@ -95,7 +102,8 @@ def _changes(adapter: FileAdapter, engine: Engine, look: Look, paths: Sequence[s
         there = adapter.image(path)
         known = known_image(adapter, engine.ledger, path, state)
         if isinstance(known, Unknown) and path in edits:
-            found.append(edits[path])
+            edit = edits[path]
+            found.append(replace(edit, before=there) if isinstance(there, LinkImage) else edit)
         elif isinstance(known, Unknown):
             return Refused(Why.UNSAYABLE, f"the journal does not know what was in {path}; nothing was changed")
         elif not same_file(known, there):

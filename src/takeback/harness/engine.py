@@ -29,7 +29,7 @@ from takeback.harness.adapter import (
 )
 from takeback.harness.codec import writes_of
 from takeback.harness.forgetting import conceal
-from takeback.harness.images import FileChange, KeptImage, changes_of, with_images
+from takeback.harness.images import FileChange, KeptImage, LinkImage, changes_of, with_images
 from takeback.harness.ledger import Ledger
 from takeback.harness.results import Recovered
 from takeback.harness.undisturbed import undisturbed
@@ -155,6 +155,9 @@ class Engine:
         images: list[KeptImage] = []
         if self.files is not None:
             images = [KeptImage(path, None, image) for path, image in self.files.remembered()]
+        if self.formatted is not None:
+            links = ((path, image) for path, image in self.formatted.formatted() if isinstance(image, LinkImage))
+            images += [KeptImage(path, None, image) for path, image in links]
         self.ledger.begin(first.state if start is None else start, about, images)
 
     def _demand_whole_journal(self) -> None:

@@ -14,6 +14,7 @@ from takeback.harness.engine import Engine
 from takeback.harness.existence import settle_existence
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, images_of, same_file, touching_files
 from takeback.harness.ledger import Ledger
+from takeback.harness.links import Relinking, place_links, relink
 from takeback.harness.recorded import exact, followed, recorded_paths, was_made
 from takeback.harness.results import Refused, Why
 from takeback.harness.two_roads import unadmitted
@@ -22,6 +23,7 @@ from takeback.journal.counted import counted_all
 from takeback.state import State
 from takeback.undo import Plan
 
+NO_LINKS = Relinking({}, frozenset())
 LAYOUT = "layout"
 """In the payload of an entry: the files it changed in nothing that the state says."""
 
@@ -41,9 +43,26 @@ def written(
     engine: Engine, before: State, after: State, off: Collection[int] = (), on: Collection[int] = ()
 ) -> Sequence[FileChange] | Refused:
     """The changes of files that make what is there another, or why it cannot be written."""
+    if engine.files is None:
+        return _written(engine, before, after, off, on, NO_LINKS)
+    relinking = relink(engine.files, engine.ledger, after, off, on)
+    if isinstance(relinking, Refused):
+        return relinking
+    changes = _written(engine, before, after, off, on, relinking)
+    return changes if isinstance(changes, Refused) else place_links(engine.files, changes, relinking)
+
+
+def _written(
+    engine: Engine,
+    before: State,
+    after: State,
+    off: Collection[int],
+    on: Collection[int],
+    relinking: Relinking,
+) -> Sequence[FileChange] | Refused:
     changes, adapter, ledger = engine.rendered(before, after), engine.files, engine.ledger
     if adapter is not None and engine.formatted is not None and (off or on):
-        return _changes_of_bytes(engine, adapter, changes, (before, after), off, on)
+        return _changes_of_bytes(engine, adapter, changes, (before, after), off, on, relinking)
     if isinstance(changes, Unsayable) and adapter is not None and (off or on):
         known = [
             exact(adapter, ledger, FileChange(path, adapter.image(path), None), after, off, on)
@@ -66,6 +85,7 @@ def _changes_of_bytes(
     real: tuple[State, State],
     off: Collection[int],
     on: Collection[int],
+    relinking: Relinking,
 ) -> Sequence[FileChange] | Refused:
     """The changes of files that make the state another, and that take back or bring back what it does not say."""
     entries, (before, after) = (*off, *on), real
@@ -74,6 +94,7 @@ def _changes_of_bytes(
     if isinstance(rendered, Unsayable):
         wanted |= dict.fromkeys(adapter.touched(before, after))
     layout = layout_of(engine.ledger, entries)
+    wanted = {path: None for path in wanted if path not in relinking.changes and path not in relinking.behind}
     found: list[FileChange] = []
     for path in counted_all("files worked out", wanted):
         there = adapter.image(path)

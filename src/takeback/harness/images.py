@@ -7,6 +7,7 @@ known here and nowhere else.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -42,6 +43,13 @@ class DirectoryImage:
     mode: int = 0o755
 
 
+@dataclass(frozen=True, slots=True)
+class LinkImage:
+    """A symbolic link: what is written in it, wherever that leads."""
+
+    target: str
+
+
 class Unknown:
     """Stands for an image that nobody took."""
 
@@ -52,7 +60,7 @@ class Unknown:
 
 
 UNKNOWN: Final = Unknown()
-Image = FileImage | DirectoryImage
+Image = FileImage | DirectoryImage | LinkImage
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,8 @@ def same_file(one: Image | Unknown | None, two: Image | None) -> bool:
     """Whether two images hold the same; permission bits are compared only where both are otherwise the same."""
     if isinstance(one, FileImage) and isinstance(two, FileImage):
         return one.content == two.content
+    if isinstance(one, LinkImage) and isinstance(two, LinkImage):
+        return one.target == two.target
     return type(one) is type(two)
 
 
@@ -189,10 +199,14 @@ def _form(image: Image | Unknown | None) -> Any:
     """What kind of thing an image is of, and its permission bits."""
     if image is None or isinstance(image, Unknown):
         return None if image is None else "?"
+    if isinstance(image, LinkImage):
+        return ["l", 0]
     return ["d" if isinstance(image, DirectoryImage) else "f", image.mode]
 
 
 def _bytes(path: str, image: Image | Unknown | None) -> Leaf | None:
+    if isinstance(image, LinkImage):
+        return Leaf(os.fsencode(image.target), f"link {path}")
     return Leaf(image.content, f"file {path}") if isinstance(image, FileImage) else None
 
 
@@ -209,4 +223,6 @@ def _image_after(form: Any, ref: Ref | None, held: Mapping[Ref, Stored | None]) 
     stored = held[ref or ""]
     if stored is None:
         raise ValueError("an image without bytes")
+    if kind == "l":
+        return LinkImage(os.fsdecode(stored.data))
     return FileImage(stored.data, mode)

@@ -20,6 +20,7 @@ from takeback.harness.images import (
     FileImage,
     Image,
     KeptImage,
+    LinkImage,
     Unknown,
     file_key,
     image_in,
@@ -108,7 +109,7 @@ def last_known(adapter: FileAdapter, ledger: Ledger, path: str, state: State) ->
     return UNKNOWN
 
 
-def formatted(ledger: Ledger, paths: Iterable[tuple[str, FileImage | None]]) -> list[KeptImage]:
+def formatted(ledger: Ledger, paths: Iterable[tuple[str, Image | None]]) -> list[KeptImage]:
     """Files that are not what was last recorded of them: in a byte, in permission bits, or in being there."""
     found: list[KeptImage] = []
     for path, image in paths:
@@ -116,7 +117,7 @@ def formatted(ledger: Ledger, paths: Iterable[tuple[str, FileImage | None]]) -> 
         before = None if last is None else last.after
         if last is None and (image is None or ledger.store.touching(file_key(path))):
             continue  # it never was there, or what was recorded of it was forgotten
-        if isinstance(before, FileImage | None) and before != image:
+        if isinstance(before, FileImage | LinkImage | None) and before != image:
             found.append(KeptImage(path, before, image))
     return found
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from takeback.errors import ChangedMeanwhile, JournalError, LostLock, NoPlaceError
 from takeback.harness.adapter import Fenced, Place
-from takeback.harness.images import DirectoryImage, FileChange, FileImage, same_file
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, LinkImage, same_file
 from takeback.journal import Store
 from takeback.journal.counted import counted_all
 from takeback.journal.failpoint import failpoint
@@ -115,7 +115,7 @@ def arrived(there: Any, change: FileChange) -> bool:
 def demand_unchanged(place: Place, changes: Sequence[FileChange]) -> None:
     """Raise `ChangedMeanwhile`, with nothing written down yet, if a file is not what a change was worked out from."""
     for change in changes:
-        if isinstance(change.before, FileImage) and not same_file(place.look(change.path), change.before):
+        if isinstance(change.before, FileImage | LinkImage) and not same_file(place.look(change.path), change.before):
             raise ChangedMeanwhile(f"{change.path} was changed by someone else just now")
 
 

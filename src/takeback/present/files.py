@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, KeptImage, Unknown
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, KeptImage, LinkImage, Unknown
 from takeback.present.contents import Sheet, text_sheet
 from takeback.present.diffs import Difference, difference
 
@@ -19,6 +19,8 @@ def file_differences(changes: Iterable[FileChange | KeptImage]) -> Iterator[Diff
 
 
 def _sheet(image: Image | Unknown | None) -> Sheet | None:
+    if isinstance(image, LinkImage):
+        return Sheet((f"link to {image.target}\n",), inline=f"link to {image.target}")
     if isinstance(image, FileImage):
         return text_sheet(image.content, f"{image.mode:04o}")
     return Sheet(("(not recorded)\n",), inline="(not recorded)") if isinstance(image, Unknown) else None

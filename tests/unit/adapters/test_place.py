@@ -11,8 +11,8 @@ import pytest
 from takeback.adapters import exchange, place
 from takeback.adapters.directory import Directory
 from takeback.adapters.place import FilePlace
-from takeback.errors import ChangedMeanwhile, HarnessError, UnsafePathError
-from takeback.harness.images import DirectoryImage, FileChange, FileImage
+from takeback.errors import ChangedMeanwhile, HarnessError
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, LinkImage
 from takeback.journal.failpoint import armed
 
 OLD, NEW = FileImage(b"old", 0o640), FileImage(b"new", 0o640)
@@ -20,6 +20,10 @@ CHANGES = {
     "replace": FileChange("d/f", OLD, NEW),
     "create": FileChange("d/new", None, NEW),
     "remove": FileChange("d/f", OLD, None),
+    "link": FileChange("d/f", OLD, LinkImage("../nowhere")),
+    "file": FileChange("link", LinkImage("/etc/passwd"), NEW),
+    "another": FileChange("link", LinkImage("/etc/passwd"), LinkImage("f")),
+    "unlink": FileChange("link", LinkImage("/etc/passwd"), None),
     "make": FileChange("d/sub", None, DirectoryImage(0o750)),
     "unmake": FileChange("d/empty", DirectoryImage(0o711), None),
 }
@@ -31,6 +35,7 @@ def root(tmp_path):
     (tmp_path / "d/empty").chmod(0o711)
     (tmp_path / "d/f").write_bytes(OLD.content)
     (tmp_path / "d/f").chmod(OLD.mode)
+    (tmp_path / "link").symlink_to("/etc/passwd")
     return tmp_path
 
 
@@ -46,7 +51,9 @@ def files(root, request, monkeypatch):
 
 def shape(root):
     return {
-        str(path.relative_to(root)): (path.read_bytes() if path.is_file() else None, path.stat().st_mode)
+        str(path.relative_to(root)): os.readlink(path)
+        if path.is_symlink()
+        else (path.read_bytes() if path.is_file() else None, path.stat().st_mode)
         for path in sorted(root.rglob("*"))
     }
 
@@ -174,8 +181,9 @@ def test_permission_bits_that_someone_changed_stay(files, root):
 def test_a_link_in_the_place_of_a_file_is_refused(files, root):
     (root / "d/f").unlink()
     (root / "d/f").symlink_to("/etc/passwd")
-    with pytest.raises(UnsafePathError):
+    with pytest.raises(ChangedMeanwhile):
         files.put(CHANGES["replace"])
+    assert os.readlink(root / "d/f") == "/etc/passwd"
 
 
 def test_a_file_in_a_directory_that_is_not_there_is_refused(files):

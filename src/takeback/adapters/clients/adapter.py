@@ -9,19 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from takeback.adapters.clients import unheeded
 from takeback.adapters.clients.client import Effect
-from takeback.adapters.clients.contents import BoundDocument, is_hollow, normal, ordered_places
+from takeback.adapters.clients.contents import BoundDocument, demand_mapping, normal, ordered_places
 from takeback.adapters.clients.fresh import FreshReading
 from takeback.adapters.clients.homes import STORED, Homes, StoredIn
 from takeback.adapters.clients.hooks import as_listener
 from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, ClientLayout, Member, find_layout, include, keep
-from takeback.adapters.clients.trust import demand_kept_off, moved_hooks, rekeyed
-from takeback.adapters.clients.unheeded import (
-    list_unknown_events,
-    list_unloaded,
-    why_event_unknown,
-    why_text_unloaded,
+from takeback.adapters.clients.linked import (
+    find_behind,
+    find_links,
+    is_nothing_known,
+    is_read_through,
+    why_not_written,
 )
+from takeback.adapters.clients.trust import demand_kept_off, moved_hooks, rekeyed
 from takeback.adapters.clients.validating import complaints, told
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
@@ -29,17 +31,14 @@ from takeback.adapters.formats.document import Document, alike, look_up, patch, 
 from takeback.adapters.harness_places import why_no_place
 from takeback.adapters.manifest import PRIVATE
 from takeback.adapters.workspace.storage import decode_text, missing_directories
-from takeback.errors import CannotSplice, HarnessError, InputError
+from takeback.errors import CannotSplice, HarnessError, InputError, UnsafePathError
 from takeback.harness.adapter import Broken, Reading, Unsayable
-from takeback.harness.images import FileChange, FileImage, Image
+from takeback.harness.images import FileChange, FileImage, Image, LinkImage
 from takeback.state import ABSENT, SURFACES, State, tree
 from takeback.state.file import File
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot
 from takeback.state.values import thaw
-
-COMMENTS = (b"#", b"//", b"/*")
-"""What begins a comment in some format of documents."""
 
 
 class ClientAdapter(FilesAdapter):
@@ -53,6 +52,7 @@ class ClientAdapter(FilesAdapter):
         self.members = tuple(members)
         self._ask = ask
         self._images: dict[str, FileImage] = {}
+        self._links: dict[str, LinkImage] = {}
         self._layout = ClientLayout(self.members)
         self._homes = Homes(self._layout, directory.root)
         self._documents: dict[str, tuple[bytes, Document]] = {}
@@ -68,7 +68,7 @@ class ClientAdapter(FilesAdapter):
         self._homes = Homes(layout, self._directory.root)
         values = self._values(known, broken)
         self._include(values)
-        self._unloaded = dict(list_unloaded(layout, values))
+        self._unloaded = dict(unheeded.list_unloaded(layout, values))
         keep(layout, self._directory.root, known.part("prompts"), trail.listed)
         fresh = FreshReading()
         settings = thaw(known.part("config"))
@@ -83,24 +83,29 @@ class ClientAdapter(FilesAdapter):
             self._read_prompt(path, name, known, fresh, broken)
         for path in layout.files:
             self._read_file(path, known, fresh, broken)
+        self._links = dict(find_links(self._directory, layout))
         self._look_for_leftovers()
         state = fresh.state(known)
-        unknown = list_unknown_events(self.members, state.part("listeners"))
+        unknown = unheeded.list_unknown_events(self.members, state.part("listeners"))
         faults = [told for path, told in self._unloaded.items() if path not in {one.path for one in broken}]
         return Reading(state, tuple(broken), (*layout.strange, *faults, *unknown))
+
+    def behind(self, path: str, image: LinkImage) -> str | None:
+        """The file inside the directory that a link leads to; None where it leads elsewhere or nowhere."""
+        return find_behind(self._directory.root, path, image)
 
     def _values(self, known: State, broken: list[Broken]) -> dict[str, dict[str, Any]]:
         """The value of every document; of one that cannot be read, what is known of it."""
         values: dict[str, dict[str, Any]] = {}
         for path, bound in self._layout.documents.items():
             try:
-                image = self._look(path)
+                image = None if is_nothing_known(self._homes, bound, known) else self._look(path)
                 value = {} if image is None else self._document(bound, image.content).value
-                values[path] = _mapping(value, self._where(path))
+                values[path] = demand_mapping(value, self._where(path))
             except InputError as fault:
                 broken.append(Broken(path, fault.where, fault.message))
                 values[path] = bound.joined(self._homes.contents(known, bound), {})
-            except HarnessError as fault:
+            except (HarnessError, UnsafePathError) as fault:
                 broken.append(Broken(path, self._where(path), fault.message))
                 values[path] = bound.joined(self._homes.contents(known, bound), {})
         return values
@@ -120,7 +125,7 @@ class ClientAdapter(FilesAdapter):
                 text = decode_text(image.content, self._where(path))
                 SURFACES["prompts"].read({name: text}, self._where(path))
                 fresh.prompts[name] = text
-        except (HarnessError, InputError) as fault:
+        except (HarnessError, InputError, UnsafePathError) as fault:
             where = fault.where if isinstance(fault, InputError) else self._where(path)
             broken.append(Broken(path, where, fault.message))
             if name in known.part("prompts"):
@@ -133,7 +138,7 @@ class ClientAdapter(FilesAdapter):
             if image is None:
                 return
             fresh.files.append((steps, File(image.content, image.mode)))
-        except HarnessError as fault:
+        except (HarnessError, UnsafePathError) as fault:
             broken.append(Broken(path, self._where(path), fault.message))
             content = tree.get(known.part("files"), steps)
             if not isinstance(content, File):
@@ -152,7 +157,7 @@ class ClientAdapter(FilesAdapter):
     def _peek(self, path: str) -> FileImage | None:
         try:
             return self._directory.read(path)
-        except HarnessError:
+        except (HarnessError, UnsafePathError):
             return None
 
     def _where(self, path: str) -> str:
@@ -222,8 +227,8 @@ class ClientAdapter(FilesAdapter):
         why = why_no_place(path)
         if why is not None:
             raise CannotSplice(why, where=self._where(path))
-        if path in self._layout.outside:
-            raise CannotSplice("a link stands there that leads out of the directory", where=self._where(path))
+        if path in self._links:
+            raise CannotSplice(why_not_written(self._layout, path, self._links[path]), where=self._where(path))
         if isinstance(home, BoundDocument):
             return self._rendered_document(home, image, before, after)
         if home is not None and self._layout.place_of(home) is None:
@@ -290,9 +295,11 @@ class ClientAdapter(FilesAdapter):
 
     def means(self, path: str, image: Image | None, state: State) -> bool:
         """Whether a file with this image would say what the state says."""
+        if isinstance(image, LinkImage):
+            return self._link_means(path, image, state)
         if not isinstance(image, FileImage | None):
             return False
-        bound = self._layout.documents.get(path)
+        bound = self._layout.documents.get(path) or self._layout.documents.get(self._layout.links.get(path, ""))
         try:
             if bound is not None:
                 return self._document_means(bound, image, state)
@@ -311,6 +318,15 @@ class ClientAdapter(FilesAdapter):
             return image is not None and image.content == leaf.content and image.mode == leaf.mode
         return image is None
 
+    def _link_means(self, path: str, image: LinkImage, state: State) -> bool:
+        """Whether a link at a path leaves everything as the state says: what it leads to, or nothing of its own."""
+        real = self.behind(path, image)
+        if real is None or (self._layout.taken(real) and not is_read_through(self._layout, path, real)):
+            name = self._homes.prompt_at(path, state)
+            return path not in self._layout.documents and (name is None or name not in state.part("prompts"))
+        there = self._peek(real)
+        return there is not None and self.means(path, there, state)
+
     def _document_means(self, bound: BoundDocument, image: FileImage | None, state: State) -> bool:
         rules = bound.documents.rules
         value = {} if image is None else bound.documents.open(image.content, self._where(bound.path)).value
@@ -321,10 +337,12 @@ class ClientAdapter(FilesAdapter):
         """Every file as last read."""
         return tuple(self._images.items())
 
-    def formatted(self) -> Iterable[tuple[str, FileImage | None]]:
-        """Every file: a comment in one is a change too, and so is a document without settings that comes or goes."""
-        missing = ((path, None) for path in self._layout.documents if path not in self._images)
-        return (*self._images.items(), *missing)
+    def formatted(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
+        """Every file and link: a comment is a change too, and so is an empty document that comes or goes."""
+        named = (name for member in self.members for name in member.client.instructions)
+        there = self._images.keys() | self._links.keys()
+        missing = ((path, None) for path in dict.fromkeys((*self._layout.documents, *named)) if path not in there)
+        return (*self._images.items(), *self._links.items(), *missing)
 
     def is_document(self, path: str) -> bool:
         """Whether a path is that of a document of a client."""
@@ -332,14 +350,7 @@ class ClientAdapter(FilesAdapter):
 
     def is_bare(self, path: str, image: FileImage) -> bool:
         """Whether a document says nothing at all, not even in a comment."""
-        bound = self._layout.documents.get(path)
-        if bound is None or any(mark in image.content for mark in COMMENTS):
-            return False
-        try:
-            value = bound.documents.open(image.content, self._where(path)).value
-        except InputError:
-            return False
-        return is_hollow(normal(value, bound.documents.rules))
+        return self.is_document(path) and self._layout.documents[path].is_bare(image.content, self._where(path))
 
     def owns(self, path: str) -> bool:
         """Whether a path is, or could be, one of the clients' files."""
@@ -362,11 +373,11 @@ class ClientAdapter(FilesAdapter):
         if bound is not None:
             return self._unloaded.get(bound.path, "")
         place = self._layout.prompt_path(path[0]) if surface == "prompts" else None
-        return why_text_unloaded(self._layout, place, self._images.get(place or ""))
+        return unheeded.why_text_unloaded(self._layout, place, self._images.get(place or ""))
 
     def why_unknown(self, slot: Slot) -> str:
         """Return why the client will never heed what stands at a slot, whatever it says; empty if it may."""
-        return why_event_unknown(self.members, slot[1]) if slot[0] == "listeners" and len(slot) > 1 else ""
+        return unheeded.why_event_unknown(self.members, slot[1]) if slot[0] == "listeners" and len(slot) > 1 else ""
 
     def understood(self, surface: str, key: str, value: Any, state: State) -> Any:
         """A hook group as the client writes it is a listener, called by its matcher."""
@@ -387,9 +398,3 @@ class ClientAdapter(FilesAdapter):
         if not all(any(place[: len(own)] == own for own in bound.documents.own) for place in changed):
             return None
         return next(member.client.name for member in self.members if bound.documents in member.client.documents)
-
-
-def _mapping(value: Any, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(where, found=value, expected="settings: a mapping")
-    return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from takeback.adapters.clients.client import ANY, DocumentRule, Documents, Effect, Steps
 from takeback.adapters.clients.names import filled, prefix, usable
@@ -16,6 +16,9 @@ from takeback.adapters.formats.document import MISSING, look_up
 from takeback.errors import InputError
 from takeback.state import SURFACES
 from takeback.state.values import thaw
+
+COMMENTS: Final = (b"#", b"//", b"/*")
+"""What begins a comment in some format of documents."""
 
 
 @dataclass(slots=True)
@@ -128,6 +131,16 @@ class BoundDocument:
                 if not present:
                     _removed(rest, at)
 
+    def is_bare(self, content: bytes, where: str) -> bool:
+        """Tell whether a document says nothing at all, not even in a comment."""
+        if any(mark in content for mark in COMMENTS):
+            return False
+        try:
+            value = self.documents.open(content, where).value
+        except InputError:
+            return False
+        return is_hollow(normal(value, self.documents.rules))
+
     def joined(self, contents: Contents, kept: dict[str, Any]) -> dict[str, Any]:
         """The document's value; `kept` is the document as it is, whose bookkeeping and empty containers stay."""
         start = self.prefix("config")
@@ -200,6 +213,13 @@ def normal(value: Any, rules: tuple[DocumentRule, ...]) -> Any:
             if rule.what in {"servers", "hooks"} and present == {}:
                 _removed(rest, at)
     return rest
+
+
+def demand_mapping(value: Any, where: str) -> dict[str, Any]:
+    """Return a document's value if it is a mapping; raise `InputError` where it is not."""
+    if not isinstance(value, dict):
+        raise InputError(where, found=value, expected="settings: a mapping")
+    return value
 
 
 def is_hollow(value: Any) -> bool:

@@ -50,19 +50,26 @@ class Finder:
         return self._seen(path)
 
     def _seen(self, path: str) -> SeenFile:
-        real = os.path.realpath(self.root / path)
+        return self._placed(path, os.path.realpath(self.root / path))
+
+    def _placed(self, path: str, real: str) -> SeenFile:
         inside = os.path.relpath(real, self._real)
         why = why_no_place(path) or (why_no_place(inside) if not inside.startswith("..") else None)
         if why is not None:
             return SeenFile(path, path, why)
-        if real == os.path.join(self._real, path):
+        if real == os.path.join(self._real, path) and not os.path.islink(real):
             return SeenFile(path, path)
         if inside == ".." or inside.startswith("../"):
             return SeenFile(path, path, f"it is a link that leads out of the directory, to {real}")
         self._listed.add(os.path.dirname(inside))
-        if not os.path.lexists(real):
+        if not os.path.lexists(real) or os.path.islink(real):
             return SeenFile(path, path, "it is a link that leads nowhere")
         return SeenFile(path, inside)
+
+    def leads(self, path: str, target: str) -> SeenFile:
+        """Where a link at a path would lead."""
+        above = os.path.dirname(self.root / path)
+        return self._placed(path, os.path.realpath(os.path.join(above, target)))
 
     def below(self, folder: str) -> Iterator[SeenFile]:
         """Every file below a folder."""

@@ -88,6 +88,8 @@ class Homes:
         found = self.layout.prompts.get(path)
         if found is not None:
             return found
+        if path in self.layout.links and path in state.part("prompts"):
+            return path
         return next((key for key in state.part("prompts") if (self.layout.prompt_path(key) or key) == path), None)
 
     def loaded_events(self) -> dict[str, Scripts]:

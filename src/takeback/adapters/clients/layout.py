@@ -44,11 +44,14 @@ class ClientLayout:
     """Event and id of plain files that a client loads by itself."""
     outside: set[str] = field(default_factory=set)
     """Links that lead out of the directory, or nowhere."""
+    links: dict[str, str] = field(default_factory=dict)
+    """Where links lead that stand where a file of ours could: the path inside the directory, or nothing."""
     strange: list[str] = field(default_factory=list)
 
     def leave(self, seen: SeenFile) -> None:
         """Tell of a file that is left alone."""
         self.outside.add(seen.path)
+        self.links[seen.path] = ""
         told = f"{seen.path}: {seen.outside}; left alone"
         self.strange += [] if told in self.strange else [told]
 
@@ -195,8 +198,8 @@ def _documents(finder: Finder, member: Member, layout: ClientLayout) -> Iterator
             seen = finder.one(documents.path)
             if seen is not None and seen.outside:
                 layout.leave(seen)
-                continue
-            path = documents.path if seen is None else seen.real
+            path = documents.path if seen is None or seen.outside else seen.real
+            layout.links |= {documents.path: path} if path != documents.path else {}
             yield path, BoundDocument(documents, path, client=member.prefix)
             continue
         above, _, ending = documents.path.partition(ANY)
@@ -282,6 +285,8 @@ def _claim_file(layout: ClientLayout, seen: SeenFile, effect: Effect) -> bool:
 
 
 def _usable(layout: ClientLayout, seen: SeenFile) -> bool:
+    if seen.real != seen.path:
+        layout.links[seen.path] = seen.real
     if seen.outside:
         layout.leave(seen)
         return False

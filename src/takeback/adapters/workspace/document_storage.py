@@ -17,7 +17,7 @@ from takeback.adapters.formats.json_text import UnambiguousJsonDocument
 from takeback.adapters.formats.toml_text import TomlDocument
 from takeback.adapters.workspace.storage import Storage, StoredPart, broken, missing_directories
 from takeback.canonical import encode
-from takeback.errors import CannotSplice, HarnessError, InputError
+from takeback.errors import CannotSplice, HarnessError, InputError, UnsafePathError
 from takeback.harness.images import FileChange, FileImage, Image
 
 Identity = tuple[str, str]
@@ -46,7 +46,7 @@ class DocumentStorage(Storage):
         """The document's value; elements that `known` has keep their places."""
         try:
             image = directory.read(place)
-        except HarnessError as fault:
+        except (HarnessError, UnsafePathError) as fault:
             return StoredPart(known, {}, [broken(place, InputError(place, found=fault.message, expected="a file"))])
         part = StoredPart(known, {place: image})
         content = self.heading.encode() if image is None else image.content

@@ -19,7 +19,7 @@ from takeback.adapters.workspace.storage import Storage, StoredPart, broken, dec
 from takeback.canonical import pretty
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.adapter import Broken
-from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage
 from takeback.state import ABSENT, PMap, tree
 from takeback.state.file import File
 from takeback.state.parts import is_part
@@ -115,6 +115,8 @@ class NamedStorage(FolderStorage):
     def means(self, place: str, path: str, image: Image | None, value: PMap) -> bool:
         """Whether the file holds what is under its name."""
         name = self._name(path, place)
+        if isinstance(image, LinkImage):
+            return name is not None and name not in value  # a link is left alone: it says nothing
         if name is None or not isinstance(image, FileImage | None):
             return False
         content = value.get(name, ABSENT)
@@ -243,7 +245,7 @@ class TreeStorage(FolderStorage):
         node = tree.get(value, tuple(path[len(place) + 1 :].split("/")))
         if isinstance(node, File):
             return isinstance(image, FileImage) and image.content == node.content and image.mode == node.mode
-        return isinstance(image, DirectoryImage) if type(node) is PMap else image is None
+        return isinstance(image, DirectoryImage) if type(node) is PMap else isinstance(image, LinkImage | None)
 
 
 def file_name(name: str, ending: str) -> str:
