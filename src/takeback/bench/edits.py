@@ -16,6 +16,7 @@ places of a text without equal lines, lines moved among them; `sorted` are lists
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -156,7 +157,10 @@ def readings(before: PeerParts, after: PeerParts) -> int:
     if not more:
         differing = [at for at, (one, two) in enumerate(zip(before, after, strict=True)) if one != two]
         old, new = (side[differing[0] : differing[-1] + 1] for side in (before, after))
-        return 2 if len(old) > 1 and (set(old) & set(new) or not any(map(_is_like, old, new))) else 1
+        stood = {
+            line for line in {*old} & {*new} if old.count(line) == new.count(line) == 1 and re.search(r"\w", line)
+        }
+        return 2 if len(old) > 1 and (stood or not any(map(_is_like, old, new))) else 1
     return sum(many[:at] + many[at + more :] == few for at in range(len(few) + 1))
 
 

@@ -195,7 +195,8 @@ def sorted_history(seed: str) -> ListHistory:
         versions.append(document.contents())
     if sorting == TAKEN_OUT:
         document.items = [*before, *(item for item in document.items if item.added > sorting)]
-    return ListHistory(SORTED, tuple(versions), (), document.contents(without=TAKEN_OUT))
+    depends = any(item.added == TAKEN_OUT and item.removed is not None for item in document.items)
+    return ListHistory(SORTED, tuple(versions), (), document.contents(without=TAKEN_OUT), depends)
 
 
 def list_histories(each: int, seed: int = 0) -> list[ListHistory]:

@@ -128,6 +128,7 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "result": result,
                 "entry": outcome.entry.id,
                 "ambiguous": list(outcome.ambiguous),
+                "coarse": list(outcome.coarse),
                 "changes": changes,
                 "layout": list(outcome.layout),
                 "looser": weigh_entry(harness, outcome.entry),
@@ -250,6 +251,8 @@ def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
     _show_effect(_effect(adopted.entry))
     for address in adopted.ambiguous:
         out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
+    for address in adopted.coarse:
+        out.print(f"note: a stretch of {address} was too long to compare and counts as replaced", style="yellow")
 
 
 def _show_discarded(discarded: Discarded) -> None:
