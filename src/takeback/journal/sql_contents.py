@@ -122,7 +122,7 @@ class ContentTable(Shelf):
             yield from map(_read, self._tables.run(sql, part))
 
     def get(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
-        """Contents by id, each checked; None for what was forgotten."""
+        """Contents by id, each checked; None for what was forgotten, and for what this harness has no key of."""
         wanted = list(dict.fromkeys(refs))
         rows = {row.id: row for row in self._rows(wanted)}
         keys = {} if self._keys is None else self._keys.get(wanted)
@@ -135,6 +135,8 @@ class ContentTable(Shelf):
             if not self._said_forgotten(row.forgotten, ref):
                 raise JournalCorruptError(f"content {ref[:12]} of {self._location} is gone, and was not forgotten")
             return None
+        if self._keys is not None and key is None:
+            return None  # sealed by another copy of the harness, whose keys are elsewhere: as good as forgotten
         if self._keys is None and row.body is not None and row.body[:1] == PLAIN:
             data = row.body[1:]
             computed = content_id(row.salt or b"", (data,), tree=bool(row.tree))
