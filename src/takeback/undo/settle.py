@@ -96,6 +96,7 @@ def _affected(history: History, entry: int, write: Write, view: View) -> Iterato
                 mask = min(mask, time_of(version))
                 yield version
         yield from history.live_below(slot, view, (entry, LAST), mask)
+        yield from _made_above(history, entry, slot, view)
     elif surface.exclusive:
         claim = claimed(slot[0], history.held(slot, view, (entry + 1, 0)))
         if claim is not None:
@@ -104,6 +105,14 @@ def _affected(history: History, entry: int, write: Write, view: View) -> Iterato
             for version in history.index.claiming(slot[0], claim):
                 if entry < version.entry and time_of(version) < mask and version.write.slot != slot:
                     yield version
+
+
+def _made_above(history: History, entry: int, slot: Slot, view: View) -> Iterator[Version]:
+    """Later live items that make a list above a slot, which must not be a mapping then."""
+    for place in slots_above(slot) if SURFACES[slot[0]].listed else ():
+        for version in history.index.sharing(place):
+            if version.entry > entry and view.live(version.entry):
+                yield version
 
 
 def _causes(history: History, version: Version, view: View) -> Iterator[int]:

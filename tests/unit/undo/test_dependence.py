@@ -233,3 +233,15 @@ def test_a_list_that_was_set_as_a_whole_holds_what_was_added_to_it():
     outcome = w.undo(1)
     assert isinstance(outcome, Blocked)
     assert outcome.off == (2,)
+
+
+def test_an_item_that_makes_its_list_cannot_stand_where_a_value_below_it_is_brought_back():
+    w = World(config={})
+    below = w.do(config("permissions.allow.x", 5))
+    w.undo(below)
+    first = w.do(config("permissions.allow", ["rm"]))
+    item = w.do(append("ls"), {"op_type": "unset_config", "target": "permissions.allow"})
+    assert isinstance(w.undo(first), Plan)
+    outcome = w.redo(below)
+    assert isinstance(outcome, Blocked)
+    assert outcome.off == (item,)
