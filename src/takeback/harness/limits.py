@@ -12,11 +12,19 @@ from typing import Final
 from takeback.errors import InputError
 from takeback.harness.engine import Engine
 from takeback.harness.results import Refused, Why
-from takeback.state import SURFACES, State
+from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import Slot, whole_of
+from takeback.undo import SlotChange
 
 ON_DISK: Final = "files"
 """The surface whose contents are files themselves: what is there, or was, may be of any size."""
+_PLAIN: Final = frozenset({str, int, float, bool, type(None), tuple})
+"""Whole values, which were read when they were written."""
+
+
+def can_grow(change: SlotChange) -> bool:
+    """Tell whether a change may leave something longer than it ever was: what comes to be, or is made of parts."""
+    return change.after is not ABSENT and (change.before is ABSENT or type(change.after) not in _PLAIN)
 
 
 def refuse_unreadable(

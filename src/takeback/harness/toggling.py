@@ -13,7 +13,7 @@ from takeback.harness.drift import Footing, find_footing, refuse_drift
 from takeback.harness.engine import Engine
 from takeback.harness.filing import annotated, found_by_files, ready
 from takeback.harness.ledger import Ledger
-from takeback.harness.limits import refuse_unreadable
+from takeback.harness.limits import can_grow, refuse_unreadable
 from takeback.harness.missing import not_installed
 from takeback.harness.naming import names_of
 from takeback.harness.results import Adopted, PlanOutcome, Refused, Stale, Undone, UndoOutcome, nothing_kept
@@ -42,7 +42,8 @@ def plan_request(
         plan = annotated(engine, plan)
     if not isinstance(plan, Plan):
         return plan
-    beyond = refuse_unreadable(engine, plan.before, plan.state, (one.slot for one in plan.changes), back=True)
+    grown = [change.slot for change in plan.changes if can_grow(change)]
+    beyond = refuse_unreadable(engine, plan.before, plan.state, grown, back=True) if grown else None
     return beyond or (nothing_kept(plan) if strict else plan)
 
 
