@@ -304,7 +304,7 @@ async def test_a_plan_names_entries_that_have_no_admitted_recovery(root):
 
 async def test_a_blocked_plan_names_those_among_the_entries_that_a_cascade_takes_along(root):
     with open_workspace(root) as harness:
-        whole = read_candidate({"mutation": [op("set_config", "own", value=["a"])]})
+        whole = read_candidate({"mutation": [op("set_config", "own", value=["a", "c"])]})
         forced = harness.apply(whole, force=True).entry
         later = harness.apply(candidate(op("append_config", "own", value="b"))).entry
     async with in_process(root) as client:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.changes import candidate, config
+from tests.support.trusted import trust
 
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
@@ -130,7 +131,7 @@ def filled(root, number):
 def copied(made, tmp_path):
     root = tmp_path / made.name
     shutil.copytree(made, root, symlinks=True)
-    return root
+    return trust(root)
 
 
 @pytest.fixture(params=["sixty_made", "many_made"], ids=["60", "10000"])

@@ -116,7 +116,9 @@ class Engine:
             raise
         except TakebackError as fault:
             return Recovered(self.ledger.pending, fault=str(fault))
-        self._read()
+        reading = self._read()
+        if self.doubt and not any(self.ledger.tally()) and reading.state == self.ledger.state and not reading.broken:
+            self.note_anew()  # begun, and killed before its note: nothing that could be lost was ever written
         self._conceal()
         return told if told.entry is None else replace(told, swept=self.sweep())
 

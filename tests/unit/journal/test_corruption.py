@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 import pytest
 from tests.support.changes import candidate, config, file, listener, middleware, prompt, socket, tool
 from tests.support.corruption import damage
+from tests.support.trusted import trust
 
 from takeback import State
 from takeback.adapters import init_workspace, open_workspace
@@ -72,6 +73,7 @@ def use(root):
 def test_a_damaged_journal_never_crashes_a_command(whole, tmp_path, seed):
     root = tmp_path / "agent"
     shutil.copytree(whole, root, symlinks=True)
+    trust(root)
     damage(root / ".takeback" / "journal.db", seed)
     with suppress(TakebackError):
         use(root)
@@ -80,6 +82,7 @@ def test_a_damaged_journal_never_crashes_a_command(whole, tmp_path, seed):
 def test_most_damage_is_noticed_and_a_whole_journal_is_not_accused(whole, tmp_path):
     root = tmp_path / "agent"
     shutil.copytree(whole, root)
+    trust(root)
     report, found = use(root)
     assert report.whole
     assert all(finding.good for finding in found)

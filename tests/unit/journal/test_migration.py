@@ -14,6 +14,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from tests.support.trusted import trust
 
 from takeback import open_memory
 from takeback.adapters import open_workspace
@@ -40,7 +41,7 @@ def workspace(tmp_path):
     with tarfile.open(DATA / "workspace-v1.tar") as archive:
         archive.extractall(tmp_path, filter="data")
     (tmp_path / "ws" / "files" / "bin").chmod(0o600)
-    return tmp_path / "ws"
+    return trust(tmp_path / "ws")
 
 
 def told(harness):
@@ -63,7 +64,7 @@ def copied(tmp_path, name):
         return Path(shutil.copy(DATA / f"{name}.db", tmp_path / "journal.db"))
     with tarfile.open(DATA / f"{name}.tar") as archive:
         archive.extractall(tmp_path, filter="data")
-    return tmp_path / "ws"
+    return trust(tmp_path / "ws")
 
 
 def test_a_journal_with_parts_and_images_is_the_same_afterwards(tmp_path):

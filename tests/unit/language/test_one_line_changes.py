@@ -149,8 +149,16 @@ def test_an_edit_says_where_the_old_text_is_if_that_is_not_one_place():
         ("move middleware logs --index 0", "no middleware logs", "did you mean log?"),
         ("set promt x y", "promt", "did you mean prompt or prompts?"),
         ("sets prompt x y", "sets", "did you mean set?"),
-        ("add tool mcp:github --json '{}'", "it is there already", "set replaces what is there"),
-        ("add config permissions.allow x", "it is there already", "permissions.allow+ adds an item to its list"),
+        (
+            "add tool mcp:github --json '{}'",
+            "it is there already",
+            "`takeback set tool mcp:github '{}'` replaces what is there",
+        ),
+        (
+            "add config permissions.allow x",
+            "it is there already",
+            "`takeback set config permissions.allow+ x` adds an item to its list",
+        ),
         ("set config permissions.allow- read", 'no item "read"', "did you mean Read?"),
         ("set config permissions.twice- a", "the item twice (items 1 and 3)", ""),
         ("set config limit+ 3", "5", "without + the value is replaced"),

@@ -306,7 +306,7 @@ def test_a_hunk_is_adopted_by_itself_and_the_rest_stays_drift(hunks):
 
 def test_changes_that_cannot_be_told_apart_by_hunks_stay_together(hunks):
     place, harness = hunks
-    place.write_text("".join(["line zero\n", *LINES[1:15], "added\n", *LINES[15:28], *LINES[29:]]))
+    place.write_text("".join([*LINES[1:15], LINES[0], *LINES[15:28], "added\n", *LINES[28:]]))
     page = Browser(harness).get("/1/drift")
     assert 'name="choice"' not in page.text
     assert "+added" in words(page)
