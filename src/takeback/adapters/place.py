@@ -137,10 +137,12 @@ class FilePlace:
         status = Directory.status(parent, name)
         there = self._demand_same(parent, name, change)
         aside = self._temporary(parent, change, image, there, status)
+        is_new = there is None
+        del there  # a large file is not held while what takes its place is looked at
         try:
             new = _traits(parent, aside)
             self._may()
-            if there is None:
+            if is_new:
                 take_name(parent, aside, parent, name)
             else:
                 aside = _exchange(parent, aside, name, self._directory.temporary_name())
@@ -151,7 +153,7 @@ class FilePlace:
             Directory.discard(parent, aside)
             raise
         failpoint("file.renamed")
-        if there is None:
+        if is_new:
             with _or_else(lambda: os.unlink(name, dir_fd=parent)):
                 os.fsync(parent)
             return KeptFile(change, new=new)

@@ -7,6 +7,7 @@ installed. Beside the wall time, which depends on what else the machine does, st
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -39,28 +40,29 @@ class ProcessCost(NamedTuple):
 def measure(environment: Mapping[str, str], rounds: int = ROUNDS) -> dict[str, Any]:
     """Time hooks of each kind, in turns; the figures at the top are those of the guard before an edit of settings."""
     with TemporaryDirectory() as scratch:
-        root = _project(Path(scratch).resolve() / "project")
+        root = write_project(Path(scratch).resolve() / "project")
+        init_clients(root, ("claude-code",))
         env = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
         env["PYTHONPYCACHEPREFIX"] = str(Path(scratch) / "compiled")
         calls = {
-            "before settings": _event(root, "PreToolUse", "Edit", ".claude/settings.json", '"opus"', '"haiku"'),
-            "before instructions": _event(root, "PreToolUse", "Edit", "CLAUDE.md", "Rule 7:", "Rule seven:"),
-            "before other files": _event(root, "PreToolUse", "Edit", "main.py", "a", "b"),
-            "after an edit": _event(root, "PostToolUse", "Edit", "CLAUDE.md", "Rule 7:", "Rule seven:"),
+            "before settings": event_text(root, "PreToolUse", "Edit", ".claude/settings.json", '"opus"', '"haiku"'),
+            "before instructions": event_text(root, "PreToolUse", "Edit", "CLAUDE.md", "Rule 7:", "Rule seven:"),
+            "before other files": event_text(root, "PreToolUse", "Edit", "main.py", "a", "b"),
+            "after an edit": event_text(root, "PostToolUse", "Edit", "CLAUDE.md", "Rule 7:", "Rule seven:"),
         }
         words = [sys.executable, "-m", "takeback", "hook", "claude-code"]
         costs: dict[str, list[ProcessCost]] = {name: [] for name in ("python", *calls)}
         for at in range(rounds + 1):
-            found = {"python": _run([sys.executable, "-c", "pass"], "", root, env)}
+            found = {"python": run_process([sys.executable, "-c", "pass"], "", root, env)}
             for name, given in calls.items():
                 if name.startswith("after"):
                     (root / "CLAUDE.md").write_text(f"{_TEXT}- Round {at}.\n", encoding="utf-8")
-                found[name] = _run(words, given, root, env)
+                found[name] = run_process(words, given, root, env)
             for name, cost in found.items():
                 costs[name] += (
                     [cost] if at else []
                 )  # the first round compiles, and fills the caches of the file system
-    rows = {name: _row(found) for name, found in costs.items()}
+    rows = {name: summary_row(found) for name, found in costs.items()}
     guard, own = rows["before settings"], rows.pop("python")
     return {
         **guard,
@@ -73,36 +75,42 @@ def measure(environment: Mapping[str, str], rounds: int = ROUNDS) -> dict[str, A
     }
 
 
-def _project(root: Path) -> Path:
+def write_project(root: Path) -> Path:
+    """Write a small project of Claude Code's; return where it is."""
     (root / ".claude").mkdir(parents=True)
     (root / ".claude/settings.json").write_text(pretty(_SETTINGS), encoding="utf-8")
     (root / "CLAUDE.md").write_text(_TEXT, encoding="utf-8")
     (root / "main.py").write_text("a\n", encoding="utf-8")
-    init_clients(root, ("claude-code",))
     return root
 
 
-def _event(root: Path, name: str, tool: str, path: str, old: str, new: str) -> str:
-    given = {"file_path": str(root / path), "old_string": old, "new_string": new}
+def event_text(root: Path, name: str, tool: str = "", path: str = "", old: str = "", new: str = "") -> str:
+    """Return what a client tells a hook: of an edit where there is a path, of a shell command otherwise."""
     about = {"hook_event_name": name, "cwd": str(root), "session_id": "bench", "prompt_id": "bench"}
+    if not tool:
+        return compact(about)
+    edit = {"file_path": str(root / path), "old_string": old, "new_string": new}
+    given = edit if path else {"command": "ls"}
     return compact({**about, "tool_name": tool, "tool_input": given})
 
 
-def _run(words: Sequence[str], given: str, root: Path, env: Mapping[str, str]) -> ProcessCost:
-    before = os.times()
+def run_process(words: Sequence[str], given: str, root: Path, env: Mapping[str, str]) -> ProcessCost:
+    """Run one process to its end; return what it cost."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = perf_counter()
     done = subprocess.run(  # noqa: S603 - words of our own
         words, input=given, cwd=root, env=env, capture_output=True, text=True, timeout=SECONDS, check=False
     )
     wall = perf_counter() - start
-    after = os.times()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode or done.stderr:
         raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}: {done.stderr}")
-    used = after.children_user + after.children_system - before.children_user - before.children_system
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return ProcessCost(wall, used)
 
 
-def _row(costs: Sequence[ProcessCost]) -> dict[str, float]:
+def summary_row(costs: Sequence[ProcessCost]) -> dict[str, float]:
+    """Return the figures of several runs of one call."""
     walls = sorted(cost.wall for cost in costs)
     return {
         "median_ms": round(median(walls) * 1000, 1),

@@ -178,6 +178,17 @@ def images_at(store: Store, path: str) -> Iterator[tuple[Record, KeptImage]]:
                 yield record, image
 
 
+def modes_at(store: Store, path: str) -> Iterator[tuple[Record, int | None]]:
+    """Yield the permission bits that records left one file with, newest first, None where no file; reads no bytes."""
+    for number in dict.fromkeys(reversed(store.touching(file_key(path)))):
+        record = store.get(number)
+        rows: Any = record.payload.get(IMAGES, ())
+        with trusting(f"record {record.seq}", seq=record.seq):
+            forms = [rows[at][2] for at in _PLACES.of(record, rows).get(path, ())]
+            modes = [form[1] if form is not None and form[0] == "f" else None for form in forms]
+        yield from ((record, mode) for mode in reversed(modes))
+
+
 def image_in(store: Store, record: Record, path: str) -> KeptImage | Unknown | None:
     """What a record says of one file: None if nothing, UNKNOWN if it was forgotten."""
     found = tuple(_images(store, record, path))

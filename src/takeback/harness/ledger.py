@@ -225,6 +225,7 @@ class Ledger:
                     self.holes.pop(place, None)
                     self._hidden.pop(place, None)
             if is_part(slot[-1]):
+                self._known.pop(whole, None)  # what is stored is not what stands there any more
                 self._inside_hidden = self._inside_hidden or whole in self._hidden
                 if whole in self.holes:
                     self.holes[whole] = edited_hole(self.holes[whole], slot, write.after)

@@ -26,6 +26,7 @@ from takeback.harness.images import (
     image_in,
     images_at,
     images_of,
+    modes_at,
     same_file,
 )
 from takeback.harness.ledger import Ledger
@@ -142,20 +143,29 @@ def _stepped(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterabl
 
     A file that is what an entry left becomes what it was before; otherwise the entry's change is merged out of it.
     """
-    steps: list[tuple[KnownImage, KnownImage]] = []
-    touching = set(ledger.store.touching(file_key(change.path)))
-    for record in ledger.store.many(sorted(touching.intersection(off), reverse=True)):
-        image = image_in(ledger.store, record, change.path)
-        steps += [(image.after, image.before)] if isinstance(image, KeptImage) else []
-    for record in ledger.store.many(sorted(touching.intersection(on))):
-        image = image_in(ledger.store, record, change.path)
-        steps += [(image.before, image.after)] if isinstance(image, KeptImage) else []
     here: list[Image | None] = [change.before]
-    for one, two in steps:
+    stepped = False
+    for one, two in _steps(ledger, change.path, off, on):
         if isinstance(one, Unknown) or isinstance(two, Unknown):
             return ()
         here = list(dict.fromkeys(found for image in here for found in merge_step(image, one, two)))[:MOST]
-    return here if steps else ()
+        stepped = True
+    return here if stepped else ()
+
+
+def _steps(
+    ledger: Ledger, path: str, off: Iterable[int], on: Iterable[int]
+) -> Iterator[tuple[KnownImage, KnownImage]]:
+    """Yield the images of a file before and after each step; the bytes of one step are held at a time."""
+    touching = set(ledger.store.touching(file_key(path)))
+    for record in ledger.store.many(sorted(touching.intersection(off), reverse=True)):
+        image = image_in(ledger.store, record, path)
+        if isinstance(image, KeptImage):
+            yield image.after, image.before
+    for record in ledger.store.many(sorted(touching.intersection(on))):
+        image = image_in(ledger.store, record, path)
+        if isinstance(image, KeptImage):
+            yield image.before, image.after
 
 
 def merge_step(here: Image | None, one: Image | None, two: Image | None) -> Iterator[Image | None]:
@@ -197,8 +207,6 @@ def _earlier(adapter: FileAdapter, ledger: Ledger, change: FileChange, after: St
 
 def _chmodded(ledger: Ledger, change: FileChange) -> bool:
     """Whether someone else changed a file's permission bits since it was last recorded."""
-    made = (image for record, image in images_at(ledger.store, change.path) if not ledger.aborted(record))
-    last = next(made, None)
-    if last is None or not isinstance(last.after, FileImage) or not isinstance(change.before, FileImage):
-        return False
-    return last.after.mode != change.before.mode
+    made = (mode for record, mode in modes_at(ledger.store, change.path) if not ledger.aborted(record))
+    mode = next(made, None)
+    return mode is not None and isinstance(change.before, FileImage) and mode != change.before.mode

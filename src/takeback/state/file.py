@@ -50,9 +50,14 @@ class File(Partial):
         """The bytes."""
         known = self._content
         if known is None:
-            known = b"" if self._text is None else self._text.whole().encode()
+            known = b"" if self._text is None else self._text.encoded()
             _set_content(self, known)
         return known
+
+    def share(self, content: bytes) -> None:
+        """Hold equal bytes that someone else holds, instead of a copy of them; other bytes are not taken."""
+        if type(content) is bytes and self._text is not None and self._text.reads_as_bytes(content):
+            _set_content(self, content)
 
     @property
     def digest(self) -> str:
@@ -97,6 +102,10 @@ class File(Partial):
             return self is other
         if self._text is not None and other._text is not None:
             return self._text == other._text
+        if self._text is not None and self._content is None:
+            return self._text.reads_as_bytes(other.content)
+        if other._text is not None and other._content is None:
+            return other._text.reads_as_bytes(self.content)
         return self.content == other.content
 
     def __hash__(self) -> int:

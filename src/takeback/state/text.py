@@ -7,6 +7,7 @@ missing end as a part of its own (`END`): so a line appended later does not rewr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from itertools import islice
 from typing import Any, Final, Self
 
@@ -21,6 +22,8 @@ from takeback.state.words import Words
 
 _END_PLACE: Final = ((2**62, END),)
 _NEAR: Final = 32
+PIECE: Final = 1 << 20
+"""Characters of a text that are encoded at a time."""
 
 
 class Text(Parts):
@@ -55,6 +58,33 @@ class Text(Parts):
             joined = "".join(map(self._characters, self._segments))
             self._whole = joined[: len(joined) - self._cut()]
         return self._whole
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the text in UTF-8, piece by piece, without holding all of it."""
+        left = len(self)
+        for segment in self._segments:
+            size = min(_size(segment), left)
+            left -= size
+            for start in range(0, size, PIECE):
+                yield self._slice(segment, start, min(PIECE, size - start)).encode()
+
+    def encoded(self) -> bytes:
+        """Return the text in UTF-8; beside the result, only a piece of it is held."""
+        if self._whole is not None:
+            return self._whole.encode()
+        whole = BytesIO()
+        for piece in self.pieces():
+            whole.write(piece)
+        return whole.getvalue()
+
+    def reads_as_bytes(self, content: bytes) -> bool:
+        """Return whether some bytes are this text in UTF-8."""
+        at, view = 0, memoryview(content)
+        for piece in self.pieces():
+            if view[at : at + len(piece)] != piece:
+                return False
+            at += len(piece)
+        return at == len(content)
 
     def __len__(self) -> int:
         return sum(map(_size, self._segments)) - self._cut()

@@ -203,9 +203,12 @@ class TreeStorage(FolderStorage):
         elif found.image is not None:
             old = tree.get(known, path)
             new = File(found.image.content, found.image.mode & PERMISSIONS)
-            if old == new and not old.edited:
+            same = old == new
+            if same and old.edited:
+                old.share(found.image.content)
+            elif same:
                 directory.share(found.path, old.content)
-            _put(root, path, old if old == new else new)
+            _put(root, path, old if same else new)
         else:
             part.strange.append(f"{found.path}: {found.reason}")
 
