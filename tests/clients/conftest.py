@@ -145,6 +145,7 @@ def make_place(client: str, files: dict[str, str], where: Path) -> Place:
     env = {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
+        "TAKEBACK_TRUST": os.environ["TAKEBACK_TRUST"],
         "TMPDIR": str(scratch),
         "LANG": "C.UTF-8",
         "NO_COLOR": "1",
