@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from takeback.adapters.harness_places import why_no_place
+from takeback.adapters.inner_harness import is_inner_harness
 from takeback.adapters.look_trail import LookTrail
 from takeback.adapters.reading import all_of
 from takeback.adapters.signature import ReadFile, Signature, signature
@@ -40,7 +41,7 @@ ROOT_USER = 0
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One thing met on a walk: a `file`, a `directory`, something `other` (a link, a device) or `unreadable`."""
+    """One thing met on a walk: a `file`, a `directory`, another `harness`, something `other` or `unreadable`."""
 
     path: str
     kind: str
@@ -206,6 +207,9 @@ class Directory:
             elif (why := why_no_place(entry.name)) is not None:
                 yield Found(path, "other", reason=f"{why}; left alone")
             elif entry.is_dir(follow_symlinks=False):
+                if is_inner_harness(os.fspath(self.root), path):
+                    yield Found(path, "harness")
+                    continue
                 deep = path.count("/") > MAX_DEPTH or len(path.encode()) > MAX_PATH
                 kind, reason = ("other", "it lies too deep; left alone") if deep else ("directory", "")
                 yield Found(path, kind, reason=reason)

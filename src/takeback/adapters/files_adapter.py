@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 
 from takeback.adapters.directory import SETTLED, Directory
-from takeback.adapters.harness_places import demand_harness_place
+from takeback.adapters.inner_harness import demand_own_place
 from takeback.adapters.last_look import NOTE, note_look
 from takeback.adapters.manifest import PRIVATE
 from takeback.adapters.place import FilePlace
@@ -33,7 +33,7 @@ class FilesAdapter:
 
     def image(self, path: str) -> Image | None:
         """A file as it is now."""
-        demand_harness_place(path)
+        demand_own_place(self._directory.root, path)
         return self._directory.look(path)
 
     def leftovers(self) -> tuple[str, ...]:

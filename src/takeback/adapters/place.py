@@ -19,7 +19,7 @@ from pathlib import Path
 
 from takeback.adapters.directory import Directory, split_path
 from takeback.adapters.exchange import swap, take_name
-from takeback.adapters.harness_places import demand_harness_place
+from takeback.adapters.inner_harness import demand_own_place
 from takeback.adapters.symbolic_links import READ_FLAGS, make_link, open_unfollowed
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, same_file
@@ -64,7 +64,7 @@ class FilePlace:
 
     def look(self, path: str) -> Image | None:
         """What is at a path now."""
-        demand_harness_place(path)
+        demand_own_place(self._directory.root, path)
         return self._directory.look(path)
 
     def put(self, change: FileChange) -> KeptFile:
@@ -244,7 +244,7 @@ class FilePlace:
     @contextmanager
     def _at(self, path: str, verb: str) -> Iterator[tuple[int, str]]:
         parts = split_path(path)
-        demand_harness_place(path)
+        demand_own_place(self._directory.root, path)
         with self._directory.faults(verb, path), self._directory.parent(parts) as parent:
             if parent is None:
                 raise HarnessError(f"cannot {verb} {self._directory.root / path}: its directory is not there")

@@ -8,6 +8,7 @@ import typer
 
 from takeback.adapters.clients.init import detect, init_clients, user_folder
 from takeback.adapters.init_by_name import init_adapter, other_adapters
+from takeback.adapters.inner_harness import tell_outer
 from takeback.adapters.manifest import HIDDEN, MANIFEST
 from takeback.adapters.workspace.init import make_workspace
 from takeback.cli.completing import one_of
@@ -97,10 +98,10 @@ def init(
             "head": harness.ledger.head,
             "entries": size,
         }
-        strange = harness.status().problems
+        strange = [*harness.status().problems, *(tell_outer(root) if fresh else ())]
     settle(0)
     if as_json:
-        emit(payload | {"problems": list(strange)})
+        emit(payload | {"problems": strange})
         return
     was = "is" if fresh else "is already"
     if found == ("workspace",):

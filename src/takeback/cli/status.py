@@ -60,6 +60,7 @@ def _json(found: Status) -> dict[str, object]:
         "problems": list(found.problems),
         "broken": [broken_json(fault) for fault in found.broken],
         "layout": list(found.layout),
+        "notes": list(found.notes),
     }
 
 
@@ -74,3 +75,5 @@ def _show(found: Status, state: State, *, stat: bool) -> None:
     show_broken(found.broken)
     for problem in (*found.problems, *found.leftovers):
         out.print(f"! {problem}", style="yellow")
+    for note in found.notes:
+        out.print(note)

@@ -37,6 +37,8 @@ class Reading(NamedTuple):
     broken: tuple[Broken, ...] = ()
     strange: tuple[str, ...] = ()
     """Things that are not the harness's where its own should be: left alone, and told."""
+    notes: tuple[str, ...] = ()
+    """What is to be known and needs nothing done: folders whose files belong to a harness of their own."""
 
 
 @dataclass(frozen=True, slots=True)

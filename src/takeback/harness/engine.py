@@ -66,6 +66,7 @@ class Look:
     strange: tuple[str, ...] = ()
     unfinished: str = ""
     """Why a change that a killed process left could not be finished; only told to those who just look."""
+    notes: tuple[str, ...] = ()
 
 
 class Engine:
@@ -205,14 +206,14 @@ class Engine:
         """What a reading says beside what the journal says."""
         ledger = self.ledger
         known = ledger.state
-        state, broken, strange = found
+        state, broken, strange, notes = found
         if state is known and not broken and not strange and not unfinished and not ledger.holes:
-            self._calm, self._calm_reading = Look((), (), known), found
+            self._calm, self._calm_reading = Look((), (), known, notes=notes), found
             return self._calm
         writes = () if found.state is known else writes_between(known, found.state)
         gone = (SlotChange(slot, held, ABSENT) for slot, held in ledger.holes.items())
         drift = (*(SlotChange(write.slot, write.before, write.after) for write in writes), *gone)
-        return Look(drift, found.broken, found.state, found.strange, unfinished)
+        return Look(drift, found.broken, found.state, found.strange, unfinished, found.notes)
 
     def rendered(self, before: State, after: State) -> tuple[FileChange, ...] | Unsayable:
         """Which files change, and how, when what was read becomes another; none for an adapter without files."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from takeback.errors import NoPlaceError
 from takeback.harness.adapter import FileAdapter, Unsayable
 from takeback.harness.engine import Engine
 from takeback.harness.existence import settle_existence
@@ -45,11 +46,14 @@ def written(
     """The changes of files that make what is there another, or why it cannot be written."""
     if engine.files is None:
         return _written(engine, before, after, off, on, NO_LINKS)
-    relinking = relink(engine.files, engine.ledger, after, off, on)
-    if isinstance(relinking, Refused):
-        return relinking
-    changes = _written(engine, before, after, off, on, relinking)
-    return changes if isinstance(changes, Refused) else place_links(engine.files, changes, relinking)
+    try:
+        relinking = relink(engine.files, engine.ledger, after, off, on)
+        if isinstance(relinking, Refused):
+            return relinking
+        changes = _written(engine, before, after, off, on, relinking)
+        return changes if isinstance(changes, Refused) else place_links(engine.files, changes, relinking)
+    except NoPlaceError as fault:
+        return Refused(Why.UNSAYABLE, f"{fault.message}; nothing was changed: {fault.hint}")
 
 
 def _written(

@@ -304,6 +304,7 @@ class Harness:
                 aborted,
                 look.broken,
                 tuple(image.path for image in layout_changes(self._engine, look)) if not look.drift else (),
+                look.notes,
             )
 
     def _toggle(

@@ -179,6 +179,8 @@ class Status:
     """Files that cannot be read."""
     layout: tuple[str, ...] = ()
     """Files in which someone changed nothing that the state says; that can be adopted, and stops nothing."""
+    notes: tuple[str, ...] = ()
+    """What is to be known and needs nothing done, such as folders whose files belong to a harness of their own."""
 
     @property
     def clean(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from takeback.adapters.clients import unheeded
+from takeback.adapters.clients import inner_files, unheeded
 from takeback.adapters.clients.client import Effect
 from takeback.adapters.clients.contents import BoundDocument, demand_mapping, normal, ordered_places
 from takeback.adapters.clients.fresh import FreshReading
@@ -23,6 +23,7 @@ from takeback.adapters.clients.linked import (
     is_read_through,
     why_not_written,
 )
+from takeback.adapters.clients.own_writes import find_writer
 from takeback.adapters.clients.trust import demand_kept_off, moved_hooks, rekeyed
 from takeback.adapters.clients.validating import complaints, told
 from takeback.adapters.directory import Directory
@@ -66,6 +67,7 @@ class ClientAdapter(FilesAdapter):
         trail.begin()
         layout = self._layout = find_layout(self._directory.root, self.members, self._peek, trail.listed)
         self._homes = Homes(layout, self._directory.root)
+        inner_files.bind_inner_documents(layout, known)
         values = self._values(known, broken)
         self._include(values)
         self._unloaded = dict(unheeded.list_unloaded(layout, values))
@@ -83,12 +85,13 @@ class ClientAdapter(FilesAdapter):
             self._read_prompt(path, name, known, fresh, broken)
         for path in layout.files:
             self._read_file(path, known, fresh, broken)
+        inner_files.keep_inner_files(self._homes, known, fresh)
         self._links = dict(find_links(self._directory, layout))
         self._look_for_leftovers()
         state = fresh.state(known)
         unknown = unheeded.list_unknown_events(self.members, state.part("listeners"))
         faults = [told for path, told in self._unloaded.items() if path not in {one.path for one in broken}]
-        return Reading(state, tuple(broken), (*layout.strange, *faults, *unknown))
+        return Reading(state, tuple(broken), (*layout.strange, *faults, *unknown), tuple(layout.notes))
 
     def behind(self, path: str, image: LinkImage) -> str | None:
         """The file inside the directory that a link leads to; None where it leads elsewhere or nowhere."""
@@ -99,6 +102,9 @@ class ClientAdapter(FilesAdapter):
         values: dict[str, dict[str, Any]] = {}
         for path, bound in self._layout.documents.items():
             try:
+                if self._layout.inner.find_above(path) is not None:
+                    values[path] = bound.joined(self._homes.contents(known, bound), {})
+                    continue
                 image = None if is_nothing_known(self._homes, bound, known) else self._look(path)
                 value = {} if image is None else self._document(bound, image.content).value
                 values[path] = demand_mapping(value, self._where(path))
@@ -227,6 +233,7 @@ class ClientAdapter(FilesAdapter):
         why = why_no_place(path)
         if why is not None:
             raise CannotSplice(why, where=self._where(path))
+        inner_files.demand_not_inner(self._layout, str(self._directory.root), path, self._where(path))
         if path in self._links:
             raise CannotSplice(why_not_written(self._layout, path, self._links[path]), where=self._where(path))
         if isinstance(home, BoundDocument):
@@ -341,8 +348,8 @@ class ClientAdapter(FilesAdapter):
         """Every file and link: a comment is a change too, and so is an empty document that comes or goes."""
         named = (name for member in self.members for name in member.client.instructions)
         there = self._images.keys() | self._links.keys()
-        missing = ((path, None) for path in dict.fromkeys((*self._layout.documents, *named)) if path not in there)
-        return (*self._images.items(), *self._links.items(), *missing)
+        missing = (path for path in dict.fromkeys((*self._layout.documents, *named)) if path not in there)
+        return (*self._images.items(), *self._links.items(), *inner_files.list_missing(self._layout, missing))
 
     def is_document(self, path: str) -> bool:
         """Whether a path is that of a document of a client."""
@@ -387,14 +394,4 @@ class ClientAdapter(FilesAdapter):
 
     def writer(self, slot: Slot, before: Any, after: Any) -> str | None:
         """The client that makes such a change of a slot itself, if one does."""
-        surface, path = slot[0], tuple(step for step in slot[1:] if not is_part(step))
-        bound = self._layout.owner(surface, path[0]) if surface in SURFACES_OF_DOCUMENTS else None
-        if bound is None or surface != "config":
-            return None
-        steps = (path[0].removeprefix(bound.prefix("config")), *path[1:])
-        changed = [
-            place for value in (before, after) if value is not ABSENT for place, _ in tree.leaves(value, steps)
-        ]
-        if not all(any(place[: len(own)] == own for own in bound.documents.own) for place in changed):
-            return None
-        return next(member.client.name for member in self.members if bound.documents in member.client.documents)
+        return find_writer(self.members, self._layout, slot, before, after)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from takeback.adapters.directory import TEMPORARY
 from takeback.adapters.harness_places import why_no_place
+from takeback.adapters.inner_harness import InnerHarnesses, tell_owner
 from takeback.adapters.manifest import PRIVATE
 
 FOREIGN = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", ".cache"})
@@ -29,6 +30,8 @@ class SeenFile:
     path: str
     real: str
     outside: str = ""
+    inner: str = ""
+    """The folder with a harness of its own that it belongs to."""
 
 
 class Finder:
@@ -39,6 +42,7 @@ class Finder:
         self._listed: set[str] = set() if listed is None else listed
         """Folders in which something was looked for."""
         self._real = os.path.realpath(root)
+        self.inner = InnerHarnesses(root)
         self.limits: list[str] = []
 
     def one(self, path: str) -> SeenFile | None:
@@ -57,6 +61,9 @@ class Finder:
         why = why_no_place(path) or (why_no_place(inside) if not inside.startswith("..") else None)
         if why is not None:
             return SeenFile(path, path, why)
+        inner = self.inner.find_above(path) or (None if inside.startswith("..") else self.inner.find_above(inside))
+        if inner is not None:
+            return SeenFile(path, path, tell_owner(self.root, inner), inner)
         if real == os.path.join(self._real, path) and not os.path.islink(real):
             return SeenFile(path, path)
         if inside == ".." or inside.startswith("../"):
@@ -109,8 +116,8 @@ class Finder:
                 if names is None:
                     yield SeenFile(here, here, f"it cannot be read: {error.strerror}")
                 continue
-            if here and any(entry.name == PRIVATE for entry in entries):
-                continue  # another harness
+            if here and any(entry.name == PRIVATE for entry in entries) and self.inner.is_one(here):
+                continue
             below: list[str] = []
             for entry in entries:
                 path = f"{here}/{entry.name}" if here else entry.name

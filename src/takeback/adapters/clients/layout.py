@@ -14,6 +14,7 @@ from takeback.adapters.clients.client import ANY, Client, Documents, Effect, Tex
 from takeback.adapters.clients.contents import BoundDocument
 from takeback.adapters.clients.finding import Finder, SeenFile
 from takeback.adapters.clients.names import filled, longest, prefix
+from takeback.adapters.inner_harness import InnerHarnesses
 from takeback.harness.images import FileImage
 
 SKILL = "SKILL.md"
@@ -47,9 +48,13 @@ class ClientLayout:
     links: dict[str, str] = field(default_factory=dict)
     """Where links lead that stand where a file of ours could: the path inside the directory, or nothing."""
     strange: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    inner: InnerHarnesses = field(default_factory=lambda: InnerHarnesses(""))
 
     def leave(self, seen: SeenFile) -> None:
-        """Tell of a file that is left alone."""
+        """Tell of a file that is left alone; of one that belongs to a harness inside this one, that is told later."""
+        if seen.inner:
+            return
         self.outside.add(seen.path)
         self.links[seen.path] = ""
         told = f"{seen.path}: {seen.outside}; left alone"
@@ -147,8 +152,8 @@ def find_layout(
     root: Path, members: Sequence[Member], read: ReadImage, listed: set[str] | None = None
 ) -> ClientLayout:
     """Look for every file of some clients; the folders that were looked into are added to `listed`."""
-    layout = ClientLayout(members)
     finder = Finder(root, listed)
+    layout = ClientLayout(members, inner=finder.inner)
     for member in members:
         for path, bound in _documents(finder, member, layout):
             layout.documents.setdefault(path, bound)

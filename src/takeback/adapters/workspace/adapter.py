@@ -13,6 +13,7 @@ from typing import Any
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.harness_places import why_no_place
+from takeback.adapters.inner_harness import WAY_OUT, InnerHarnesses, tell_left_alone, tell_owner
 from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, check_places
 from takeback.adapters.sockets import Sockets
 from takeback.adapters.workspace.storage import Storage
@@ -39,6 +40,7 @@ class WorkspaceAdapter(FilesAdapter):
         )
         check_places(manifest.surfaces | self.places, str(directory.root / MANIFEST))
         self._images: dict[str, FileImage | None] = {}
+        self._inner = InnerHarnesses(directory.root)
         self.sockets = Sockets(hold=hold)
 
     @property
@@ -52,13 +54,20 @@ class WorkspaceAdapter(FilesAdapter):
         images: dict[str, FileImage | None] = {}
         broken: list[Any] = []
         strange: list[str] = [*self._missing]
+        notes: list[str] = []
         self._directory.met.clear()
         self._directory.trail.begin()
+        self._inner = InnerHarnesses(self._directory.root)
         for name, storage in self._storages.items():
+            inner = self._inner.find_above(f"{self.places[name]}/")
+            if inner is not None:
+                notes.append(tell_left_alone(inner))
+                continue
             part = storage.read(self._directory, self.places[name], known.part(name))
             images |= part.images
             broken += part.broken
             strange += part.strange
+            notes += part.notes
             if part.value is not known.part(name):
                 changed[name] = part.value
         self._images = images
@@ -66,7 +75,7 @@ class WorkspaceAdapter(FilesAdapter):
         flat = [path for place in beside for path in self._directory.own_temporaries(place)]
         self._leftovers = tuple(dict.fromkeys((*flat, *self._directory.met)))
         state = State.of({**known.parts, **changed}) if changed else known
-        return Reading(state, tuple(broken), tuple(strange))
+        return Reading(state, tuple(broken), tuple(strange), tuple(dict.fromkeys(notes)))
 
     def render(self, before: State, after: State) -> tuple[FileChange, ...] | Unsayable:
         """The files of surfaces that differ."""
@@ -80,9 +89,13 @@ class WorkspaceAdapter(FilesAdapter):
                 changes += storage.render(self._directory, place, self._images, one, two)
             except (CannotSplice, InputError) as fault:
                 return Unsayable(place, str(fault))
-        refused = ((change.path, why_no_place(change.path)) for change in changes)
+        refused = ((change.path, self._why_no_place(change.path)) for change in changes)
         path, why = next(((path, why) for path, why in refused if why is not None), ("", None))
         return tuple(changes) if why is None else Unsayable(path, f"{path}: {why}")
+
+    def _why_no_place(self, path: str) -> str | None:
+        inner = self._inner.find_above(path)
+        return why_no_place(path) if inner is None else f"{tell_owner(self._directory.root, inner)}: {WAY_OUT}"
 
     def touched(self, before: State, after: State) -> tuple[str, ...]:
         """The files in which two states differ."""

@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 from takeback.adapters.directory import MAX_NAME, Directory, Found
 from takeback.adapters.formats.document import patch
 from takeback.adapters.formats.json_text import UnambiguousJsonDocument
+from takeback.adapters.inner_harness import tell_left_alone
 from takeback.adapters.workspace.storage import Storage, StoredPart, broken, decode_text, missing_directories
 from takeback.canonical import pretty
 from takeback.errors import CannotSplice, HarnessError, InputError
@@ -197,6 +198,11 @@ class TreeStorage(FolderStorage):
             part.broken.append(unreadable(directory, found))
             there = tree.get(known, path) if path else known
             if there is not ABSENT:
+                _put(root, path, there)
+        elif found.kind == "harness":
+            there = tree.get(known, path)
+            if there is not ABSENT:
+                part.notes.append(tell_left_alone(found.path))
                 _put(root, path, there)
         elif found.kind == "directory":
             _put(root, path, {})

@@ -27,6 +27,7 @@ class StoredPart:
     """Files whose bytes the value does not tell, as they were read."""
     broken: list[Broken] = field(default_factory=list)
     strange: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 class Storage(ABC):
