@@ -7,10 +7,11 @@ puts the file back in its place and leaves what it led to alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from takeback.harness.adapter import FileAdapter, Linked
-from takeback.harness.images import FileChange, Image, KeptImage, LinkImage, Unknown, images_of
+from takeback.harness.images import FileChange, FileImage, Image, KeptImage, LinkImage, Unknown, images_of
 from takeback.harness.ledger import Ledger
 from takeback.harness.results import Refused, Why
 from takeback.state import State
@@ -72,14 +73,16 @@ def place_links(
     adapter: FileAdapter, changes: Sequence[FileChange], relinking: Relinking
 ) -> Sequence[FileChange] | Refused:
     """Return all changes, with those of links; a refusal where one would be written over a link."""
-    found = {path: change for path, change in relinking.changes.items() if change.before != change.after}
+    found = [change for change in relinking.changes.values() if change.before != change.after]
+    going = {change.path for change in changes if isinstance(change.before, FileImage | LinkImage)}
     for change in changes:
         if change.path in relinking.changes or change.path in relinking.behind:
             continue
-        there = adapter.image(change.path) if change.before is None else None
+        is_new = change.before is None and going.isdisjoint(str(one) for one in PurePosixPath(change.path).parents)
+        there = adapter.image(change.path) if is_new else None
         if isinstance(there, LinkImage):
             told = f"{change.path} is a link to {there.target}, which is not written through; nothing was changed: "
             way = f"put a file in its place, or 'takeback discard {change.path}' brings back the file that was there"
             return Refused(Why.UNSAYABLE, told + way)
-        found[change.path] = change
-    return list(found.values())
+        found.append(change)  # a path may come twice: as a file that goes, and as a directory that comes
+    return found
