@@ -12,7 +12,6 @@ from tests.support.trusted import trust
 
 from takeback.adapters import open_workspace
 from takeback.agents.git.adopting import adopt_history
-from takeback.agents.git.hooks import before_commit, install, sign, uninstall
 from takeback.agents.git.running import git_in
 
 
@@ -29,21 +28,12 @@ def planted(tmp_path):
     return clone
 
 
-def test_looking_at_a_commit_and_signing_it_runs_no_program(planted, tmp_path):
-    message = tmp_path / "message"
-    message.write_text("Change\n\nMore.\n")
-    own = git_in(planted.root, os.environ)
-    before_commit(own, planted.root)
-    sign(own, planted.root, message)
-    assert "Takeback-Head: " in message.read_text()
+def test_git_is_run_so_that_it_starts_no_program_of_the_repository(planted):
+    (planted.root / "prompts/system.md").write_text("two\n")
+    git_in(planted.root, os.environ).without_programs().run("status", "--porcelain")
     assert not planted.ran.exists()
-
-
-def test_putting_git_hooks_in_and_out_runs_no_program(planted):
-    own = git_in(planted.root, os.environ)
-    install(own, planted.root, ["takeback"], block=False)
-    uninstall(own)
-    assert not planted.ran.exists()
+    git(planted.root, "status", "--porcelain")
+    assert planted.ran.exists(), "git itself runs what the config names"
 
 
 def test_adopting_a_history_runs_no_program(planted):
