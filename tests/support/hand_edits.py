@@ -90,6 +90,8 @@ class Draw:
             return name, {"type": "local", "command": ["n"]} if steps == ["mcp"] else server(self.rnd)
         if steps[-1:] == ["bash"]:
             return f"{name} *", self.rnd.choice(["ask", "allow"])
+        if steps == ["permission"]:
+            return name, self.rnd.choice(["ask", "allow", "deny"])
         if box.opening == "[":
             return None, self.rnd.choice([name, "Read", "x"])
         return name, self.rnd.choice(["v", 5, True]) if steps[:1] != ["env"] else "v"
