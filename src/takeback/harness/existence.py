@@ -2,6 +2,7 @@
 
 A document belongs to nobody as long as anything is in it. Where nothing is left, it goes if the entries that made it
 were taken back, unless someone else's words, a comment, are in it; one that was there before stays as it was.
+Where the last live entry that changed it removed it, it goes with all that was recorded of it, comments too.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def settle_existence(
         return change
     past = _Past(ledger, path, *toggled)
     gone = FileChange(path, change.before, None)
+    if past.removed and past.last == change.before:
+        return gone
     if formatted.is_bare(path, rest):
         return change if past.outlives else gone
     accounted = past.last == change.before and not past.live
@@ -47,6 +50,8 @@ class _Past:
         """Whether it was there from the start, or an entry that made it is live."""
         self.live = False
         """Whether any entry that changed it is live."""
+        self.removed = False
+        """Whether the last live entry that changed it removed it."""
         self.last: object = UNKNOWN
         """What it was when it was last recorded."""
         for record, image in images_at(ledger.store, path):
@@ -58,6 +63,7 @@ class _Past:
                 continue
             entry = record.entry
             live = entry in on or (entry not in off and entry not in ledger.history.undone)
+            self.removed |= live and not self.live and image.after is None
             self.live |= live
             made |= image.before is None
             self.outlives |= live and image.before is None

@@ -141,6 +141,38 @@ def test_a_comment_that_was_recorded_keeps_a_file_until_it_is_taken_back_too(tmp
         assert files(root) == before
 
 
+@pytest.mark.parametrize("text", ['{"model": "a/b"}', '{\n  // ours\n  "model": "a/b" // all\n}\n'])
+def test_a_removal_brought_back_removes_the_file_with_its_comments(tmp_path, text):
+    root = project(tmp_path, "opencode", **{"opencode.jsonc": text})
+    path = root / "opencode.jsonc"
+    with open_workspace(root) as harness:
+        path.write_text(text.replace(": ", " :  "))
+        spaced = harness.adopt().entry
+        path.unlink()
+        went = harness.adopt().entry
+        for taken in ((went,), (went, spaced)):
+            for one in taken:
+                assert isinstance(harness.undo(one), Undone)
+            assert isinstance(harness.redo(went), Undone)
+            assert not path.exists()
+            assert harness.status().clean
+        assert isinstance(harness.undo(went), Undone)
+        assert path.read_text() == text
+
+
+def test_a_removal_brought_back_keeps_a_comment_that_nobody_recorded(tmp_path):
+    root = project(tmp_path, "opencode", **{"opencode.jsonc": '{"model": "a/b"}\n'})
+    path = root / "opencode.jsonc"
+    with open_workspace(root) as harness:
+        path.unlink()
+        went = harness.adopt().entry
+        assert isinstance(harness.undo(went), Undone)
+        path.write_text("// mine\n" + path.read_text())
+        assert isinstance(harness.redo(went), Undone)
+        assert "// mine" in path.read_text()
+        assert "model" not in path.read_text()
+
+
 def test_an_empty_document_that_comes_or_goes_by_hand_is_an_entry_too(tmp_path):
     root = project(tmp_path, "claude-code")
     path = root / ".claude/settings.json"
