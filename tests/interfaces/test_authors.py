@@ -9,6 +9,8 @@ from tests.support.terminal import run
 
 from takeback.adapters import open_workspace
 
+pytestmark = pytest.mark.long
+
 AS_ANN = {"USER": "ann"}
 
 

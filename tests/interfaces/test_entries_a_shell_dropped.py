@@ -14,6 +14,8 @@ from tests.support.terminal import converse, environment, run
 
 from takeback.adapters import open_workspace
 
+pytestmark = pytest.mark.long
+
 PLAIN = {"NO_COLOR": "1"}
 
 

@@ -159,7 +159,7 @@ def test_directories_that_are_not_under_care_are_read_as_the_client_they_are_of(
     code, told = run("gate", "--before", tmp_path / "one", "--after", tmp_path / "two")
     assert (code, told["admitted"]) == (0, True)
     assert not (tmp_path / "one/.takeback").exists()
-    with pytest.raises(InputError, match="expected a workspace"):
+    with pytest.raises(InputError, match="expected a tracked project"):
         run("gate", "--before", tmp_path / "one", "--after", tmp_path / "two", "--record")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="neither a workspace nor a client's files"):

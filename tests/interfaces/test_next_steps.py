@@ -187,7 +187,8 @@ def test_a_refused_apply_does_not_say_that_its_recovery_was_replaced(agent, tmp_
     refused_one = run("apply", "change.json", "-C", agent)
     assert refused_one.code == 1
     assert "replaced" not in refused_one.out + refused_one.err
-    (tmp_path / "agent/prompts/p.md").write_text("by hand\n")
+    with (tmp_path / "agent/config.toml").open("a") as settings:
+        settings.write("verbose = 7\n")
     drifted = run("apply", "change.json", "--repair", "-C", agent)
     assert (drifted.code, "replaced" in drifted.err) == (1, False)
     run("adopt", "-C", agent)

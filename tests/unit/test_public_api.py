@@ -165,7 +165,7 @@ def test_what_is_shown_in_a_session_fits_on_a_line():
         shown += [*diff(State(), harness.state), *plan.changes, *harness.preview(many).changes]
         evolved = evolve(harness, propose_mutation(bare.mutation))
         shown += [evolved, evolved.proposal, Checked(passed=False, command="x" * 500)]
-        ground = harness.apply(candidate(config("list", ["x" * 500])))
+        ground = harness.apply(candidate(config("list", ["x" * 500, "y"])))
         for number in range(40):
             harness.apply(candidate(op("append_config", "list", value=number)))
         shown.append(harness.plan_undo(ground))

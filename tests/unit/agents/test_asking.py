@@ -8,6 +8,8 @@ import jsonschema
 import pytest
 
 from takeback import check_on_copy, evolve, init_workspace, open_memory, open_workspace, propose_text
+from takeback.adapters.manifest import read_manifest
+from takeback.adapters.trust_gate import record_trust
 from takeback.agents.asking import repair_masked
 from takeback.errors import InputError
 from takeback.evolve import consider
@@ -135,6 +137,7 @@ def test_a_check_needs_a_command_and_a_journal_that_can_be_copied(workspace, tmp
         check_on_copy(harness, directory, "  ")
     manifest = directory / "takeback.toml"
     manifest.write_text(manifest.read_text().replace('".takeback/journal.db"', '"postgresql://127.0.0.1/x"'))
+    record_trust(directory, read_manifest(manifest.read_bytes(), "takeback.toml"))
     with pytest.raises(InputError, match="which can be copied"):
         check_on_copy(harness, directory, "true")
 

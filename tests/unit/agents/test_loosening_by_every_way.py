@@ -32,6 +32,8 @@ from takeback.web.rows import EntryRows
 from takeback.web.shelf import Shown
 from takeback.web.undo import _outcome
 
+pytestmark = pytest.mark.long
+
 DOCUMENTS = {
     "claude-code": ".claude/settings.json",
     "codex": ".codex/config.toml",

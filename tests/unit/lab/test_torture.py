@@ -9,7 +9,7 @@ import pytest
 from takeback.adapters.directory import Directory
 from takeback.adapters.place import FilePlace, KeptFile
 from takeback.harness.engine import Engine
-from takeback.harness.writing import Writing
+from takeback.harness.writing import Left, Writing
 from takeback.journal.failpoint import failpoint
 from takeback.lab import torture_faults
 from takeback.lab.torture import torture
@@ -61,6 +61,7 @@ def test_a_write_that_is_not_atomic_is_caught(tmp_path, monkeypatch):
 
 def test_a_rollback_that_forgets_is_caught(tmp_path, monkeypatch):
     monkeypatch.setattr(Writing, "roll_back", lambda _: None)
+    monkeypatch.setattr(Writing, "what_is_left", lambda _: Left((), ()))
     assert torture(tmp_path, kills=40, seed=4).violations
 
 

@@ -163,7 +163,8 @@ def _ask(
     replayed = _replayed(spec, shipped)
     plan = experiment.plan(given, experiment.thaw_run(replayed) if replayed is not None else None)
     folder = running.record or replayed
-    _demand_freezable(running.freeze, folder, experiment.name)
+    asks = spec.is_model or spec.behind is not None
+    _demand_freezable(running.freeze, folder, experiment.name, asks=asks)
     kept = None if folder is None or is_shipped(folder) else folder
     with (
         _asked(text, spec, shipped, running) as (asked, engine),
@@ -180,15 +181,16 @@ def _ask(
             files=lambda: {} if kept is None or not has_recording(kept) else _recording(kept),
             replies=lambda: replies_digest(folder) if folder is not None and has_recording(folder) else None,
         )
-    if running.freeze is not None and folder is not None:
-        _bring_recording(folder, running.freeze)
+    if running.freeze is not None:
+        if folder is not None:
+            _bring_recording(folder, running.freeze)
         experiment.freeze_run(running.freeze, plan, ran.done, asked.name)
     return ran, experiment.summary(plan, ran.data)
 
 
-def _demand_freezable(freeze: Path | None, folder: Path | None, name: str) -> None:
+def _demand_freezable(freeze: Path | None, folder: Path | None, name: str, *, asks: bool) -> None:
     """Refuse, before anybody is asked, to freeze a run that could not be replayed from there."""
-    if freeze is None:
+    if freeze is None or (folder is None and not asks):
         return
     line = f"'takeback lab {name} --record {freeze} --freeze {freeze}'"
     if folder is None:
