@@ -17,8 +17,11 @@ from takeback.journal.content import PIECE, Leaf
 SIZE = 5_000_000
 PIECES = 5
 """Of at most 2^20 bytes."""
-HELD = {"open": 3.2, "sealed": 4.4}
-"""Times its size that a file may take in memory while it is adopted, taken back and brought back."""
+HELD = {"open": 4.2, "sealed": 5.4}
+"""Times its size that a file may take in memory while it is adopted, taken back and brought back.
+
+Adopting takes three times its size, and now and then four: a first reading that was not let go of yet.
+"""
 
 
 @pytest.fixture(params=[False, True], ids=["open", "sealed"])
