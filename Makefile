@@ -18,8 +18,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	$(PIP) --no-deps --editable .
 	touch $@
 
-.venv/.ready: .venv/.core requirements/dev.txt
+.venv/.ready: .venv/.core requirements/dev.txt lab/pyproject.toml
 	$(PIP) -r requirements/dev.txt
+	$(PIP) --no-deps --editable lab
 	touch $@
 
 demo: .venv/.core
@@ -59,11 +60,11 @@ test-load: setup
 test-dspy:
 	test -x .cache/dspy/bin/python || $(PYTHON) -m venv .cache/dspy
 	.cache/dspy/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/dspy.txt
-	PYTHONPATH=src .cache/dspy/bin/python -m pytest --noconftest -rs -k dspy tests/unit/agents/gates/test_evolvers_page.py
+	PYTHONPATH=src:lab/src .cache/dspy/bin/python -m pytest --noconftest -rs -k dspy tests/unit/agents/gates/test_evolvers_page.py
 
 check: setup
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check src tests examples
+	$(BIN)/ruff check src lab tests examples
+	$(BIN)/ruff format --check src lab tests examples
 	$(BIN)/mypy
 
 bench: setup
@@ -90,8 +91,8 @@ plugin: setup
 	$(BIN)/python -m tests.support.plugin_folder
 
 format: setup
-	$(BIN)/ruff check --fix src tests examples
-	$(BIN)/ruff format src tests examples
+	$(BIN)/ruff check --fix src lab tests examples
+	$(BIN)/ruff format src lab tests examples
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache

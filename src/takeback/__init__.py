@@ -24,17 +24,7 @@ if TYPE_CHECKING:
     from takeback.agents.checking import check_on_copy
     from takeback.errors import InputError, TakebackError
     from takeback.evolve import Checked, Evolution, evolve
-    from takeback.harness import (
-        Adopted,
-        Applied,
-        Harness,
-        Recovered,
-        Refused,
-        Stale,
-        Status,
-        Undone,
-        Why,
-    )
+    from takeback.harness import Adopted, Applied, Harness, Recovered, Refused, Stale, Status, Undone, Why
     from takeback.harness.adapter import Adapter
     from takeback.harness.log import EntryView
     from takeback.harness.results import Discarded
@@ -45,7 +35,7 @@ if TYPE_CHECKING:
     from takeback.undo import Blocked, Gone, Plan
     from takeback.verify import Admitted, Counterexample, Grade, Verdict, objection, prove, round_trip, verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Adapter",

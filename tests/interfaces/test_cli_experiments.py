@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from takeback.cli import app
 from takeback.errors import InputError, LockChanged
-from takeback.lab.results import read_results, verify_results
+from takeback_lab.results import read_results, verify_results
 
 FOLDERS = {
     "contract-audit": ["contract-audit"],
@@ -53,7 +53,7 @@ def test_tables_for_people_say_what_the_json_says():
 
 
 def test_an_experiment_that_falls_short_exits_1(monkeypatch):
-    monkeypatch.setattr("takeback.lab.experiments.contract_audit.nondeterminism.alarms", lambda *_: ["planted"])
+    monkeypatch.setattr("takeback_lab.experiments.contract_audit.nondeterminism.alarms", lambda *_: ["planted"])
     done = _run("contract-audit", "--tasks", 6, "--workers", 1, "--json")
     assert (done.exit_code, json.loads(done.stdout)["nondeterminism"]["false_alarms"]) == (1, 6)
 

@@ -9,12 +9,12 @@ import typer
 from typer.testing import CliRunner
 
 from takeback.cli import app
-from takeback.cli.lab import register
-from takeback.cli.lab.extra import lab_extra
 from takeback.errors import InputError, MissingExtraError
-from takeback.lab import published
-from takeback.lab.lock import make_lock
-from takeback.lab.results import write_results
+from takeback_lab import published
+from takeback_lab.commands.lab import register
+from takeback_lab.commands.lab.extra import lab_extra
+from takeback_lab.lock import make_lock
+from takeback_lab.results import write_results
 
 AUDIT = {"population": "300 mutations", "incomplete": [300, 300], "complete": [0, 300], "nondeterminism": [0, 300]}
 
@@ -98,7 +98,7 @@ def test_a_missing_extra_is_named_and_other_missing_modules_are_not_hidden():
     with pytest.raises(MissingExtraError, match="scipy"), lab_extra():
         raise ModuleNotFoundError(name="scipy.stats")
     with pytest.raises(ModuleNotFoundError), lab_extra():
-        raise ModuleNotFoundError(name="takeback.lab.nothing")
+        raise ModuleNotFoundError(name="takeback_lab.nothing")
 
 
 def test_the_command_line_starts_without_the_lab_extra():

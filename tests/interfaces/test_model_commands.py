@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 
 from takeback.cli import app
 from takeback.errors import InputError, LockChanged, RecordingError, ServiceFault, TakebackError, WeightsError
-from takeback.lab.experiments.draws import draw_order
-from takeback.lab.experiments.recorded import write_frozen
-from takeback.lab.tasks import load
+from takeback_lab.experiments.draws import draw_order
+from takeback_lab.experiments.recorded import write_frozen
+from takeback_lab.tasks import load
 
 CANARY = "sk-canary-command"
 MUTATION = [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}]

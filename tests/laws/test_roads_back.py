@@ -8,10 +8,10 @@ import pytest
 
 from takeback import Applied, InputError, Undone, open_memory, oracle
 from takeback.harness.doctor import examine_harness
-from takeback.lab.random_changes import FOCI, random_base, random_op
 from takeback.language import NoInverse
 from takeback.language.program import read_program
 from takeback.state import Stage
+from takeback_lab.random_changes import FOCI, random_base, random_op
 
 CHAINS = FOCI[6]
 

@@ -11,7 +11,7 @@ from takeback.adapters.formats.document import MISSING, alike, changed, look_up,
 from takeback.adapters.formats.json_text import JsoncDocument, JsonDocument
 from takeback.adapters.formats.toml_text import TomlDocument
 from takeback.errors import CannotSplice, InputError
-from takeback.lab.bytes.untouched import untouched
+from takeback_lab.bytes.untouched import untouched
 
 KEYS = st.sampled_from(["a", "b", "c d", "e.f", "ü"])
 SCALARS = st.sampled_from([None, True, False, 0, -5, 1.5, "", 'x"\\', "# no // comment", "é\n", 2**62])

@@ -10,12 +10,12 @@ import random
 
 import pytest
 
-from takeback.lab import undo_laws
-from takeback.lab.law_world import World
-from takeback.lab.random_changes import EVERY, FOCI
-from takeback.lab.undo_laws import LawFindings
 from takeback.state import KINDS, Stage
 from takeback.undo import Blocked, Gone, Plan
+from takeback_lab import undo_laws
+from takeback_lab.law_world import World
+from takeback_lab.random_changes import EVERY, FOCI
+from takeback_lab.undo_laws import LawFindings
 
 HISTORIES = 30
 CHANGES = 12

@@ -10,12 +10,12 @@ from takeback.errors import HarnessError, JournalCorruptError, OperationFailed
 from takeback.harness.codec import change_draft
 from takeback.harness.stored_index import StoredIndex
 from takeback.journal import open_journal
-from takeback.lab.random_changes import EVERY, random_base, random_op
-from takeback.lab.undo_laws import check_undo_laws
 from takeback.language import read_program
 from takeback.state import ABSENT, KINDS, Stage
 from takeback.undo import Blocked, History, Index, objections, plan, plan_undo, relied_on
 from takeback.undo.recording import run_recorded
+from takeback_lab.random_changes import EVERY, random_base, random_op
+from takeback_lab.undo_laws import check_undo_laws
 
 
 def test_random_histories_undo_to_the_history_without_the_entries():

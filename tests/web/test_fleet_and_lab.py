@@ -56,8 +56,8 @@ def test_a_fleet_is_listed_and_one_directory_of_it_can_be_worked_on(fleet, tab):
 
 @pytest.fixture
 def lab(chromium):
-    from takeback.web.lab import Lab
     from takeback.web.shelf import HarnessShelf
+    from takeback_lab.pages.lab import Lab
 
     with served(shelf=HarnessShelf([]), lab=Lab(RESULTS)) as link:
         yield link

@@ -126,8 +126,8 @@ def test_a_fleet_is_pictured(fleet, tab):
 
 
 def test_a_report_of_the_lab_is_pictured(tab):
-    from takeback.web.lab import Lab
     from takeback.web.shelf import HarnessShelf
+    from takeback_lab.pages.lab import Lab
 
     with served(shelf=HarnessShelf([]), lab=Lab(ROOT / "results" / "first")) as link:
         page = tab(link, viewport=SCREEN)

@@ -18,16 +18,10 @@ from takeback.cli.advice import begin_command, examples_in
 from takeback.cli.output import JSON_VALUE, split_json, tell_masked
 from takeback.cli.revealing import begin_masking
 from takeback.errors import InputError
-
-
-class Listed(NamedTuple):
-    """A command: the module that has it, and what it does."""
-
-    module: str
-    summary: str
-
+from takeback.plugins import LAB_COMMANDS, ListedCommand, extra_commands, missing_package
 
 OFFERED_WIDTH: Final = 75
+Listed = ListedCommand
 
 
 class Offered(NamedTuple):
@@ -38,7 +32,7 @@ class Offered(NamedTuple):
     type: str = "plain"
 
 
-SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
+SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
     "Every day": {
         "init": Listed(
             "init", "Put a directory under Takeback's care: a client's files as they are, or a workspace of its own."
@@ -89,7 +83,6 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
         "oracle": Listed("oracle", "Write a recovery for a candidate's mutation."),
         "repair": Listed("repair", "Repair a candidate's recovery, turn by turn."),
         "schema": Listed("schema", "Print the JSON Schema of a candidate."),
-        "states": Listed("states", "Show the counterfactual states that a candidate is tried on."),
     },
     "Agents and models": {
         "evolve": Listed("evolve", "Let an agent change its harness, if the change can be taken back."),
@@ -114,14 +107,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, Listed]]] = {
             "git_hook", "Record harness files before each git commit, and name the journal's head in it."
         ),
         "serve": Listed("serve", "Serve the harness to agents over MCP."),
-        "model": Listed("model", "Get a real model onto this machine, and serve it."),
     },
     "Trying it out": {
         "demo": Listed("demo", "Show the whole story on a small Claude Code project."),
-        "tasks": Listed("tasks", "List and count the tasks of the lab."),
-        "torture": Listed("torture", "Kill processes that change a workspace, and check what is left."),
-        "lab": Listed("lab", "Experiments, statistics, locks and reports of the lab."),
-        "bench": Listed("bench", "Benchmarks, as ratios against a plain implementation or a peer."),
     },
 }
 EXAMPLES: Final[Mapping[str, str]] = {
@@ -217,18 +205,24 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Names, in the order of the table."""
         del ctx
-        return list(COMMANDS)
+        return list(all_commands())
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Offer the names of commands with what they do; nothing is imported for that."""
-        named = [Offered(name, _short(one.summary)) for name, one in COMMANDS.items() if name.startswith(incomplete)]
+        named = [
+            Offered(name, _short(one.summary)) for name, one in all_commands().items() if name.startswith(incomplete)
+        ]
         return named if incomplete[:1].isalnum() or not incomplete else super().shell_complete(ctx, incomplete)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command with a name, or None."""
         del ctx
-        if cmd_name in COMMANDS and cmd_name not in self.commands:
-            self.commands.update(load(COMMANDS[cmd_name].module))
+        if cmd_name not in self.commands:
+            listed = COMMANDS.get(cmd_name) or extra_commands().get(cmd_name)
+            if listed is None and cmd_name in LAB_COMMANDS:
+                raise missing_package(f"takeback {cmd_name}")
+            if listed is not None:
+                self.commands.update(load(listed.module))
         return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -238,6 +232,14 @@ class Commands(TyperGroup):
             with formatter.section(title):
                 formatter.write_dl([(name, listed.summary) for name, listed in section.items()])
                 formatter.write(f"  Example: {EXAMPLES[title]}\n")
+        if extra_commands():
+            with formatter.section("From other packages"):
+                formatter.write_dl([(name, listed.summary) for name, listed in extra_commands().items()])
+
+
+def all_commands() -> dict[str, ListedCommand]:
+    """Return every command by name, those of other packages last."""
+    return {**COMMANDS, **extra_commands()}
 
 
 def _short(summary: str) -> str:
@@ -264,7 +266,7 @@ def first_sentence(text: str | None) -> str:
 def load(module: str) -> dict[str, Any]:
     """The commands of one module, by name."""
     found = typer.Typer(rich_markup_mode=None)
-    import_module(f"takeback.cli.{module}").register(found)
+    import_module(module if "." in module else f"takeback.cli.{module}").register(found)
     _dress(found)
     return dict(typer.main.get_group(found).commands)
 

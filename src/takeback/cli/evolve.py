@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import typer
@@ -41,10 +42,11 @@ from takeback.evolve import Evolution, Propose, carry_out
 from takeback.evolve import evolve as run
 from takeback.harness import Harness
 from takeback.language import load_json
+from takeback.plugins import load_tasks
 from takeback.present.secrets import masked_text
-from takeback.synthesize.attempt import Attempt, attempt_from, read_proposal
+from takeback.synthesize.attempt import attempt_from
 from takeback.synthesize.loop import Settings
-from takeback.synthesize.models import PAPER, Sampling
+from takeback.synthesize.models import PAPER, ChatModel, Sampling
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +58,7 @@ def evolve(
     directory: Path = typer.Argument(..., metavar="DIR", help="The workspace."),
     text: str | None = TextArgument,
     task: str | None = typer.Option(
-        None, "--task", metavar="FILE|ID", help="A candidate or mutation, or a task of the lab."
+        None, "--task", metavar="FILE|ID", help="A candidate or mutation; with takeback-lab, a task's id."
     ),
     synthesizer: str = SynthesizerOption,
     check: str = CheckOption,
@@ -141,17 +143,10 @@ def proposer(task: str, found: Opened, sampling: Sampling = PAPER) -> tuple[Prop
             raise InputError(task, found=raw, expected="a candidate, or a mapping with a mutation")
         attempt = attempt_from(raw)
         return lambda _: attempt, path.name
-    from takeback.lab.experiments.turn0 import FIRST, proposal_request  # noqa: PLC0415 - only for a task of the lab
-    from takeback.lab.tasks import get  # noqa: PLC0415 - likewise
-
-    named = get(task)
-
-    def propose(_: object) -> Attempt:
-        if found.model is None:
-            return attempt_from({"mutation": list(named.reference)})
-        return read_proposal(found.model.complete(proposal_request(named, found.model.name, sampling, FIRST)))
-
-    return propose, named.instruction
+    proposer_for_task: Callable[[str, ChatModel | None, Sampling], tuple[Propose, str]] = (
+        load_tasks().proposer_for_task
+    )
+    return proposer_for_task(task, found.model, sampling)
 
 
 def _show(done: Evolution, name: str, harness: Harness) -> None:

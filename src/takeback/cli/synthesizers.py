@@ -15,9 +15,10 @@ from takeback.cli.completing import MODES, one_of
 from takeback.cli.output import err
 from takeback.diagnose import Mode
 from takeback.errors import InputError
+from takeback.plugins import load_tasks
 from takeback.synthesize.method import Method, method_of
-from takeback.synthesize.models import ChatModel, RecordingModel, weights
-from takeback.synthesize.models.providers import Surroundings
+from takeback.synthesize.models import ChatModel, RecordingModel
+from takeback.synthesize.models.providers import Surroundings, cache_directory
 from takeback.synthesize.spec import Spec, open_model, parse_spec
 from takeback.verify import RULE_NAMES
 
@@ -70,7 +71,7 @@ def opened(
     around = Surroundings(
         os.environ,
         Path.home(),
-        weights.cache_directory(os.environ, sys.platform, Path.home()),
+        cache_directory(os.environ, sys.platform, Path.home()),
         _shipped(behind) if replay is None else (replay,),
         threads,
         slots,
@@ -85,9 +86,8 @@ def _shipped(spec: Spec) -> tuple[Path, ...]:
     """The recordings that come with the lab, where plain `replay` asks for them."""
     if not plain_replay(spec):
         return ()
-    from takeback.lab.experiments.recorded import first_runs  # noqa: PLC0415 - only plain `replay` needs the lab
-
-    return first_runs()
+    recorded: tuple[Path, ...] = load_tasks().recorded_runs()
+    return recorded
 
 
 def plain_replay(spec: Spec) -> bool:

@@ -7,18 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import typer
 
 from takeback.adapters.manifest import find_root, manifest_path
-from takeback.cli.lab.extra import lab_extra
 from takeback.cli.output import JsonFlag, emit, err, out
 from takeback.cli.workspaces import ByOption
 from takeback.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from takeback.web.lab import Lab
+from takeback.plugins import open_pages
 
 EXTRA: Final = {"jinja2", "markupsafe", "starlette", "uvicorn"}
 
@@ -65,10 +62,10 @@ def web(
     with web_extra():
         from takeback.web.server import PageServer  # noqa: PLC0415 - the command line starts without the page
         from takeback.web.shelf import HarnessShelf  # noqa: PLC0415
-    reports = None if lab is None else _lab(lab)
+    extra = None if lab is None else open_pages("lab", lab)
     shelf = HarnessShelf.of(places or ([] if lab is not None and not _workspace_here() else [Path()]))
     try:
-        server = PageServer(shelf, port=port, read_only=read_only, lab=reports, who=by)
+        server = PageServer(shelf, port=port, read_only=read_only, extra=extra, who=by)
         if as_json:
             fleets = [watched.fleet.location for watched in shelf.fleets]
             names = [shown.name for shown in shelf.all]
@@ -85,14 +82,6 @@ def web(
         err.print("the page has ended; every change that it said was done is done")
     finally:
         shelf.close()
-
-
-def _lab(folder: Path) -> Lab:
-    """The reports, with what they need to be worked out."""
-    with lab_extra():
-        from takeback.lab.report import charts  # noqa: F401, PLC0415 - loads statistics
-        from takeback.web.lab import Lab  # noqa: PLC0415
-    return Lab(folder)
 
 
 def _workspace_here() -> bool:

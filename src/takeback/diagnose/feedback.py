@@ -24,10 +24,19 @@ from takeback.state import Stage, State
 from takeback.verify import THRESHOLD, Residual, Trip, Verdict
 
 VERSION: Final = "v2"
-FIRST: Final = "v1"
-"""The version before: a refused attempt is told why and no more, and any smallest state is shown."""
 MAX_LINES: Final = 12
 MAX_STATE_CHARS: Final = 1500
+_PACKAGES: Final = {VERSION: "takeback.diagnose"}
+"""The package that holds the templates of each version."""
+_TERSE: Final[set[str]] = set()
+"""Versions in which a refused attempt learns only why, and any smallest state is shown."""
+
+
+def register_templates(version: str, package: str, *, terse: bool) -> None:
+    """Add a version of the templates that another package holds."""
+    _PACKAGES[version] = package
+    if terse:
+        _TERSE.add(version)
 
 
 class Mode(StrEnum):
@@ -88,15 +97,15 @@ def feedback(
     fill = templates(ground.version)
     if seen.refusals and used is not Mode.GENERIC:
         told = _fill(fill, "refused", result=seen.result, reasons=_lines(seen.refusals))
-        if used is Mode.D1 and ground.version != FIRST:
+        if used is Mode.D1 and ground.version not in _TERSE:
             told = _d1_refused(fill, told, mutation, ground)
         return Feedback(mode, used, told)
-    if ground.version != FIRST and used is Mode.COUNTEREXAMPLE and attempt is not None:
+    if ground.version not in _TERSE and used is Mode.COUNTEREXAMPLE and attempt is not None:
         seen = replace(seen, example=telling_example(attempt, ground.dev) or seen.example)
     if used is Mode.COUNTEREXAMPLE and seen.example is None:
         used = Mode.D0
     wrong = defects(attempt, seen) if attempt is not None else ()
-    if used is Mode.D1 and ground.version != FIRST and seen.faults and not seen.residuals:
+    if used is Mode.D1 and ground.version not in _TERSE and seen.faults and not seen.residuals:
         return Feedback(mode, used, _d1_broken_off(fill, mutation, wrong, seen, ground))
     return Feedback(mode, used, _TELL[used](fill, mutation, wrong, seen))
 
@@ -253,7 +262,7 @@ def _fill(fill: FileTexts, name: str, **values: str) -> str:
 @cache
 def templates(version: str = VERSION) -> Mapping[str, str]:
     """The template files of a version, by name."""
-    folder = resources.files("takeback.diagnose").joinpath("templates", version)
+    folder = resources.files(_PACKAGES[version]).joinpath("templates", version)
     return {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir() if item.is_file()}
 
 

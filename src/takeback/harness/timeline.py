@@ -12,16 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from takeback.harness.images import (
-    UNKNOWN,
-    FileChange,
-    FileImage,
-    Image,
-    KeptImage,
-    Unknown,
-    file_key,
-    image_in,
-)
+from takeback.harness.images import UNKNOWN, FileChange, FileImage, Image, KeptImage, Unknown, file_key, image_in
 from takeback.harness.ledger import CHANGES, TOGGLES, Ledger
 from takeback.journal import Record
 

@@ -18,7 +18,7 @@ from takeback.language import Candidate, OutOfLanguage, Program, gate, widest_le
 from takeback.state import Contract, Level, State
 from takeback.synthesize.attempt import Attempt, read_repair, reason_of
 from takeback.synthesize.models import PAPER, Account, ChatModel, Reply, Request, Sampling
-from takeback.synthesize.prompting import DIAGNOSIS, VERSION, prompt_set, without_language
+from takeback.synthesize.prompting import VERSION, diagnosis_version, prompt_set, without_language
 from takeback.verify import Code, Verdict
 from takeback.verify.sampled import rejected as turned_away
 
@@ -163,7 +163,7 @@ def _ground(locked: Program, settings: Settings, nominal: State | None) -> Groun
     base = nominal if nominal is not None else nominal_state()
     shows = settings.mode in {Mode.COUNTEREXAMPLE, Mode.ADAPTIVE}
     dev = dev_states(base, locked, settings.dev) if shows else ()
-    return Ground(base, tuple(dev), DIAGNOSIS[settings.prompts])
+    return Ground(base, tuple(dev), diagnosis_version(settings.prompts))
 
 
 def assess(attempt: Attempt, judge: Judge, level: Level) -> Verdict:

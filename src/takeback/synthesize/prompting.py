@@ -15,19 +15,46 @@ from string import Template
 from typing import Any, Final
 
 from takeback.canonical import compact, parse, pretty, sha256
+from takeback.diagnose.feedback import VERSION as TEMPLATES_VERSION
+from takeback.errors import InputError
 from takeback.language import candidate_schema
 from takeback.state import SURFACES, Level, Stage
 from takeback.synthesize.models import Message
 
-FIRST: Final = "v2"
-"""The version of the first recordings: requests are named without regard to the order of a schema's properties."""
-PLAIN: Final = "v3-plain"
 GUIDED: Final = "v3-guided"
 VERSION: Final = GUIDED
 """What a repair is asked with unless it says otherwise."""
-DIAGNOSIS: Final[Mapping[str, str]] = {FIRST: "v1", PLAIN: "v2", GUIDED: "v2"}
-"""The version of the diagnosis that goes with each set of prompts."""
 MAX_OPERATIONS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSource:
+    """Where a version's files lie, and which version of the diagnosis goes with it."""
+
+    package: str
+    diagnosis: str = TEMPLATES_VERSION
+    ordered: bool = True
+    """Whether the order of a schema's properties, which steers constrained decoding, names a request too."""
+
+
+_SOURCES: Final = {GUIDED: PromptSource("takeback.synthesize")}
+
+
+def register_prompts(version: str, source: PromptSource) -> None:
+    """Add a version of the prompts that another package holds."""
+    _SOURCES[version] = source
+
+
+def diagnosis_version(version: str) -> str:
+    """Return the version of the diagnosis that goes with a version of the prompts."""
+    return _find_source(version).diagnosis
+
+
+def _find_source(version: str) -> PromptSource:
+    source = _SOURCES.get(version)
+    if source is None:
+        raise InputError("the version of the prompts", found=version, expected=f"one of {', '.join(_SOURCES)}")
+    return source
 
 
 @dataclass(frozen=True)
@@ -49,7 +76,7 @@ class PromptSet:
     @property
     def ordered(self) -> bool:
         """Whether the order of a schema's properties, which steers constrained decoding, names a request too."""
-        return self.version != FIRST
+        return _find_source(self.version).ordered
 
     def propose(self, level: Level, *, state: Mapping[str, Any], instruction: str) -> tuple[Message, ...]:
         """Ask for a whole candidate: `state` holds the surfaces the task concerns.
@@ -120,7 +147,7 @@ def shared(name: str) -> str:
 @cache
 def prompt_set(version: str = VERSION) -> PromptSet:
     """The prompts of a version."""
-    folder = resources.files("takeback.synthesize").joinpath("prompts", version)
+    folder = resources.files(_find_source(version).package).joinpath("prompts", version)
     files = {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir() if item.is_file()}
     return PromptSet(version, files)
 

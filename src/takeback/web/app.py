@@ -15,12 +15,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from takeback.errors import TakebackError
+from takeback.plugins import ExtraPages
 from takeback.web.drift import adopt, discard, drift
 from takeback.web.entry import entry
 from takeback.web.fleet import journal
 from takeback.web.forms import changing
 from takeback.web.guard import Guard
-from takeback.web.lab import Lab, paper, run, runs
 from takeback.web.live import events, standings_events
 from takeback.web.matrix import matrix
 from takeback.web.rendering import page
@@ -32,9 +32,6 @@ from takeback.web.undo import preview_redo, preview_undo, redo, undo
 STATIC: Final = Path(__file__).parent / "static"
 ROUTES: Final = (
     Route("/events", standings_events),
-    Route("/lab", runs),
-    Route("/lab/paper", paper),
-    Route("/lab/run/{name:path}", run),
     Route("/fleet/{number:int}/{schema}", journal),
     Route("/{number:int}/", timeline),
     Route("/{number:int}/events", events),
@@ -56,16 +53,21 @@ def make_app(
     hosts: Collection[str],
     *,
     read_only: bool = False,
-    lab: Lab | None = None,
+    extra: ExtraPages | None = None,
     ending: Callable[[], bool] = lambda: False,
 ) -> ASGIApp:
     """The page for some harnesses, served under some hosts (each with its port); `ending` tells when to let go."""
     app = Starlette(
-        routes=[Route("/", beginning), *ROUTES, Mount("/static", StaticFiles(directory=STATIC))],
+        routes=[
+            Route("/", beginning),
+            *(extra.routes if extra else ()),
+            *ROUTES,
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
         exception_handlers={TakebackError: _explained, HTTPException: _missing},
     )
     app.state.shelf, app.state.session, app.state.read_only = shelf, session, read_only
-    app.state.ending, app.state.lab = ending, lab
+    app.state.ending, app.state.extra = ending, extra
     return Guard(app, session, hosts)
 
 
@@ -74,8 +76,8 @@ def beginning(request: Request) -> Response:
     shelf: HarnessShelf = request.app.state.shelf
     if shelf.single:
         return RedirectResponse("/1/", 303)
-    if shelf.empty and request.app.state.lab is not None:
-        return RedirectResponse("/lab", 303)
+    if shelf.empty and request.app.state.extra is not None:
+        return RedirectResponse(request.app.state.extra.path, 303)
     own, fleets = shelf.standings()
     return page(request, "shelf.html", own=own, fleets=fleets)
 

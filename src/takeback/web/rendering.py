@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -35,10 +35,10 @@ def shown(value: Any) -> Any:
 
 
 @cache
-def environment() -> Environment:
-    """The templates."""
+def environment(more: str = "") -> Environment:
+    """Return the templates; `more` is a package with templates of its own."""
     found = Environment(
-        loader=PackageLoader("takeback.web"),
+        loader=ChoiceLoader([PackageLoader(package) for package in ("takeback.web", more) if package]),
         autoescape=True,
         finalize=shown,
         undefined=StrictUndefined,
@@ -62,9 +62,9 @@ def when(at: str) -> str:
     return f"{at[:10]} {at[11:19]} UTC"
 
 
-def render(template: str, **values: Any) -> str:
-    """A template with values."""
-    return environment().get_template(template).render(**values)
+def render(template: str, more: str = "", **values: Any) -> str:
+    """Return a template filled with values; `more` is a package with templates of its own."""
+    return environment(more).get_template(template).render(**values)
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -75,10 +75,10 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
         "read_only": app.read_only,
         "form_token": escape(app.session.form_token),  # markup: a token that looks like a secret is still a token
         "who": app.session.who,
-        "lab": app.lab is not None,
+        "extra": app.extra,
         "path": request.url.path,
     }
-    text = render(template, **common, **values)
+    text = render(template, app.extra.templates if app.extra else "", **common, **values)
     revealed = is_revealing()
     told = render("secrets.html", revealed=revealed, link=_toggle_link(request, revealed=revealed))
     return HTMLResponse(text.replace(NOTICE, told if revealed or MASKED in text else "", 1), status)

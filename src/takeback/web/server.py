@@ -8,9 +8,9 @@ from typing import Final
 import uvicorn
 
 from takeback.errors import InputError
+from takeback.plugins import ExtraPages
 from takeback.web.app import make_app
 from takeback.web.guard import LINK
-from takeback.web.lab import Lab
 from takeback.web.session import Session
 from takeback.web.shelf import HarnessShelf
 
@@ -23,7 +23,13 @@ class PageServer:
     """Harnesses served on a port of this machine."""
 
     def __init__(
-        self, shelf: HarnessShelf, *, port: int = 0, read_only: bool = False, lab: Lab | None = None, who: str = ""
+        self,
+        shelf: HarnessShelf,
+        *,
+        port: int = 0,
+        read_only: bool = False,
+        extra: ExtraPages | None = None,
+        who: str = "",
     ) -> None:
         self._socket = _listening(port)
         self.port: int = self._socket.getsockname()[1]
@@ -32,7 +38,9 @@ class PageServer:
         """Opens the page, once."""
         hosts = (f"{LOOPBACK}:{self.port}", f"localhost:{self.port}")
         config = uvicorn.Config(
-            make_app(shelf, session, hosts, read_only=read_only, lab=lab, ending=lambda: self._server.should_exit),
+            make_app(
+                shelf, session, hosts, read_only=read_only, extra=extra, ending=lambda: self._server.should_exit
+            ),
             log_level="warning",
             access_log=False,
             server_header=False,

@@ -8,27 +8,11 @@ import socket as sockets
 from contextlib import contextmanager
 
 import pytest
-from tests.support.changes import (
-    candidate,
-    config,
-    file,
-    listener,
-    middleware,
-    prompt,
-    routing,
-    socket,
-    tool,
-)
+from tests.support.changes import candidate, config, file, listener, middleware, prompt, routing, socket, tool
 
 from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.doctor import examine_workspace
-from takeback.errors import (
-    HarnessError,
-    InputError,
-    JournalCorruptError,
-    JournalError,
-    TakebackError,
-)
+from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, TakebackError
 from takeback.harness import Applied, Undone, Why
 from takeback.journal import open_journal
 from takeback.journal.failpoint import armed

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from takeback.bench import edits
-from takeback.bench.edit_growth import measure_growth
-from takeback.bench.edit_peers import LIST_PEERS, TEXT_PEERS, Peer
-from takeback.bench.edits import compare, readings
-from takeback.bench.histories import CLASSES, EDITS, TAKEN_OUT, histories
-from takeback.bench.list_histories import LIST_CLASSES, list_histories
+from takeback_lab.bench import edits
+from takeback_lab.bench.edit_growth import measure_growth
+from takeback_lab.bench.edit_peers import LIST_PEERS, TEXT_PEERS, Peer
+from takeback_lab.bench.edits import compare, readings
+from takeback_lab.bench.histories import CLASSES, EDITS, TAKEN_OUT, histories
+from takeback_lab.bench.list_histories import LIST_CLASSES, list_histories
 
 FRESH = 7_301
 TEXTS = histories(6, FRESH)

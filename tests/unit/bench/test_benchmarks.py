@@ -3,21 +3,21 @@
 import pytest
 
 from takeback.adapters import open_memory
-from takeback.bench import reference, undo
-from takeback.bench.journal import make_history
-from takeback.bench.journal import measure as measure_journal
-from takeback.bench.proof import LENGTHS
-from takeback.bench.proof import measure as measure_proof
-from takeback.bench.roundtrip import MUTATIONS, large_state, measure
-from takeback.bench.scoped import ScopedSnapshots
 from takeback.counterfactual import nominal_state
 from takeback.harness import Harness
-from takeback.lab.snapshots.situations import PROTOCOLS, situation
-from takeback.lab.tasks import load
 from takeback.language import read_program
 from takeback.state import Stage
 from takeback.synthesize import invert
 from takeback.verify import Trial
+from takeback_lab.bench import reference, undo
+from takeback_lab.bench.journal import make_history
+from takeback_lab.bench.journal import measure as measure_journal
+from takeback_lab.bench.proof import LENGTHS
+from takeback_lab.bench.proof import measure as measure_proof
+from takeback_lab.bench.roundtrip import MUTATIONS, large_state, measure
+from takeback_lab.bench.scoped import ScopedSnapshots
+from takeback_lab.snapshots.situations import PROTOCOLS, situation
+from takeback_lab.tasks import load
 
 
 def plain_candidate(family):
@@ -95,7 +95,7 @@ def test_a_large_state_has_about_as_many_entries_as_asked_for_and_round_trips():
 
 
 def test_the_benchmark_of_the_page_says_bytes_times_rates_and_memory(monkeypatch):
-    from takeback.bench import web
+    from takeback_lab.bench import web
 
     monkeypatch.setattr(web, "_in_the_browser", lambda link: (None, None, "not asked"))
     result = web.measure(entries=120, requests=2)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from takeback.bench.hook import measure
+from takeback_lab.bench.hook import measure
 
 
 @pytest.mark.long

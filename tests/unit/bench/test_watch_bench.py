@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from takeback.bench.watch import measure
+from takeback_lab.bench.watch import measure
 
 pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
 

@@ -45,8 +45,8 @@ def beneath(modules: set[str], *packages: str) -> set[str]:
 
 FRAMEWORKS = ("langchain", "langchain_core", "langgraph", "agents", "pydantic_ai")
 OPTIONAL = (
-    "takeback.lab",
-    "takeback.bench",
+    "takeback_lab",
+    "takeback_lab.bench",
     "psycopg",
     "openai",
     "rich",

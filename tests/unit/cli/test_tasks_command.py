@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from takeback.cli import app
 from takeback.errors import InputError
-from takeback.lab.tasks import get
+from takeback_lab.tasks import get
 
 RUN = CliRunner()
 

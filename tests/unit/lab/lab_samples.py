@@ -1,6 +1,6 @@
 """Small real inputs for the report: outcomes task by task whose totals are those the paper prints."""
 
-from takeback.lab.published import load_paper
+from takeback_lab.published import load_paper
 
 PAPER = load_paper()
 FAMILIES = {

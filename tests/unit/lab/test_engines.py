@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from tests.support.fault_server import Act, FaultServer
 
-from takeback.cli.lab.wrapper import Running, conduct
 from takeback.errors import InputError, ServiceFault, WorkerLost
-from takeback.lab.engines import Here, OnRay, Processes, Threads, UnitEngine, engine_named
-from takeback.lab.registry import experiment_named
-from takeback.lab.runner import run_experiment
+from takeback_lab.commands.lab.wrapper import Running, conduct
+from takeback_lab.engines import Here, OnRay, Processes, Threads, UnitEngine, engine_named
+from takeback_lab.registry import experiment_named
+from takeback_lab.runner import run_experiment
 
 UNITS = {f"unit {n}": n for n in range(12)}
 
@@ -159,7 +159,7 @@ def test_ray_neither_reports_home_nor_holds_its_workers_back_unless_told_to(monk
 def conduct_on_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin a run on a Ray that never starts."""
     never = SimpleNamespace(is_initialized=lambda: False, init=SlowToStart(9).init, shutdown=lambda: None)
-    monkeypatch.setattr("takeback.lab.engines._ray", lambda: never)
+    monkeypatch.setattr("takeback_lab.engines._ray", lambda: never)
     conduct(experiment_named("soundness"), {"cases": 1}, Running(engine="ray", as_json=True))
 
 
@@ -177,7 +177,7 @@ def test_what_ray_prints_about_its_workers_is_not_on_stdout(
         get=get,
         exceptions=SimpleNamespace(RayTaskError=KeyError, RayError=KeyError),
     )
-    monkeypatch.setattr("takeback.lab.engines._ray", lambda: talkative)
+    monkeypatch.setattr("takeback_lab.engines._ray", lambda: talkative)
     conduct(experiment_named("soundness"), {"cases": 1}, Running(engine="ray", as_json=True))
     shown = capsys.readouterr()
     assert shown.out == ""

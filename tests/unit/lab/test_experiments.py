@@ -12,31 +12,31 @@ import pytest
 
 from takeback.diagnose import Mode
 from takeback.errors import InputError, LockChanged, ServiceFault
-from takeback.lab.experiment import Asked
-from takeback.lab.experiments.bank import BANK, LOCK, Bank, Failure, cohort, drawn, load_bank
-from takeback.lab.experiments.controlled import EXPERIMENT as CONTROLLED
-from takeback.lab.experiments.controlled import ControlledPlan
-from takeback.lab.experiments.draws import draw_classes, draw_order, round_robin
-from takeback.lab.experiments.factorial import CELLS, CellsPlan
-from takeback.lab.experiments.factorial import EXPERIMENT as FACTORIAL
-from takeback.lab.experiments.fresh import EXPERIMENT as FRESH
-from takeback.lab.experiments.fresh import FreshPlan
-from takeback.lab.experiments.natural import EXPERIMENT as NATURAL
-from takeback.lab.experiments.natural import NaturalPlan
-from takeback.lab.experiments.recorded import write_frozen
-from takeback.lab.experiments.repairs import Terms, read_cell
-from takeback.lab.experiments.turn0 import Condition, proposal_request
-from takeback.lab.lock import make_lock, read_lock
-from takeback.lab.report.inputs import read_input
-from takeback.lab.runner import run_experiment
-from takeback.lab.tasks import DEFECTS, FAMILIES, Task, load
 from takeback.language import read_program
 from takeback.state import Level, Stage, State
 from takeback.synthesize.method import method_of
 from takeback.synthesize.models import RecordingModel, ReplayModel, Reply, Request, Usage
 from takeback.synthesize.oracle import invert
-from takeback.synthesize.prompting import GUIDED, PLAIN
 from takeback.synthesize.spec import Spec
+from takeback_lab.experiment import Asked
+from takeback_lab.experiments.bank import BANK, LOCK, Bank, Failure, cohort, drawn, load_bank
+from takeback_lab.experiments.controlled import EXPERIMENT as CONTROLLED
+from takeback_lab.experiments.controlled import ControlledPlan
+from takeback_lab.experiments.draws import draw_classes, draw_order, round_robin
+from takeback_lab.experiments.factorial import CELLS, CellsPlan
+from takeback_lab.experiments.factorial import EXPERIMENT as FACTORIAL
+from takeback_lab.experiments.fresh import EXPERIMENT as FRESH
+from takeback_lab.experiments.fresh import FreshPlan
+from takeback_lab.experiments.natural import EXPERIMENT as NATURAL
+from takeback_lab.experiments.natural import NaturalPlan
+from takeback_lab.experiments.recorded import write_frozen
+from takeback_lab.experiments.repairs import Terms, read_cell
+from takeback_lab.experiments.turn0 import Condition, proposal_request
+from takeback_lab.lock import make_lock, read_lock
+from takeback_lab.prompt_sets import GUIDED, PLAIN
+from takeback_lab.report.inputs import read_input
+from takeback_lab.runner import run_experiment
+from takeback_lab.tasks import DEFECTS, FAMILIES, Task, load
 
 SUBSET = round_robin(load("natural"), 2)
 PLAN = NaturalPlan(SUBSET, SUBSET, Condition(Level.L1, GUIDED))

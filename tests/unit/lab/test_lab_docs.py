@@ -4,10 +4,10 @@ import json
 import re
 from pathlib import Path
 
-from takeback.lab.published import recompute
-from takeback.lab.registry import experiment_named
-from takeback.lab.report.inputs import EXPERIMENTS
-from takeback.lab.report.table import to_latex
+from takeback_lab.published import recompute
+from takeback_lab.registry import experiment_named
+from takeback_lab.report.inputs import EXPERIMENTS
+from takeback_lab.report.table import to_latex
 
 TEXT = (Path(__file__).parents[3] / "docs" / "lab.md").read_text(encoding="utf-8")
 INPUT = re.compile(r"### Input of ([^\n]+)\n.*?```json\n(.*?)```", re.DOTALL)

@@ -11,14 +11,9 @@ import textwrap
 import pytest
 
 from takeback.errors import InputError, LockChanged
-from takeback.lab.lock import PARTS, canonical, check, digest_of, make_lock, read_lock, write_lock
-from takeback.lab.progress import Progress, progress_path
-from takeback.lab.results import (
-    find_runs,
-    read_results,
-    verify_results,
-    write_results,
-)
+from takeback_lab.lock import PARTS, canonical, check, digest_of, make_lock, read_lock, write_lock
+from takeback_lab.progress import Progress, progress_path
+from takeback_lab.results import find_runs, read_results, verify_results, write_results
 
 PROTOCOL = {
     "tasks": ["a", "b"],
@@ -242,8 +237,8 @@ def test_progress_of_a_killed_run_keeps_every_recorded_unit(lock, tmp_path):
     script = textwrap.dedent(
         """
         import pathlib, sys
-        from takeback.lab.lock import read_lock
-        from takeback.lab.progress import Progress
+        from takeback_lab.lock import read_lock
+        from takeback_lab.progress import Progress
         folder = pathlib.Path(sys.argv[1])
         progress = Progress(folder / "p.jsonl", read_lock(folder / "lock.json"))
         for unit in range(10_000_000):

@@ -7,12 +7,12 @@ import pytest
 from matplotlib.container import ErrorbarContainer
 from matplotlib.text import Text
 
-from takeback.lab.registry import experiment_named
-from takeback.lab.report import measure_plots, plots, published
-from takeback.lab.report.counting import CELLS, rescue
-from takeback.lab.report.inputs import read_input
-from takeback.lab.report.table import Share
-from takeback.lab.statistics import wilson
+from takeback_lab.registry import experiment_named
+from takeback_lab.report import measure_plots, plots, published
+from takeback_lab.report.counting import CELLS, rescue
+from takeback_lab.report.inputs import read_input
+from takeback_lab.report.table import Share
+from takeback_lab.statistics import wilson
 
 
 @pytest.fixture(scope="module")

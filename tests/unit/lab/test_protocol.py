@@ -3,12 +3,12 @@
 import pytest
 
 from takeback.errors import InputError, LockChanged
-from takeback.lab.engines import Here
-from takeback.lab.lock import make_lock, read_lock, write_lock
-from takeback.lab.protocol import freeze_lock, frozen_path, parts_of, sources, verify_locks
-from takeback.lab.registry import experiment_named
-from takeback.lab.results import read_results, verify_results
-from takeback.lab.runner import run_experiment
+from takeback_lab.engines import Here
+from takeback_lab.lock import make_lock, read_lock, write_lock
+from takeback_lab.protocol import freeze_lock, frozen_path, parts_of, sources, verify_locks
+from takeback_lab.registry import experiment_named
+from takeback_lab.results import read_results, verify_results
+from takeback_lab.runner import run_experiment
 
 AUDIT = experiment_named("contract-audit")
 PLAN = AUDIT.plan({"tasks": 6})

@@ -6,11 +6,11 @@ from fractions import Fraction
 import pytest
 
 from takeback.errors import InputError
-from takeback.lab.published import Paper, Printed, intervals, load_paper, recompute
-from takeback.lab.published.check import rounds_to, same, within
-from takeback.lab.published.interaction import interaction_scores
-from takeback.lab.published.intervals import agrees
-from takeback.lab.published.recompute import GROUPS
+from takeback_lab.published import Paper, Printed, intervals, load_paper, recompute
+from takeback_lab.published.check import rounds_to, same, within
+from takeback_lab.published.interaction import interaction_scores
+from takeback_lab.published.intervals import agrees
+from takeback_lab.published.recompute import GROUPS
 
 NO_CHECK_CAN_HOLD = {
     ("fresh.change_p", "printed", None): "not derivable",

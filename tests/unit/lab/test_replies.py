@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 from takeback.cli import app
 from takeback.errors import InputError, RecordingError
-from takeback.lab.experiments.recorded import FIRST, read_run, recorded_folder, write_run
-from takeback.lab.lock import read_lock
-from takeback.lab.manifest import manifest_of
-from takeback.lab.replies import verify_replies
-from takeback.lab.results import read_results, verify_results, write_results
 from takeback.synthesize.models.recording import read_lines
+from takeback_lab.experiments.recorded import FIRST, read_run, recorded_folder, write_run
+from takeback_lab.lock import read_lock
+from takeback_lab.manifest import manifest_of
+from takeback_lab.replies import verify_replies
+from takeback_lab.results import read_results, verify_results, write_results
 
 SMALL = recorded_folder() / FIRST / "replication"
 FROZEN = sorted(path.parent.relative_to(recorded_folder()).as_posix() for path in recorded_folder().rglob("ran.json"))

@@ -8,15 +8,15 @@ import lab_samples
 import pytest
 
 from takeback.errors import InputError
-from takeback.lab.lock import make_lock
-from takeback.lab.registry import MODULES, experiment_named
-from takeback.lab.report.build import build_report
-from takeback.lab.report.counting import CELLS, sensitivity
-from takeback.lab.report.discordant import category_of
-from takeback.lab.report.inputs import EXPERIMENTS, FreshTask, read_input
-from takeback.lab.report.table import Figure, Interval, Share, Table, to_csv, to_latex, to_markdown
-from takeback.lab.results import verify_results, write_results
-from takeback.lab.runner import run_experiment
+from takeback_lab.lock import make_lock
+from takeback_lab.registry import MODULES, experiment_named
+from takeback_lab.report.build import build_report
+from takeback_lab.report.counting import CELLS, sensitivity
+from takeback_lab.report.discordant import category_of
+from takeback_lab.report.inputs import EXPERIMENTS, FreshTask, read_input
+from takeback_lab.report.table import Figure, Interval, Share, Table, to_csv, to_latex, to_markdown
+from takeback_lab.results import verify_results, write_results
+from takeback_lab.runner import run_experiment
 
 LOCK = make_lock("sample", {"tasks": []})
 

@@ -4,12 +4,12 @@ import lab_samples
 import pytest
 from matplotlib.text import Text
 
-from takeback.lab.lock import make_lock
-from takeback.lab.registry import experiment_named
-from takeback.lab.report.banks import shown_data
-from takeback.lab.report.build import build_report
-from takeback.lab.report.table import Share
-from takeback.lab.results import read_results, write_results
+from takeback_lab.lock import make_lock
+from takeback_lab.registry import experiment_named
+from takeback_lab.report.banks import shown_data
+from takeback_lab.report.build import build_report
+from takeback_lab.report.table import Share
+from takeback_lab.results import read_results, write_results
 
 
 def tables_of(name, raw):

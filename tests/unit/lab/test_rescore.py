@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from takeback.errors import InputError
-from takeback.lab.rescore import rescored
+from takeback_lab.rescore import rescored
 
 
 def counts(dev: int, iid: int, ood: int) -> dict[str, list[int]]:

@@ -13,18 +13,18 @@ from typer.testing import CliRunner, Result
 from takeback.canonical import compact
 from takeback.cli import app
 from takeback.errors import InputError, RecordingError
-from takeback.lab.engines import Here
-from takeback.lab.experiment import Asked
-from takeback.lab.experiments.draws import first_seed
-from takeback.lab.registry import experiment_named
-from takeback.lab.rounds import Rounds, Unanswered, read_pending
-from takeback.lab.runner import run_experiment
 from takeback.language import read_program
 from takeback.state import Stage, State
 from takeback.synthesize.method import method_of
 from takeback.synthesize.models import RecordingModel, ReplayModel
 from takeback.synthesize.oracle import invert
 from takeback.synthesize.spec import Spec
+from takeback_lab.engines import Here
+from takeback_lab.experiment import Asked
+from takeback_lab.experiments.draws import first_seed
+from takeback_lab.registry import experiment_named
+from takeback_lab.rounds import Rounds, Unanswered, read_pending
+from takeback_lab.runner import run_experiment
 
 Say = Callable[[dict[str, Any]], str]
 NOTHING = {"witness": [], "recovery": [], "contract": ["config"]}

@@ -11,15 +11,15 @@ from typer.testing import CliRunner
 
 from takeback.cli import app
 from takeback.errors import RecordingError
-from takeback.lab.experiment import Asked
-from takeback.lab.experiments.bank import cohort, load_bank
-from takeback.lab.experiments.factorial import CELLS, EXPERIMENT, CellsPlan
-from takeback.lab.experiments.recorded import FIRST, recorded_folder, shipped_recording
-from takeback.lab.experiments.repairs import Terms
-from takeback.lab.runner import run_experiment
 from takeback.synthesize.method import method_of
 from takeback.synthesize.models.recording import has_recording
 from takeback.synthesize.spec import Spec
+from takeback_lab.experiment import Asked
+from takeback_lab.experiments.bank import cohort, load_bank
+from takeback_lab.experiments.factorial import CELLS, EXPERIMENT, CellsPlan
+from takeback_lab.experiments.recorded import FIRST, recorded_folder, shipped_recording
+from takeback_lab.experiments.repairs import Terms
+from takeback_lab.runner import run_experiment
 
 RESULTS = Path(__file__).parents[3] / "results"
 BASE = recorded_folder()
@@ -81,8 +81,8 @@ def test_recorded_runs_are_rescored_without_a_new_call() -> None:
 def test_an_experiment_that_was_never_recorded_says_so_and_what_to_run(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("takeback.lab.experiments.recorded.recorded_folder", lambda: tmp_path)
-    monkeypatch.setattr("takeback.cli.lab.wrapper.recorded_folder", lambda: tmp_path)
+    monkeypatch.setattr("takeback_lab.experiments.recorded.recorded_folder", lambda: tmp_path)
+    monkeypatch.setattr("takeback_lab.commands.lab.wrapper.recorded_folder", lambda: tmp_path)
     result = CliRunner().invoke(app, ["lab", "conventional", "--synthesizer", words])
     assert isinstance(result.exception, RecordingError)
     said = str(result.exception)

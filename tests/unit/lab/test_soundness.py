@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from takeback.canonical import encode
-from takeback.lab.soundness import brute, experiment, failing, keyed_z3, run_soundness, shapes
 from takeback.language import read_candidate
 from takeback.state import Level, State
 from takeback.verify import Code, Grade, Reason, Verdict, prove
 from takeback.verify.classes import Classes
+from takeback_lab.soundness import brute, experiment, failing, keyed_z3, run_soundness, shapes
 
 GOOD = {
     "mutation": [{"op_type": "set_prompt", "target": "p", "value": "x"}],

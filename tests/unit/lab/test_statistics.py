@@ -9,8 +9,8 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from takeback.errors import InputError
-from takeback.lab import statistics as lab
-from takeback.lab.statistics.bootstrap import difference_scores, resampled_sums
+from takeback_lab import statistics as lab
+from takeback_lab.statistics.bootstrap import difference_scores, resampled_sums
 
 COUNTS = [(k, n) for n in (1, 2, 7, 20, 40, 100) for k in range(n + 1)]
 

@@ -11,8 +11,8 @@ from takeback.adapters.place import FilePlace, KeptFile
 from takeback.harness.engine import Engine
 from takeback.harness.writing import Left, Writing
 from takeback.journal.failpoint import failpoint
-from takeback.lab import torture_faults
-from takeback.lab.torture import torture
+from takeback_lab import torture_faults
+from takeback_lab.torture import torture
 
 
 @pytest.mark.long

@@ -9,7 +9,6 @@ from difflib import SequenceMatcher
 import pytest
 
 from takeback.adapters import open_memory
-from takeback.bench.place_histories import PLACE_CLASSES, place_history
 from takeback.errors import OperationFailed
 from takeback.harness import Undone
 from takeback.state import State
@@ -19,6 +18,7 @@ from takeback.state.items import Items
 from takeback.state.likeness import MOST_IN_ALL, Likeness
 from takeback.state.parts import PLACE
 from takeback.state.text import Text
+from takeback_lab.bench.place_histories import PLACE_CLASSES, place_history
 
 SORTED = ["Bash(rm:*)", "Edit", "Write"]
 

@@ -13,11 +13,13 @@ import pytest
 
 from takeback.state import Level
 from takeback.synthesize.attempt import read_repair
-from takeback.synthesize.models import LocalModel, LocalSettings, Request, Secret, weights
-from takeback.synthesize.models.local import start_server
+from takeback.synthesize.models import Request, Secret
+from takeback.synthesize.models.providers import cache_directory
 from takeback.synthesize.prompting import prompt_set
+from takeback_lab.models import weights
+from takeback_lab.models.local import LocalModel, LocalSettings, start_server
 
-CACHE = weights.cache_directory(os.environ, sys.platform, Path.home())
+CACHE = cache_directory(os.environ, sys.platform, Path.home())
 
 pytestmark = [
     pytest.mark.model,

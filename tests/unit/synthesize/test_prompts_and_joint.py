@@ -11,17 +11,18 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from takeback.errors import InputError
-from takeback.lab.tasks import SETS, load
 from takeback.language import Candidate, Program, gate, read_program
 from takeback.state import KINDS, SURFACES, Level, Stage
 from takeback.synthesize.attempt import Attempt
-from takeback.synthesize.joint import Joint, joint
 from takeback.synthesize.loop import Settings
 from takeback.synthesize.models import Message, Reply, Request
 from takeback.synthesize.oracle import invert
 from takeback.synthesize.portfolio import repair_with_portfolio
-from takeback.synthesize.prompting import FIRST, GUIDED, PLAIN, prompt_set
+from takeback.synthesize.prompting import prompt_set
 from takeback.verify import Verdict, prove
+from takeback_lab.joint import Joint, joint
+from takeback_lab.prompt_sets import FIRST, GUIDED, PLAIN
+from takeback_lab.tasks import SETS, load
 
 LEVELS = pytest.mark.parametrize("level", [Level.L0, Level.L1])
 STYLES = pytest.mark.parametrize("style", [PLAIN, GUIDED])

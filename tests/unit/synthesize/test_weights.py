@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from takeback.errors import WeightsError
-from takeback.synthesize.models import LocalModel, LocalSettings, weights
-from takeback.synthesize.models.weights import Weights, WeightsPart
+from takeback.synthesize.models.providers import cache_directory
+from takeback_lab.models import weights
+from takeback_lab.models.local import LocalModel, LocalSettings
+from takeback_lab.models.weights import Weights, WeightsPart
 
 PIECES = [b"GGUF-one", b"two", b"three!"]
 WHOLE = b"".join(PIECES)
@@ -119,7 +121,7 @@ def test_the_large_model_is_22_parts_in_numeric_order() -> None:
 def test_the_cache_follows_the_custom_of_the_platform(
     environment: dict[str, str], platform: str, expected: str
 ) -> None:
-    assert weights.cache_directory(environment, platform, Path("/h")) == Path(expected)
+    assert cache_directory(environment, platform, Path("/h")) == Path(expected)
 
 
 def test_a_file_that_is_no_gguf_is_refused_before_anything_starts(tmp_path: Path) -> None:

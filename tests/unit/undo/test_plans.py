@@ -9,18 +9,7 @@ from tests.support.undo_world import World
 from takeback.journal.packing import GONE
 from takeback.state import ABSENT, PMap, State
 from takeback.state.slots import put_slots
-from takeback.undo import (
-    Blocked,
-    Gone,
-    History,
-    Kept,
-    Plan,
-    SlotChange,
-    Write,
-    plan_toggle,
-    plan_undo,
-    relied_on,
-)
+from takeback.undo import Blocked, Gone, History, Kept, Plan, SlotChange, Write, plan_toggle, plan_undo, relied_on
 from takeback.undo.history import SUPPOSED, ContentGone
 from takeback.undo.plan import _independent, _outcome
 from takeback.undo.recording import run_recorded, writes_between

@@ -15,17 +15,7 @@ from takeback.errors import EvidenceError, InputError
 from takeback.language import Candidate, read_candidate, settle_candidate
 from takeback.state import ABSENT, Address, Contract, Level, Operation, State
 from takeback.state.file import File
-from takeback.verify import (
-    Admitted,
-    Grade,
-    Verdict,
-    objection,
-    prove,
-    verify,
-    verify_json,
-    verify_on,
-    verify_sampled,
-)
+from takeback.verify import Admitted, Grade, Verdict, objection, prove, verify, verify_json, verify_on, verify_sampled
 from takeback.verify import decide as decide_module
 
 PLAIN = {

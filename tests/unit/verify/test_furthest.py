@@ -11,13 +11,13 @@ import random
 import pytest
 from tests.support.running import op
 
-from takeback.lab.soundness import brute, failing
-from takeback.lab.soundness.shapes import joint_shapes
 from takeback.language import Candidate, read_candidate
 from takeback.runtime import forward
 from takeback.state import KINDS
 from takeback.verify import Code, Grade, prove
 from takeback.verify.classes import Classes
+from takeback_lab.soundness import brute, failing
+from takeback_lab.soundness.shapes import joint_shapes
 
 
 def _write(path: str) -> dict:

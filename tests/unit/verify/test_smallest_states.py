@@ -4,11 +4,11 @@ import pytest
 from tests.support.running import op
 
 from takeback.errors import InputError
-from takeback.lab.soundness import brute
 from takeback.language import read_candidate
 from takeback.state import State
 from takeback.verify import Trial, prove, verify_json
 from takeback.verify.minimal import MANY, smallest
+from takeback_lab.soundness import brute
 
 
 def test_what_halving_leaves_is_taken_entry_by_entry_not_from_the_start_each_time():

@@ -11,17 +11,17 @@ from starlette.testclient import TestClient
 from tests.unit.web.conftest import BASE, HOST, words
 
 from takeback.errors import InputError
-from takeback.lab.registry import experiment_named
-from takeback.lab.report.banks import shown_data
-from takeback.lab.report.charts import chart_of
-from takeback.lab.report.table import Figure, Interval, Share, Table
-from takeback.lab.results import find_runs, read_results
-from takeback.lab.statistics import wilson
 from takeback.web.app import make_app
-from takeback.web.lab import Lab, sheet
-from takeback.web.plots import drawing
 from takeback.web.session import Session
 from takeback.web.shelf import HarnessShelf
+from takeback_lab.pages.lab import Lab, sheet
+from takeback_lab.pages.plots import drawing
+from takeback_lab.registry import experiment_named
+from takeback_lab.report.banks import shown_data
+from takeback_lab.report.charts import chart_of
+from takeback_lab.report.table import Figure, Interval, Share, Table
+from takeback_lab.results import find_runs, read_results
+from takeback_lab.statistics import wilson
 
 RESULTS = Path(__file__).parents[3] / "results" / "first"
 TABLE = Table(

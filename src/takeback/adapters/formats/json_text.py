@@ -11,15 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from takeback.adapters.formats.brackets import Bracketed, Listing, Render, Style
-from takeback.adapters.formats.document import (
-    BOM,
-    MISSING,
-    Document,
-    DocumentPath,
-    Splice,
-    changed,
-    inserted,
-)
+from takeback.adapters.formats.document import BOM, MISSING, Document, DocumentPath, Splice, changed, inserted
 from takeback.adapters.formats.json_scan import JsonDialect, JsonNode, Scanner
 from takeback.canonical import comparable, parse
 from takeback.errors import InputError

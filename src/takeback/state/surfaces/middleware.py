@@ -25,14 +25,7 @@ from takeback.state.chain_slots import (
 from takeback.state.operation import SPOTS, Captured, Kind, Level, Operation, Stage, Takes
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.quick import named
-from takeback.state.record import (
-    canonical_record,
-    equivalent_records,
-    mapping,
-    name_of,
-    read_record,
-    whole_number,
-)
+from takeback.state.record import canonical_record, equivalent_records, mapping, name_of, read_record, whole_number
 from takeback.state.strategy import EXISTENCE, Strategy
 from takeback.state.surface import Change, Component, Surface, TreePath, ValueEdit
 from takeback.state.values import text, thaw

@@ -1,7 +1,6 @@
-"""Models behind the loop: the request and reply, endpoints, the local model, recordings, weights."""
+"""Models behind the loop: the request and reply, endpoints, recordings."""
 
 from takeback.synthesize.models.chat import PAPER, Account, ChatModel, Message, Reply, Request, Sampling, Usage
-from takeback.synthesize.models.local import LocalModel, LocalSettings
 from takeback.synthesize.models.openai import Endpoint, OpenAIModel, Secret
 from takeback.synthesize.models.recording import RecordingModel, ReplayModel, pack
 
@@ -10,8 +9,6 @@ __all__ = [
     "Account",
     "ChatModel",
     "Endpoint",
-    "LocalModel",
-    "LocalSettings",
     "Message",
     "OpenAIModel",
     "RecordingModel",

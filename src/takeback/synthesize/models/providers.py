@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Final
 
 from takeback.errors import InputError
+from takeback.plugins import missing_package
 from takeback.synthesize.models.chat import ChatModel
 
 GROUP: Final = "takeback.models"
+LOCAL: Final = "local"
 BUILT_IN: Final = {
     "replay": "takeback.synthesize.models.recording:PROVIDER",
     "openai": "takeback.synthesize.models.settings:PROVIDER",
-    "local": "takeback.synthesize.models.local:PROVIDER",
 }
 """As in this package's own metadata, for a source tree that is not installed."""
 
@@ -56,6 +57,18 @@ class Provider:
         return f"{name}:{self.argument}" if self.required else f"{name}[:{self.argument}]"
 
 
+def cache_directory(environment: Mapping[str, str], platform: str, home: Path) -> Path:
+    """Return the user's cache directory for Takeback, by the custom of the platform."""
+    if chosen := environment.get("TAKEBACK_CACHE"):
+        return Path(chosen)
+    if platform == "win32" and (local := environment.get("LOCALAPPDATA")):
+        return Path(local) / "takeback" / "Cache"
+    if platform == "darwin":
+        return home / "Library" / "Caches" / "takeback"
+    base = environment.get("XDG_CACHE_HOME")
+    return (Path(base) if base else home / ".cache") / "takeback"
+
+
 def provider_names() -> tuple[str, ...]:
     """The names of all providers: ours first, then the others in order."""
     others = {point.name for point in entry_points(group=GROUP)} - BUILT_IN.keys()
@@ -74,6 +87,8 @@ def find_provider(name: str) -> Provider | None:
             raise InputError(
                 f"the entry point {name} of {GROUP}", found=str(fault), expected="a provider that can be loaded"
             ) from fault
+    if name == LOCAL:
+        raise missing_package("a model on this machine")
     return None
 
 

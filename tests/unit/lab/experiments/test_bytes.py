@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from takeback.lab.bytes.changes import changes_of
-from takeback.lab.bytes.harnesses import HARNESSES
-from takeback.lab.bytes.untouched import untouched
-from takeback.lab.experiments import bytes as experiment
+from takeback_lab.bytes.changes import changes_of
+from takeback_lab.bytes.harnesses import HARNESSES
+from takeback_lab.bytes.untouched import untouched
+from takeback_lab.experiments import bytes as experiment
 
 SURFACES = {"config", "routing", "middleware", "listeners", "tools", "prompts", "files"}
 FEW = (

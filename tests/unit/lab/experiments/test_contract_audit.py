@@ -8,11 +8,11 @@ from importlib import import_module
 import pytest
 
 from takeback.errors import InputError, VerifierBroken
-from takeback.lab.experiments import contract_audit, nondeterminism, truth
-from takeback.lab.runner import run_experiment
 from takeback.state import Contract, State
 from takeback.state.chain import Chain
 from takeback.synthesize import invert
+from takeback_lab.experiments import contract_audit, nondeterminism, truth
+from takeback_lab.runner import run_experiment
 
 EXPERIMENT = contract_audit.EXPERIMENT
 PLAN = EXPERIMENT.plan({"tasks": 18})

@@ -5,11 +5,11 @@ from collections import Counter
 import pytest
 
 from takeback.errors import InputError
-from takeback.lab.experiments import contract_audit, factorial, fresh, oracle, replication, snapshots, stability
-from takeback.lab.experiments.bank import cohort, load_bank
-from takeback.lab.experiments.draws import draw_order
-from takeback.lab.experiments.recorded import recorded_folder
-from takeback.lab.tasks import FAMILIES, load
+from takeback_lab.experiments import contract_audit, factorial, fresh, oracle, replication, snapshots, stability
+from takeback_lab.experiments.bank import cohort, load_bank
+from takeback_lab.experiments.draws import draw_order
+from takeback_lab.experiments.recorded import recorded_folder
+from takeback_lab.tasks import FAMILIES, load
 
 
 @pytest.mark.parametrize(

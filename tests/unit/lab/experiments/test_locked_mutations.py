@@ -3,14 +3,14 @@
 from typing import Final
 
 from takeback.diagnose import Mode
-from takeback.lab.experiment import Asked
-from takeback.lab.experiments.bank import stratum_of
-from takeback.lab.experiments.repairs import TERMS, repair_unit, run_repair
-from takeback.lab.tasks import get
 from takeback.state import Level
 from takeback.synthesize.attempt import attempt_from
 from takeback.synthesize.method import method_of
 from takeback.synthesize.spec import Spec
+from takeback_lab.experiment import Asked
+from takeback_lab.experiments.bank import stratum_of
+from takeback_lab.experiments.repairs import TERMS, repair_unit, run_repair
+from takeback_lab.tasks import get
 
 TASK: Final = get("nat_cfg_001")
 RESTORED: Final = {

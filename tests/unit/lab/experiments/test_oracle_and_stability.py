@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from takeback.errors import InputError
-from takeback.lab.engines import Processes
-from takeback.lab.experiments import oracle, stability
-from takeback.lab.experiments.recorded import write_frozen
-from takeback.lab.lock import make_lock, write_lock
-from takeback.lab.report.inputs import read_input
-from takeback.lab.runner import run_experiment
+from takeback_lab.engines import Processes
+from takeback_lab.experiments import oracle, stability
+from takeback_lab.experiments.recorded import write_frozen
+from takeback_lab.lock import make_lock, write_lock
+from takeback_lab.report.inputs import read_input
+from takeback_lab.runner import run_experiment
 
 ORACLE, STABILITY = oracle.EXPERIMENT, stability.EXPERIMENT
 CASES = ORACLE.plan({"tasks": 12}).cases

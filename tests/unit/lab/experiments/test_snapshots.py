@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 
 from takeback.harness import Harness
-from takeback.lab.experiments import snapshots
-from takeback.lab.report.inputs import read_input
-from takeback.lab.runner import run_experiment
-from takeback.lab.snapshots import own, plain
-from takeback.lab.snapshots.git import files_of, rows_from
-from takeback.lab.snapshots.method import UndoAttempt, right, tidy
-from takeback.lab.snapshots.rows import changed, rows_of, state_of
-from takeback.lab.snapshots.situations import PROTOCOLS, inserts_middleware, situation
-from takeback.lab.tasks import load
 from takeback.state.slots import same_content
+from takeback_lab.experiments import snapshots
+from takeback_lab.report.inputs import read_input
+from takeback_lab.runner import run_experiment
+from takeback_lab.snapshots import own, plain
+from takeback_lab.snapshots.git import files_of, rows_from
+from takeback_lab.snapshots.method import UndoAttempt, right, tidy
+from takeback_lab.snapshots.rows import changed, rows_of, state_of
+from takeback_lab.snapshots.situations import PROTOCOLS, inserts_middleware, situation
+from takeback_lab.tasks import load
 
 EXPERIMENT = snapshots.EXPERIMENT
 PLAN = EXPERIMENT.plan({"tasks": 12})

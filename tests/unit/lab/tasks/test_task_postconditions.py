@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from takeback.lab.tasks.postconditions import CHECKS, at, holds, problem, same, split_path
+from takeback_lab.tasks.postconditions import CHECKS, at, holds, problem, same, split_path
 
 STATE: dict[str, Any] = {
     "config": {"a": {"b": 1, "none": None}, "host.name": {"x": True}, "list": [1, "a"]},

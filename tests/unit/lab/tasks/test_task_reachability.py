@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from takeback.lab.tasks import SETS, Task, load
-from takeback.lab.tasks.postconditions import split_address
+from takeback_lab.tasks import SETS, Task, load
+from takeback_lab.tasks.postconditions import split_address
 
 NOT_NAMES = {"check", "type", "required", "index"}
 PLACES = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from takeback.errors import InputError
-from takeback.lab.tasks.model import overlay, read_task
+from takeback_lab.tasks.model import overlay, read_task
 
 PROFILES: dict[str, Any] = {
     "p": {

@@ -11,8 +11,8 @@ import pytest
 from tests.support import naive
 
 from takeback.errors import InputError
-from takeback.lab.tasks import FAMILIES, INSIDE_FAMILIES, SETS, Task, capability, families, get, load
-from takeback.lab.tasks.model import INSIDE
+from takeback_lab.tasks import FAMILIES, INSIDE_FAMILIES, SETS, Task, capability, families, get, load
+from takeback_lab.tasks.model import INSIDE
 
 EVERY_TASK = tuple(task for name in SETS for task in load(name))
 SIZES = {"natural": 100, "fresh": 50, "controlled": 20, "l2": 20}

@@ -11,13 +11,13 @@ from functools import cache
 import pytest
 from tests.support import naive
 
-from takeback.lab.tasks import DEFECTS, SETS, Task, capability, load
 from takeback.language import Candidate, Program, read_candidate
 from takeback.runtime import forward
 from takeback.state import Level, State
 from takeback.synthesize import oracle
 from takeback.verify import Code, Grade, Trial, verify_sampled
 from takeback.verify import verify as decide
+from takeback_lab.tasks import DEFECTS, SETS, Task, capability, load
 
 CONTROLLED = load("controlled")
 SYMPTOMS = {

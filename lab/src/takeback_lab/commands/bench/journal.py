@@ -1,0 +1,38 @@
+"""`takeback bench journal`: what a long history costs."""
+
+from __future__ import annotations
+
+import typer
+
+from takeback.cli.output import JsonFlag, emit, err, out
+
+SIZE = typer.Option(100_000, "--entries", min=2_000, help="How many entries the long history has.")
+
+
+def register(bench_app: typer.Typer) -> None:
+    """Add the command."""
+    bench_app.command("journal")(journal)
+
+
+def journal(entries: int = SIZE, as_json: bool = JsonFlag) -> None:
+    """Measure open, status, log, undo, restore and doctor on 1,000 entries and on many, and how they grow.
+
+    Example: `takeback bench journal --json`
+    """
+    from takeback_lab.bench.journal import measure  # noqa: PLC0415 - the command line starts without the lab
+
+    err.print("measuring (some minutes, most of them for making a long history)")
+    result = measure((1_000, entries))
+    if as_json:
+        emit(result)
+        return
+    for size, seconds in result["seconds"].items():
+        out.print(f"{size:,} entries")
+        for name, value in seconds.items():
+            if name != "bytes":
+                out.print(f"  {name:<8} {value * 1e3:,.2f} ms")
+    growth = ", ".join(f"{name} {factor}" for name, factor in result["growth"].items())
+    out.print(f"growth: {growth}")
+    rest = ", ".join(f"{name} {factor}" for name, factor in result["growth_of_restore_and_doctor"].items())
+    out.print(f"  with {result['times_as_many_entries']:g} times the entries: {rest}")
+    out.print(f"  the chain is checked in {result['chain_check_us_per_entry']} µs per entry")

@@ -1,0 +1,61 @@
+"""`takeback lab all`: every experiment that needs no model, one after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final
+
+import typer
+
+from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback_lab.commands.lab.extra import lab_extra
+from takeback_lab.commands.lab.wrapper import Running, conduct
+from takeback_lab.registry import experiment_named
+
+NAMES: Final = ("contract-audit", "oracle", "stability", "snapshots")
+ALONE: Final = "snapshots"
+TasksOption = typer.Option(None, "--tasks", min=1, help="Only this many tasks, the same number from each family.")
+WorkersOption = typer.Option(2, "--workers", min=1, help="How many units run at once.")
+EngineOption = typer.Option("local", "--engine", help="Where units run: local or ray.")
+RunsOutOption = typer.Option(None, "--out", metavar="DIR", help="Results folder: each run goes to a folder in it.")
+
+
+def register(lab_app: typer.Typer) -> None:
+    """Add the command."""
+    lab_app.command("all")(run_all)
+
+
+def run_all(
+    tasks: int | None = TasksOption,
+    workers: int = WorkersOption,
+    engine: str = EngineOption,
+    results: Path | None = RunsOutOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Run contract-audit, oracle, stability and snapshots, and say whether all of them hold.
+
+    Snapshots always runs in one process, because it measures latencies.
+
+    Example: `takeback lab all --out results --json`
+    """
+    begin = perf_counter()
+    found: dict[str, Any] = {}
+    held: dict[str, bool] = {}
+    given = {} if tasks is None else {"tasks": tasks}
+    for name in NAMES:
+        if not as_json:
+            out.print(name, style="bold")
+        experiment, started = experiment_named(name), perf_counter()
+        alone = name == ALONE
+        running = Running("local" if alone else engine, 1 if alone else workers, results, as_json=as_json)
+        with lab_extra():
+            found[name], _ = conduct(experiment, given, running)
+        found[name]["seconds"] = round(perf_counter() - started, 1)
+        held[name] = experiment.holds(found[name])
+    seconds = round(perf_counter() - begin, 1)
+    if as_json:
+        emit({"holds": held, "seconds": seconds, "experiments": found})
+    else:
+        out.print(f"{sum(held.values())} of {len(held)} hold; {seconds} seconds")
+    finish(yes=all(held.values()))

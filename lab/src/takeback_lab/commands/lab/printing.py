@@ -1,0 +1,22 @@
+"""Tables and lines of experiments, as plain columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from takeback.cli.output import out
+from takeback_lab.report.table import DASH, Table
+
+
+def show_lines(lines: Iterable[Table | str]) -> None:
+    """Print lines and tables in their order."""
+    for line in lines:
+        if isinstance(line, Table):
+            show_table(line)
+        else:
+            out.print(line, markup=False)
+
+
+def show_table(table: Table) -> None:
+    """Print a table as columns, each as wide as its widest cell."""
+    out.table(table.columns, [[DASH if cell is None else str(cell) for cell in row] for row in table.rows])

@@ -1,0 +1,74 @@
+"""`takeback torture`: kill a real process at every boundary and look at what is left."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import typer
+
+from takeback.cli.bars import bar
+from takeback.cli.output import JsonFlag, emit, err, finish, out, when_interrupted
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("torture")(torture)
+
+
+def torture(
+    kills: int = typer.Option(500, "--kills", min=1, metavar="N", help="How many processes to kill."),
+    seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the random changes and moments."),
+    journal: str | None = typer.Option(
+        None, "--journal", metavar="URL", help="Keep the journal in this PostgreSQL, instead of SQLite."
+    ),
+    as_json: bool = JsonFlag,
+) -> None:
+    """Kill processes that change a workspace, and check what is left.
+
+    They are killed at every named boundary and at random, also while they recover, and while writes fail: on a full
+    disk, in a directory nobody may write to, with a connection that was cut. Exit code 1 if anything is violated, or
+    if a boundary was never reached: that takes enough kills.
+
+    Example: `takeback torture --kills 500 --json`
+    """
+    from takeback_lab.torture import torture as run  # noqa: PLC0415 - the command line starts without the lab
+
+    with (
+        tempfile.TemporaryDirectory(prefix="takeback-torture-") as directory,
+        bar("killing") as advance,
+        _place(journal) as place,
+    ):
+        when_interrupted("it worked in a directory of its own, which is gone; the same command starts over")
+        found = run(
+            Path(directory),
+            kills=kills,
+            seed=seed,
+            journal=place,
+            progress=lambda done: advance(done, kills),
+        )
+    result = found.to_json()
+    if as_json:
+        emit(result)
+    else:
+        out.print(
+            f"{found.kills} kills ({found.at_random} at random), {found.checks} checks, "
+            f"{found.acknowledged} changes acknowledged, {found.gave_up} given up, {len(found.violations)} violations"
+        )
+        for name, hits in found.failpoints.items():
+            out.print(f"  {name:<24} {hits}")
+        for text in found.violations[:5]:
+            out.print(f"  ! {text}")
+    if result["missed"]:
+        err.print(f"not enough kills: {', '.join(result['missed'])} never reached, so nothing is known about them")
+    finish(yes=not found.violations and not result["missed"])
+
+
+def _place(journal: str | None) -> AbstractContextManager[str | None]:
+    """A journal of the run's own, gone with it."""
+    if journal is None:
+        return nullcontext()
+    from takeback.journal.postgres import scratch_journal  # noqa: PLC0415 - needs the extra
+
+    return scratch_journal(journal)

@@ -1,0 +1,82 @@
+"""Options that several experiments take, and small things their summaries share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from takeback.counterfactual import SUITES
+from takeback.diagnose import Mode
+from takeback.errors import InputError
+from takeback.synthesize.loop import MAX_BUDGET
+from takeback.verify import RULE_NAMES
+from takeback_lab.experiment import Option
+
+LANGUAGE: Final = Option("language", "text", "Language of witness and recovery: L0 or L1; L0 if left out.")
+PROMPT: Final = Option("prompt", "text", "plain (names the operations) or guided (explains them); plain if left out.")
+SAMPLING: Final = Option(
+    "sampling",
+    "text",
+    "temperature=0.2,top_p=0.95,max_tokens=2048 by default; also reasoning_effort. temperature=none omits it.",
+)
+BUDGET: Final = Option("budget", "number", "The most turns; 4, or the recording's.", least=1)
+RULE: Final = Option("rule", "text", f"Rule of admission: {', '.join(RULE_NAMES)}; split-wald, or the recording's.")
+BANK: Final = Option("bank", "path", "A frozen bank; the one beside the recording, or the shipped one.")
+TASKS: Final = Option("tasks", "number", "Only this many tasks, the same number from each family.", least=1)
+SETS: Final = Option("set", "texts", "Task sets whose references to take; bank: the shipped bank's defective ones.")
+
+
+def read_budget(given: Mapping[str, Any], base: int = 4) -> int:
+    """The number of turns."""
+    wanted = given.get("budget", base)
+    if not 1 <= wanted <= MAX_BUDGET:
+        raise InputError("--budget", found=wanted, expected=f"a number of turns from 1 to {MAX_BUDGET}")
+    return int(wanted)
+
+
+def read_rule(given: Mapping[str, Any], base: str = "split-wald") -> str:
+    """The rule of admission."""
+    name = given.get("rule", base)
+    if name not in RULE_NAMES:
+        raise InputError("--rule", found=name, expected=f"one of {', '.join(RULE_NAMES)}")
+    return str(name)
+
+
+def read_modes(text: str) -> tuple[Mode, ...]:
+    """Feedback modes, separated by commas."""
+    found = []
+    for name in (part.strip() for part in text.split(",")):
+        try:
+            found.append(Mode(name))
+        except ValueError:
+            raise InputError("--feedback", found=name, expected=f"some of {', '.join(Mode)}") from None
+    return tuple(found)
+
+
+def read_mode(text: str) -> Mode:
+    """One feedback mode."""
+    found = read_modes(text)
+    if len(found) > 1:
+        raise InputError("--feedback", found=text, expected=f"one of {', '.join(Mode)}")
+    return found[0]
+
+
+def read_suites(text: str) -> tuple[str, ...]:
+    """Development suites, separated by commas."""
+    names = tuple(part.strip() for part in text.split(","))
+    for name in names:
+        if name not in SUITES:
+            raise InputError("--suites", found=name, expected=f"some of {', '.join(SUITES)}")
+    return names
+
+
+def folder_of(experiment: str, who: str) -> str:
+    """The folder of a run's results: the experiment, and who was asked."""
+    return f"{experiment}-{re.sub(r'[^A-Za-z0-9._-]+', '-', who)}" if who else experiment
+
+
+def spent_line(account: Mapping[str, Any]) -> str:
+    """What a run cost, in one line."""
+    calls, written, seconds = account["calls"], account["completion_tokens"], account["latency_s"]
+    return f"{calls} calls, {written} tokens written, {seconds:.0f} s"

@@ -1,0 +1,143 @@
+"""One repair of one candidate, as a unit: plain data in, plain data out.
+
+Shared by every experiment that repairs. What the outcome keeps of each turn (how it ended, how many states of each
+split passed) is enough to rescore it under another rule without asking anybody anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from takeback.diagnose import Mode, templates_digest
+from takeback.errors import InputError
+from takeback.state import Level, State
+from takeback.synthesize.attempt import attempt_from
+from takeback.synthesize.judging import judge_for, recovery_judge
+from takeback.synthesize.loop import Judge, Repair, Settings
+from takeback.synthesize.models import PAPER, Account, Sampling
+from takeback.synthesize.prompting import diagnosis_version, prompt_set
+from takeback.verify import Verdict
+from takeback_lab.experiment import Asked
+from takeback_lab.experiments.draws import first_seed
+from takeback_lab.prompt_sets import PLAIN
+from takeback_lab.tasks import Task, get
+
+MAX_CELL: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What all repairs of a run have in common."""
+
+    budget: int = 4
+    rule: str = "split-wald"
+    sampling: Sampling = PAPER
+    prompts: str = PLAIN
+
+    def to_json(self) -> dict[str, Any]:
+        """The terms as a unit carries them and a recording is frozen with them."""
+        return {
+            "budget": self.budget,
+            "rule": self.rule,
+            "sampling": self.sampling.to_json(),
+            "prompts": self.prompts,
+        }
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any], prompts: str = PLAIN) -> Terms:
+        """The terms that `to_json` wrote; `prompts` are those of a recording that does not name them."""
+        rule = raw.get("rule", "split-wald")
+        return cls(int(raw["budget"]), rule, Sampling(**raw["sampling"]), raw.get("prompts", prompts))
+
+    def prompts_digest(self) -> list[str]:
+        """What a lock freezes of the prompts: templates, schemas and the words of the diagnosis."""
+        return [prompt_set(self.prompts).digest(), templates_digest(diagnosis_version(self.prompts))]
+
+
+TERMS: Final = Terms()
+"""The paper's, with plain prompts."""
+
+
+def read_cell(name: str) -> tuple[Mode, Level]:
+    """The feedback mode and language of a cell: its name is the one followed by the other, as in `adaptiveL1`."""
+    try:
+        return Mode(name[:-MAX_CELL]), Level(name[-MAX_CELL:])
+    except ValueError:
+        expected = f"a feedback mode ({', '.join(Mode)}) followed by L0 or L1"
+        raise InputError("cell", found=name, expected=expected) from None
+
+
+def repair_unit(task: Task, candidate: Any, mode: Mode, level: Level, terms: Terms, **more: Any) -> dict[str, Any]:
+    """A unit: repair this candidate for this task in this mode and language."""
+    plain = {"task": task.id, "candidate": candidate, "mode": mode.value, "language": level.value}
+    return {**plain, "terms": terms.to_json(), **more}
+
+
+def run_repair(unit: Mapping[str, Any], asked: Asked, *, any_mutation: bool) -> dict[str, Any]:
+    """Do the repair; with `any_mutation` the language bounds witness and recovery only, as in the factorial."""
+    task = get(unit["task"], unit.get("edition", ""))
+    level, terms = Level(unit["language"]), Terms.from_json(unit["terms"])
+    nominal = State.read(task.state, task.id)
+    judged = recovery_judge if any_mutation else judge_for
+    found = repaired(unit, asked, task, judged(terms.rule, level, nominal), nominal, any_mutation=any_mutation)
+    return outcome_of(found)
+
+
+def repaired(
+    unit: Mapping[str, Any],
+    asked: Asked,
+    task: Task,
+    judge: Judge,
+    nominal: State,
+    *,
+    any_mutation: bool = False,
+    isolated: bool = False,
+    dev: str = "Q10",
+) -> Repair:
+    """The repair that a unit describes, by whoever is asked."""
+    terms = Terms.from_json(unit["terms"])
+    settings = Settings(
+        mode=Mode(unit["mode"]),
+        budget=terms.budget,
+        level=Level(unit["language"]),
+        seed=first_seed(task),
+        sampling=terms.sampling,
+        prompts=terms.prompts,
+        any_mutation=any_mutation,
+        isolated=isolated,
+        dev=dev,
+    )
+    return asked.method(attempt_from(unit["candidate"]), judge, settings, nominal)
+
+
+def outcome_of(found: Repair) -> dict[str, Any]:
+    """What a repair came to: the turn it was admitted at, what each turn came to, its cost, what it ended with."""
+    last = found.turns[-1].attempt.candidate if found.turns else found.admitted
+    return {
+        "turn": max(1, len(found.turns)) if found.admitted is not None else None,
+        "turns": [{"outcome": turn.outcome, "counts": counts_of(turn.verdict)} for turn in found.turns],
+        "recovery": [[op.kind.name, op.target] for op in last.recovery] if last is not None else None,
+        "candidate": found.admitted.to_json() if found.admitted is not None else None,
+        "calls": found.account.calls,
+        "prompt_tokens": found.account.prompt_tokens,
+        "tokens": found.account.completion_tokens,
+        "latency_s": found.account.latency_s,
+    }
+
+
+def counts_of(verdict: Verdict) -> dict[str, list[int]] | None:
+    """How many states of each split passed, of how many; None where nothing ran."""
+    splits = verdict.splits
+    if not splits:
+        return None
+    return {name: [sum(trip.passed for trip in part.trips), len(part.trips)] for name, part in splits.items()}
+
+
+def spent(done: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What all units cost together."""
+    total = Account.of(
+        Account(one["calls"], one["prompt_tokens"], one["tokens"], one["latency_s"]) for one in done.values()
+    )
+    return dict(total.to_json())

@@ -1,0 +1,19 @@
+"""Prompt sets of the recorded runs that the product no longer asks with; importing this module makes them known."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from takeback.diagnose.feedback import register_templates
+from takeback.synthesize.prompting import GUIDED, PromptSource, register_prompts
+
+FIRST: Final = "v2"
+"""The version of the first recordings: requests are named without regard to the order of a schema's properties."""
+PLAIN: Final = "v3-plain"
+FIRST_DIAGNOSIS: Final = "v1"
+
+register_templates(FIRST_DIAGNOSIS, "takeback_lab", terse=True)
+register_prompts(FIRST, PromptSource("takeback_lab", FIRST_DIAGNOSIS, ordered=False))
+register_prompts(PLAIN, PromptSource("takeback_lab"))
+
+__all__ = ["FIRST", "FIRST_DIAGNOSIS", "GUIDED", "PLAIN"]

@@ -1,0 +1,129 @@
+"""The soundness experiment: proof against brute force and against z3, on random candidates.
+
+A disagreement is a candidate that was proved and fails on some random state, or refuted by a state on which it
+passes, or whose counterexample is not minimal, or that was admitted without an answer. `undecided` counts proofs
+that gave no answer, `undecided_not_admitted` those of them that were turned away, `undecided_broken` those that brute
+force breaks. `never_through` counts the candidates whose mutation goes through on no joint shape that was run.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from takeback.errors import InputError
+from takeback.language import Candidate, read_candidate
+from takeback.state import Level, State
+from takeback.verify import Grade, Verdict, prove
+from takeback_lab.soundness import brute, edits, failing, keyed_z3
+from takeback_lab.soundness.candidates import candidate as random_candidate
+from takeback_lab.soundness.shapes import joint_shapes
+from takeback_lab.soundness.states import random_state
+from takeback_lab.soundness.texts import edited_states
+
+STATES_EACH: Final = 40
+_POOL: Final = 4_000
+_KEYED_SHARE: Final = 0.3
+_FAILING_SHARE: Final = 0.25
+
+
+@dataclass
+class Tally:
+    """What was counted; `found` holds the first few disagreements, to look at."""
+
+    cases: int = 0
+    proved: int = 0
+    refuted: int = 0
+    undecided: int = 0
+    undecided_not_admitted: int = 0
+    undecided_broken: int = 0
+    disagreements: int = 0
+    z3_checked: int = 0
+    z3_disagreements: int = 0
+    never_through: int = 0
+    states: int = 0
+    shapes: int = 0
+    found: list[dict[str, Any]] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts as JSON."""
+        return dict(vars(self))
+
+    def note(self, kind: str, plain: dict[str, Any]) -> None:
+        """Keep a disagreement to look at."""
+        if len(self.found) < 5:  # noqa: PLR2004  (a few are enough to look at)
+            self.found.append({"kind": kind, "candidate": plain})
+
+    def disagree(self, kind: str, plain: dict[str, Any]) -> None:
+        """Count a disagreement, and keep it."""
+        self.disagreements += 1
+        self.note(kind, plain)
+
+
+def run_soundness(
+    cases: int,
+    *,
+    seed: int = 0,
+    states: int = STATES_EACH,
+    level: Level = Level.L1,
+    tick: Callable[[], None] = lambda: None,
+) -> Tally:
+    """Run `cases` random candidates; the same seed gives the same candidates and states."""
+    if cases < 1:
+        raise InputError("--cases", found=cases, expected="at least 1")
+    rng, tally = random.Random(seed), Tally()
+    pool = [random_state(rng) for _ in range(min(_POOL, max(states, cases)))]
+    for _ in range(cases):
+        if rng.random() < _FAILING_SHARE:
+            plain = failing.candidate(rng, wide=level is Level.L2)
+        elif level is Level.L2:
+            plain = edits.candidate(rng)
+        else:
+            plain = random_candidate(rng, keyed=rng.random() < _KEYED_SHARE)
+        _case(plain, rng, pool, states, tally)
+        tick()
+    return tally
+
+
+def _case(plain: dict[str, Any], rng: random.Random, pool: list[State], states: int, tally: Tally) -> None:
+    candidate = read_candidate(plain, "a random candidate")
+    tally.cases += 1
+    verdict = prove(candidate)
+    if verdict.grade is Grade.REFUTED:
+        tally.refuted += 1
+        if not _fails_minimally(candidate, verdict):
+            tally.disagree("refuted, but the counterexample passes or is not minimal", plain)
+    else:
+        drawn = list(edited_states(candidate, pool, rng, states))
+        shapes = list(joint_shapes(plain, rng))
+        tally.states += len(drawn)
+        tally.shapes += len(shapes)
+        tally.never_through += not brute.goes_through(candidate, (*shapes, *drawn))
+        _unrefuted(verdict, plain, tally, broken=brute.breaks(candidate, (*shapes, *drawn)))
+    if verdict.grade is not Grade.DECLARED and keyed_z3.fits(plain):
+        tally.z3_checked += 1
+        if keyed_z3.holds(plain) is not (verdict.grade is Grade.PROVED):
+            tally.z3_disagreements += 1
+            tally.note(f"z3 says {keyed_z3.holds(plain)}, proof says {verdict.grade}", plain)
+
+
+def _unrefuted(verdict: Verdict, plain: dict[str, Any], tally: Tally, *, broken: bool) -> None:
+    """Count what brute force says about a candidate that was proved or left undecided."""
+    if verdict.grade is Grade.PROVED:
+        tally.proved += 1
+        if broken:
+            tally.disagree("proved, but a state fails", plain)
+        return
+    tally.undecided += 1
+    tally.undecided_broken += broken
+    tally.undecided_not_admitted += not verdict.admitted
+    if verdict.admitted:
+        tally.disagree("admitted without an answer", plain)
+
+
+def _fails_minimally(candidate: Candidate, verdict: Verdict) -> bool:
+    """Replay the counterexample from its JSON, and see that nothing can be taken from it."""
+    example = verdict.counterexample
+    return example is not None and brute.is_smallest(candidate, example.state.write(), through=example.through)

@@ -1,5 +1,0 @@
-"""Is the proof right? Random candidates, each answer checked by brute force and, where it can, by z3."""
-
-from takeback.lab.soundness.experiment import Tally, run_soundness
-
-__all__ = ["Tally", "run_soundness"]
