@@ -57,9 +57,9 @@ def test_a_fleet_is_listed_and_one_directory_of_it_can_be_worked_on(fleet, tab):
 @pytest.fixture
 def lab(chromium):
     from takeback.web.shelf import HarnessShelf
-    from takeback_lab.pages.lab import Lab
+    from takeback_lab.pages import open_pages
 
-    with served(shelf=HarnessShelf([]), lab=Lab(RESULTS)) as link:
+    with served(shelf=HarnessShelf([]), extra=open_pages(RESULTS)) as link:
         yield link
 
 

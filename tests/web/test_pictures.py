@@ -127,9 +127,9 @@ def test_a_fleet_is_pictured(fleet, tab):
 
 def test_a_report_of_the_lab_is_pictured(tab):
     from takeback.web.shelf import HarnessShelf
-    from takeback_lab.pages.lab import Lab
+    from takeback_lab.pages import open_pages
 
-    with served(shelf=HarnessShelf([]), lab=Lab(ROOT / "results" / "first")) as link:
+    with served(shelf=HarnessShelf([]), extra=open_pages(ROOT / "results" / "first")) as link:
         page = tab(link, viewport=SCREEN)
         page.goto(link.partition("open")[0] + "lab/run/factorial-qwen2.5-coder-1.5b-instruct-q4_k_m")
         page.locator("figure.plot").first.locator(".mark").nth(9).focus()

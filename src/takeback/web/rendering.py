@@ -62,9 +62,9 @@ def when(at: str) -> str:
     return f"{at[:10]} {at[11:19]} UTC"
 
 
-def render(template: str, more: str = "", **values: Any) -> str:
-    """Return a template filled with values; `more` is a package with templates of its own."""
-    return environment(more).get_template(template).render(**values)
+def render(template: str, templates_of: str = "", **values: Any) -> str:
+    """Return a template filled with values; `templates_of` is a package with more."""
+    return environment(templates_of).get_template(template).render(**values)
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:

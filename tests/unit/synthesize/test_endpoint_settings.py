@@ -182,8 +182,8 @@ def test_a_model_of_another_package_is_named_opened_and_told_like_our_own(
     model = open_model(spec.behind, Surroundings({}, tmp_path, tmp_path, say=told.append))
     assert model.complete(Request("m", (Message("user", "hello"),))).text == "hello"
     assert told == ["opened hello"]
-    assert provider_names() == ("replay", "openai", "local", "echo")
-    with pytest.raises(InputError, match=r"openai:<model>, local\[:<file.gguf>\] or echo:<word>"):
+    assert provider_names() == ("replay", "openai", "echo")
+    with pytest.raises(InputError, match=r"openai:<model> or echo:<word>"):
         parse_spec("echo")
 
 

@@ -14,7 +14,8 @@ from takeback.errors import InputError
 from takeback.web.app import make_app
 from takeback.web.session import Session
 from takeback.web.shelf import HarnessShelf
-from takeback_lab.pages.lab import Lab, sheet
+from takeback_lab.pages import open_pages
+from takeback_lab.pages.lab import sheet
 from takeback_lab.pages.plots import drawing
 from takeback_lab.registry import experiment_named
 from takeback_lab.report.banks import shown_data
@@ -39,7 +40,7 @@ TABLE = Table(
 
 def asked(folder):
     session = Session()
-    app = make_app(HarnessShelf([]), session, [HOST], lab=None if folder is None else Lab(folder))
+    app = make_app(HarnessShelf([]), session, [HOST], extra=None if folder is None else open_pages(folder))
     client = TestClient(app, base_url=BASE)
     client.get(f"/open?link={session.link}")
     return client
@@ -90,7 +91,7 @@ def test_what_is_not_there_is_not_shown(lab):
         assert lab.get(path).status_code == 404
     assert asked(None).get("/lab").status_code == 404
     with pytest.raises(InputError, match="a folder of results"):
-        Lab(RESULTS / "nothing")
+        open_pages(RESULTS / "nothing")
 
 
 def test_the_papers_figures_are_shown_with_what_they_come_out_at(lab):
