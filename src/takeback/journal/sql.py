@@ -37,6 +37,7 @@ from takeback.journal.schema import RARE, RARE_KINDS
 from takeback.journal.sql_contents import ContentTable
 from takeback.journal.store import FIND_LIMIT, Erased, now
 from takeback.journal.touched import BELOW, TouchIndex
+from takeback.journal.vouching import Voucher, write_word
 
 PAGE: Final = 500
 FIRST_PAGE: Final = 50
@@ -62,6 +63,8 @@ class SqlStore(ABC):
     _mutex: threading.RLock
     """Keeps other threads out; re-entrant."""
     _recent: RecentRecords
+    _voucher: Voucher | None = None
+    """What writes the word for the journal's end; None where none is kept."""
     _depth: int = 0
     """How many transactions and snapshots have been entered."""
 
@@ -144,6 +147,8 @@ class SqlStore(ABC):
                 touched, prev = record.touched, record.digest
                 added.append(record)
             self._contents.flush()
+            if added:
+                write_word(self, self._voucher, self.journal_id, seq, prev)
             failpoint("journal.append.inserted")
         if self._locks and added:
             self._held = (seq, prev, touched)
