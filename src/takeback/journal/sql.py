@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final
 
@@ -278,6 +278,21 @@ class SqlStore(ABC):
         """Several contents at once."""
         with self._mutex:  # a row and its key are read together
             return self._contents.get(refs)
+
+    @property
+    def keyless(self) -> Mapping[Ref, str]:
+        """What is known of contents that were asked for and whose keys are not here."""
+        return self._contents.keyless
+
+    @property
+    def key_place(self) -> str:
+        """Where the keys of sealed contents are looked for; empty where none are needed."""
+        return self._contents.key_place
+
+    def count_keyless(self) -> int:
+        """Return how many contents are stored and sealed with keys that are not here."""
+        with self._mutex:
+            return self._contents.count_keyless()
 
     def every_content(self) -> Iterator[tuple[Ref, Stored]]:
         """Everything that is stored."""

@@ -55,6 +55,8 @@ class ContentTable(Shelf):
         self._new: dict[bytes, Ref] = {}
         self._new_rows: list[tuple[Any, ...]] = []
         self._new_keys: list[ContentKey] = []
+        self.keyless: dict[Ref, str] = {}
+        """Contents that were asked for and whose keys are not here: which key, and where it was looked for."""
 
     def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
         """Ids of contents that are there, or are about to be."""
@@ -135,8 +137,9 @@ class ContentTable(Shelf):
             if not self._said_forgotten(row.forgotten, ref):
                 raise JournalCorruptError(f"content {ref[:12]} of {self._location} is gone, and was not forgotten")
             return None
-        if self._keys is not None and key is None:
-            return None  # sealed by another copy of the harness, whose keys are elsewhere: as good as forgotten
+        if self._keys is not None and key is None:  # sealed by another copy of the harness, whose keys are elsewhere
+            self.keyless[ref] = f"the key of content {ref[:12]} is not in {self._keys.path}"
+            return None
         if self._keys is None and row.body is not None and row.body[:1] == PLAIN:
             data = row.body[1:]
             computed = content_id(row.salt or b"", (data,), tree=bool(row.tree))
@@ -204,6 +207,22 @@ class ContentTable(Shelf):
             found = self.get((row.id,))[row.id] if row.forgotten is None else None
             if found is not None:
                 yield row.id, found
+
+    @property
+    def key_place(self) -> str:
+        """Where keys are looked for; empty where contents are not sealed."""
+        return "" if self._keys is None else str(self._keys.path)
+
+    def count_keyless(self) -> int:
+        """Return how many contents are stored and sealed with keys that are not here."""
+        if self._keys is None:
+            return 0
+        count, last = 0, ""
+        sql = f"SELECT id FROM contents WHERE id > ? AND forgotten IS NULL ORDER BY id LIMIT {BATCH}"  # noqa: S608
+        while page := [str(row[0]) for row in self._tables.run(sql, (last,))]:
+            count += len(page) - len(self._keys.get(page))
+            last = page[-1]
+        return count
 
     def computed(self) -> tuple[dict[Ref, Ref | None], dict[Ref, list[Ref] | None]]:
         """For checking: the id each content's bytes give (None: deleted), and the parts of trees (None: no key)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from takeback.errors import JournalCorruptError, JournalError, MissingExtraError, UnknownEntryError
 from takeback.journal.chain import ChainReport
@@ -281,6 +281,24 @@ def had_record(store: Store, seq: int, digest: str) -> bool:
 def now() -> str:
     """The time a record is written, UTC."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+@runtime_checkable
+class Sealing(Protocol):
+    """A store that may seal its contents, each with a key of its own."""
+
+    @property
+    def key_place(self) -> str:
+        """Where keys are looked for; empty where contents are not sealed."""
+
+    def count_keyless(self) -> int:
+        """Return how many contents are stored and sealed with keys that are not here."""
+
+
+def keyless_of(store: Store) -> Mapping[Ref, str]:
+    """Return what is known of contents that a store met and whose keys are not here; it fills as they are met."""
+    known: Mapping[Ref, str] = getattr(store, "keyless", {})
+    return known
 
 
 def explain_cut(location: str, last: int, noted: tuple[int, str]) -> JournalCorruptError:
