@@ -279,6 +279,11 @@ class SqlStore(ABC):
         with self._mutex:  # a row and its key are read together
             return self._contents.get(refs)
 
+    def contents_near(self, refs: Iterable[Ref], near: Sequence[bytes]) -> dict[Ref, Stored | None]:
+        """Several contents at once; large ones that are the same as bytes that someone holds, as those."""
+        with self._mutex:
+            return self._contents.get(refs, near)
+
     @property
     def keyless(self) -> Mapping[Ref, str]:
         """What is known of contents that were asked for and whose keys are not here."""

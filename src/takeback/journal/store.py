@@ -283,6 +283,13 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
+def contents_near(store: Store, refs: Iterable[Ref], near: Sequence[bytes]) -> dict[Ref, Stored | None]:
+    """Return contents; where the store can tell, large ones that equal bytes in `near` are those, held once."""
+    find = getattr(store, "contents_near", None)
+    found: dict[Ref, Stored | None] = store.contents(refs) if find is None else find(refs, near)
+    return found
+
+
 @runtime_checkable
 class Sealing(Protocol):
     """A store that may seal its contents, each with a key of its own."""
