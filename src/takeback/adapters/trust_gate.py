@@ -91,7 +91,7 @@ class JournalVoucher:
         self._root, self._manifest, self._demanding = root, manifest, demanding
         record = read_record(str(root)) or {}
         if record and not record.get("secret"):  # of a version that kept none
-            kept = {name: record[name] for name in ("manifest", "journal_id") if name in record}
+            kept: dict[str, Any] = {name: record[name] for name in ("manifest", "journal_id") if name in record}
             with suppress(OSError):  # without it the journal is trusted as it was then: whatever it ends with
                 write_record(str(root), {**kept, "secret": make_secret()})
                 record = read_record(str(root)) or {}

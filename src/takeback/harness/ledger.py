@@ -123,7 +123,7 @@ class Ledger:
     def _explain_no_state(self, record: Record) -> JournalError:
         """Return the error for a record whose state cannot be read."""
         known = keyless_of(self.store)
-        seal = next((known[ref] for ref in record.refs("state") if ref in known), "")
+        seal = next((known[ref] for ref in record.refs("state") if ref is not None and ref in known), "")
         if seal:
             return MissingKeysError(f"the state of record {record.seq} is sealed: {seal}", hint=KEYS_HINT)
         return JournalCorruptError(f"record {record.seq} holds no state", seq=record.seq)

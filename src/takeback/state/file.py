@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from codecs import getincrementaldecoder
 from typing import Final, NoReturn, cast, final
 
 from takeback.state.inside import Partial
@@ -85,11 +86,14 @@ class File(Partial):
         known = self._read()
         if known is not None:
             return known
+        content = self.content
+        if len(content) >= LARGE and not _is_text(content):
+            return None
         try:
-            text = Text.of(self.content.decode())
+            text = Text.of(content.decode())
         except UnicodeDecodeError:
             return None
-        if len(self.content) >= LARGE:
+        if len(content) >= LARGE:
             _set_plain(self, text)
             _set_content(self, None)
         return text
@@ -135,6 +139,21 @@ class File(Partial):
 
     def __repr__(self) -> str:
         return f"File(content={self.content!r}, mode={self.mode})"
+
+
+def _is_text(content: bytes) -> bool:
+    """Tell whether bytes are UTF-8, a piece at a time.
+
+    Decoding all of them at once takes up to four times their size before it fails, and the error holds another copy.
+    """
+    decoder, view = getincrementaldecoder("utf-8")(), memoryview(content)
+    try:
+        for at in range(0, len(view), LARGE):
+            decoder.decode(bytes(view[at : at + LARGE]))
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 _set_mode, _set_text, _set_plain, _set_content = (
