@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from itertools import islice
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
 from takeback.errors import OperationFailed
 from takeback.state.align import Alignment, align
 from takeback.state.breaks import Breaks
 from takeback.state.chain import Link
+from takeback.state.common_text import Between, find_differing
 from takeback.state.parts import END, Parts, Run, Segment, place_of
 from takeback.state.pmap import PMap
 from takeback.state.transfer import carry_over
@@ -28,22 +29,6 @@ PIECE: Final = 1 << 20
 
 LONG: Final = 1 << 16
 """Characters from which on what two texts begin and end with is left out of their comparison."""
-CHUNK: Final = 1 << 16
-"""Characters that are compared at a time."""
-
-
-class _Between(NamedTuple):
-    """Lines of two texts between what both begin and end with."""
-
-    old: list[Link]
-    new: list[str]
-    low: Link | None
-    """The line before them, None where they begin the text."""
-    high: Link | None
-    missing: str
-    """What is missing at the end of the new text."""
-    shared: bool
-    """Whether lines were left out, which both have."""
 
 
 class Text(Parts):
@@ -210,66 +195,23 @@ class Text(Parts):
         return carry_over(self, old, new, alignment, between.low, between.high)._ended(between.missing)
 
     def compare(self, whole: str) -> Alignment:
-        """Return which line of this text each line of another one stands for, counted from the first one looked at.
-
-        Of a long text, lines that both begin and end with are left out, but for the last and the first of them.
-        """
+        """Return which line of this text each of another one stands for; of long ones, where they differ."""
         between = self._between(whole)
         return align([link.record for link in between.old], between.new)
 
-    def _between(self, whole: str) -> _Between:
+    def _between(self, whole: str) -> Between:
         """What is to be compared of this text and another one."""
         missing = self._missing(whole, next(self.links(), None))
         text = whole + missing
-        start, stop = self._common(text) if len(text) >= LONG else (0, len(text))
+        start, stop = 0, len(text)
+        if len(text) >= LONG:
+            start, stop = find_differing(self.between, len(self) + self._cut(), text)
         count = sum(1 if isinstance(segment, Link) else segment.size for segment in self._segments)
         first, last = text.count("\n", 0, start), count - text.count("\n", stop)
-        around = list(self._links_between(max(0, first - 1), min(count, last + 1)))
-        low = around[0] if first else None
-        high = around[-1] if last < count else None
+        around = list(self.links(max(0, first - 1), min(count, last + 1)))
+        low, high = around[0] if first else None, around[-1] if last < count else None
         old = around[1 if low else 0 : len(around) - (1 if high else 0)]
-        return _Between(old, lines_of(text[start:stop]), low, high, missing, shared=start > 0 or stop < len(text))
-
-    def _common(self, text: str) -> tuple[int, int]:
-        """Where in a text the last line that both begin with begins, and the first that both end with ends.
-
-        One line that both have stays on either side, so that what came is placed beside it as in the whole text.
-        """
-        length = len(self) + self._cut()
-        shorter, at = min(length, len(text)), 0
-        while at < shorter:
-            mine, theirs = self.between(at, min(at + CHUNK, shorter)), text[at : min(at + CHUNK, shorter)]
-            at += _alike(mine, theirs)
-            if mine != theirs:
-                break
-        at = text.rfind("\n", 0, at) + 1
-        left, back = shorter - at, 0
-        while back < left:
-            low, high = back + min(CHUNK, left - back), back
-            mine, theirs = self.between(length - low, length - high), text[len(text) - low : len(text) - high]
-            back += _alike(mine[::-1], theirs[::-1])
-            if mine != theirs:
-                break
-        stop = len(text) - back
-        if not _begins_line(text, stop) or self.between(max(0, length - back - 1), length - back) not in {"", "\n"}:
-            stop = text.find("\n", stop) + 1 or len(text)
-        start = text.rfind("\n", 0, at - 1) + 1 if at else 0
-        return start, text.find("\n", stop) + 1 or len(text)
-
-    def _links_between(self, first: int, last: int) -> Iterator[Link]:
-        """Yield the parts from one position to another, where they stand."""
-        at = 0
-        for segment in self._segments:
-            size = 1 if isinstance(segment, Link) else segment.size
-            if at < last and at + size > first:
-                if isinstance(segment, Link):
-                    yield segment
-                else:
-                    skipped = max(0, first - at)
-                    start = self._offset(segment, skipped)
-                    rest = Run(start, segment.end, segment.first + skipped, segment.size - skipped)
-                    yield from islice(self._untouched(rest), min(last - at, size) - skipped)
-            at += size
+        return Between(old, lines_of(text[start:stop]), low, high, missing, shared=start > 0 or stop < len(text))
 
     def _offset(self, run: Run, count: int) -> int:
         at = run.start
@@ -424,18 +366,6 @@ class Text(Parts):
                     yield Link(place_of(number), str(number), self._base[low:end])
                     low, number = end, number + 1
             at += size
-
-
-def _alike(one: str, two: str) -> int:
-    """Return how many characters two texts of one length begin with alike."""
-    if one == two:
-        return len(one)
-    return next(at for at, (mine, theirs) in enumerate(zip(one, two, strict=True)) if mine != theirs)
-
-
-def _begins_line(text: str, at: int) -> bool:
-    """Tell whether a line begins at a position."""
-    return at == 0 or text[at - 1] == "\n"
 
 
 def lines_of(text: str) -> list[str]:

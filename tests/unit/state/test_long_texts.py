@@ -7,6 +7,7 @@ import tracemalloc
 
 import pytest
 
+from takeback.state import common_text
 from takeback.state import text as texts
 from takeback.state.text import Text
 
@@ -37,7 +38,7 @@ def test_leaving_out_common_lines_changes_nothing(monkeypatch, seed):
     draw = random.Random(seed)
     lines = [draw.choice(WORDS) for _ in range(draw.randint(0, 12))]
     ending = draw.choice(("\n", "\r\n"))
-    monkeypatch.setattr(texts, "CHUNK", draw.choice((1, 3, 1 << 16)))
+    monkeypatch.setattr(common_text, "CHUNK", draw.choice((1, 3, 1 << 16)))
     whole = short = Text.of(ending.join(lines))
     for _ in range(4):
         lines = edit(lines, draw)
