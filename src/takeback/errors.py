@@ -127,6 +127,12 @@ class StaleHeadError(JournalError):
     """The journal has grown since the caller looked at it."""
 
 
+KEYS_HINT = (
+    "put the key file back from a copy, name the right one with TAKEBACK_KEYS, or do this where the change was made: "
+    "what another copy of the harness recorded can be read with its own keys only"
+)
+
+
 class MissingKeysError(JournalError):
     """A sealed journal's keys are not where they were looked for."""
 

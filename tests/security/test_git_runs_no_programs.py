@@ -12,7 +12,33 @@ from tests.support.trusted import trust
 
 from takeback.adapters import open_workspace
 from takeback.agents.git.adopting import adopt_history
+from takeback.agents.git.hooks import HOOKS, TRAILER, before_commit, find_placed, install, sign, uninstall
 from takeback.agents.git.running import git_in
+
+PROGRAMS = (
+    "core.alternateRefsCommand",
+    "core.editor",
+    "core.gitProxy",
+    "credential.helper",
+    "diff.planted.textconv",
+    "gpg.ssh.program",
+    "gpg.x509.program",
+    "interactive.diffFilter",
+    "pager.config",
+    "pager.rev-parse",
+    "sequence.editor",
+    "trailer.takeback.cmd",
+    "uploadpack.packObjectsHook",
+)
+"""More settings that name a program, beside those that every hostile clone has."""
+GIT_HOOKS = (
+    *HOOKS,
+    "post-index-change",
+    "reference-transaction",
+    "post-checkout",
+    "fsmonitor-watchman",
+    "prepare-commit-msg",
+)
 
 
 @pytest.fixture
@@ -54,3 +80,54 @@ def test_variables_of_git_that_name_programs_and_settings_are_left_out(tmp_path)
         "GIT_OPTIONAL_LOCKS",
         "GIT_TERMINAL_PROMPT",
     }
+
+
+@pytest.fixture
+def hooked(planted, tmp_path):
+    """The planted clone, in which every setting that names a program does, and its own hooks are programs too."""
+    for name in PROGRAMS:
+        git(planted.root, "config", name, str(tmp_path / "planted"))
+    git(planted.root, "config", "commit.gpgSign", "true")
+    folder = planted.root / ".githooks"
+    folder.mkdir()
+    for name in GIT_HOOKS:
+        (folder / name).write_bytes((tmp_path / "planted").read_bytes())
+        (folder / name).chmod(0o755)
+    git(planted.root, "config", "core.hooksPath", ".githooks")
+    planted.ran.unlink(missing_ok=True)
+    return planted
+
+
+def demand_that_git_would_have_run_one(planted, *words):
+    """See that the same repository does run a program when git is run in it as it is."""
+    assert not planted.ran.exists(), "a program of the repository was run"
+    git(planted.root, *words)
+    assert planted.ran.exists(), "git itself runs what the config names"
+
+
+def test_installing_and_taking_out_a_git_hook_runs_no_program(hooked):
+    mine = git_in(hooked.root, os.environ)
+    before = {name: (hooked.root / ".githooks" / name).read_bytes() for name in GIT_HOOKS}
+    placed = install(mine, hooked.root, ["takeback"], block=False)
+    assert [(one.path.parent.name, one.earlier) for one in placed] == [(".githooks", True)] * len(HOOKS)
+    assert [place.name for place in find_placed(mine)] == list(HOOKS)
+    uninstall(mine)
+    assert {name: (hooked.root / ".githooks" / name).read_bytes() for name in GIT_HOOKS} == before
+    demand_that_git_would_have_run_one(hooked, "status", "--porcelain")
+
+
+def test_putting_the_head_into_a_commit_message_runs_no_program(hooked, tmp_path):
+    message = tmp_path / "message"
+    message.write_text("A change\n")
+    sign(git_in(hooked.root, os.environ), hooked.root, message)
+    with open_workspace(hooked.root, hold=False) as harness:
+        assert f"{TRAILER}: {harness.ledger.head}" in message.read_text()
+    demand_that_git_would_have_run_one(
+        hooked, "interpret-trailers", "--in-place", "--trailer", f"{TRAILER}: x", str(message)
+    )
+
+
+def test_recording_before_a_commit_runs_no_program(hooked):
+    (hooked.root / "prompts/system.md").write_text("changed before a commit\n")
+    assert before_commit(git_in(hooked.root, os.environ), hooked.root).startswith("recorded as #")
+    demand_that_git_would_have_run_one(hooked, "status", "--porcelain")

@@ -14,7 +14,7 @@ from typing import Final
 
 from takeback.adapters.manifest import KEYS
 from takeback.adapters.open_by_manifest import demand_readable, demand_workspace, manifest_of, open_workspace
-from takeback.adapters.trust_gate import name_way_out, why_untrusted
+from takeback.adapters.trust_gate import JournalVoucher, name_way_out, why_untrusted
 from takeback.errors import TakebackError
 from takeback.harness.doctor import Finding, examine_harness
 from takeback.journal import examine
@@ -63,7 +63,9 @@ def _findings(root: Path, journal: str | None, keys: str | PathLike[str] | None,
     try:
         demand_readable(root, manifest, journal)
         demand_place(where)
-        report = examine(where if "://" in where else root / where, keys=keys or root / KEYS, readonly=readonly)
+        voucher = None if readonly else JournalVoucher(root, manifest, demanding=False)
+        place = where if "://" in where else root / where
+        report = examine(place, keys=keys or root / KEYS, readonly=readonly, voucher=voucher)
     except TakebackError as fault:
         yield Finding("chain", good=False, detail=fault.message)
         return

@@ -17,7 +17,7 @@ from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.manifest import KEYS, Manifest
 from takeback.adapters.open_by_manifest import manifest_of
-from takeback.adapters.trust_gate import demand_trusted
+from takeback.adapters.trust_gate import demand_trusted, record_trust
 from takeback.errors import InputError, JournalCorruptError, JournalError, TakebackError
 from takeback.harness.ledger import Ledger
 from takeback.journal import ENTRY_KINDS, Record, Store, open_journal
@@ -63,15 +63,20 @@ def back_up_journal(root: Path, target: Path, journal: str | None = None, keys: 
 
 def mend_journal(root: Path, journal: str | None = None, keys: KeyPath = None) -> Path | None:
     """Build a journal's indexes anew from its records; return where the damaged file is kept."""
-    place = _place(root, _trusted_manifest(root), journal)
+    manifest = _trusted_manifest(root)
+    place = _place(root, manifest, journal)
     made = make_file(place)
     try:
         rebuild_journal(place, made)
         check_copy(made, _keys(root, keys))
-        return replace_journal(place, made)
+        aside = replace_journal(place, made)
     except BaseException:
         discard(made)
         raise
+    if journal is None:
+        with closing(open_journal(place, create=False, keys=_keys(root, keys), readonly=True)) as store:
+            record_trust(root, manifest, store)
+    return aside
 
 
 def plan_return(root: Path, source: Path | None, journal: str | None = None, keys: KeyPath = None) -> JournalReturn:
@@ -120,6 +125,8 @@ def return_journal(
             if ledger.pending is not None:
                 ledger.abort(GIVEN_UP)
             _note(root, ledger)
+        if journal is None:
+            record_trust(root, manifest, store)
         return replace(plan, last=ledger.last, head=ledger.head, aside=aside, done=True)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -10,12 +9,12 @@ from pathlib import Path
 from takeback.adapters.directory import Directory, split_path
 from takeback.adapters.manifest import KEYS, MANIFEST, PRIVATE, Manifest, manifest_path, read_manifest
 from takeback.adapters.registry import BUILT_IN, adapter_named
-from takeback.adapters.trust_gate import demand_same_journal, demand_trusted, refuse_untrusted, why_untrusted
+from takeback.adapters.trust_gate import JournalVoucher, demand_trusted, refuse_untrusted, why_untrusted
 from takeback.adapters.untracked import explain_untracked
 from takeback.errors import HarnessError
 from takeback.harness.adapter import Resources
 from takeback.harness.harness import Harness, Verifier
-from takeback.journal import Store, open_journal
+from takeback.journal import open_journal
 from takeback.journal.url import demand_place, shown
 from takeback.state.installed import install_surfaces
 from takeback.verify import verify
@@ -62,7 +61,8 @@ def open_workspace(
         demand_readable(root, manifest, journal)
         return _open(root, manifest, Opening(journal, keys, hold=False, readonly=True), verifier)
     demand_trusted(root, manifest)
-    return _open(root, manifest, Opening(journal, keys, hold=hold), verifier, demand_same_journal)
+    voucher = JournalVoucher(root, manifest, demanding=journal is None)
+    return _open(root, manifest, Opening(journal, keys, hold=hold, voucher=voucher), verifier)
 
 
 def open_own_copy(path: Path, *, keys: str | PathLike[str] | None = None) -> Harness:
@@ -78,6 +78,8 @@ class Opening:
     keys: str | PathLike[str] | None
     hold: bool
     readonly: bool = False
+    voucher: JournalVoucher | None = None
+    """What the journal is asked by; None where nobody has to trust it."""
 
 
 def demand_readable(root: Path, manifest: Manifest, journal: str | None) -> None:
@@ -105,13 +107,7 @@ def demand_no_links(root: Path, *paths: str) -> None:
         directory.close()
 
 
-def _open(
-    root: Path,
-    manifest: Manifest,
-    how: Opening,
-    verifier: Verifier,
-    check: Callable[[Path, Store], None] = lambda _root, _store: None,
-) -> Harness:
+def _open(root: Path, manifest: Manifest, how: Opening, verifier: Verifier) -> Harness:
     install_surfaces()
     opener = adapter_named(manifest.workspace.adapter, f"{root / MANIFEST}: workspace.adapter")
     directory = Directory(root, tag=manifest.workspace.id)
@@ -122,14 +118,15 @@ def _open(
         if how.journal is None and "://" not in where:
             directory.demand_plain(where)
         place = where if "://" in where else root / where
-        store = open_journal(place, create=False, keys=how.keys or root / KEYS, readonly=how.readonly)
+        key_file = how.keys or root / KEYS
+        store = open_journal(place, create=False, keys=key_file, readonly=how.readonly, voucher=how.voucher)
     except BaseException:
         directory.close()
         raise
     adapter = None
     try:
-        if how.journal is None:
-            check(root, store)
+        if how.journal is None and how.voucher is not None:
+            how.voucher.demand_same(store)
         adapter = opener(directory, manifest, hold=how.hold)
         harness = Harness(adapter, store, verifier=verifier, about={"identity": manifest.workspace.id}, begin=False)
     except BaseException:

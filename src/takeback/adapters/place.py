@@ -20,6 +20,7 @@ from pathlib import Path
 from takeback.adapters.directory import Directory, split_path
 from takeback.adapters.exchange import swap, take_name
 from takeback.adapters.inner_harness import demand_own_place
+from takeback.adapters.reading import all_of
 from takeback.adapters.symbolic_links import READ_FLAGS, make_link, open_unfollowed
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, same_file
@@ -216,14 +217,15 @@ class FilePlace:
 
     def _demand_same(self, parent: int, name: str, change: FileChange) -> Image | None:
         """What has a name, if it is what the file was before the change."""
-        there = self._image(parent, name)
+        before = change.before
+        there = self._image(parent, name, before.content if isinstance(before, FileImage) else b"")
         if not same_file(there, change.before):
             raise self._changed(change.path)
         return there
 
     @staticmethod
-    def _image(parent: int, name: str) -> Image | None:
-        """What has a name, read from its descriptor."""
+    def _image(parent: int, name: str, known: bytes) -> Image | None:
+        """What has a name, read from its descriptor; bytes that are known are not held twice."""
         fd = open_unfollowed(parent, name)
         if not isinstance(fd, int):
             return fd
@@ -234,7 +236,7 @@ class FilePlace:
             if not stat.S_ISREG(status.st_mode):
                 raise UnsafePathError(f"{name} is not a regular file")
             with open(fd, "rb", closefd=False) as file:
-                return FileImage(file.read(), stat.S_IMODE(status.st_mode))
+                return FileImage(all_of(file, known), stat.S_IMODE(status.st_mode))
         finally:
             os.close(fd)
 

@@ -2,8 +2,8 @@
 
 A manifest, a `.takeback` directory and a journal are input from strangers until then: they are read, never acted
 on. The record of trust also holds what the manifest names that could lead elsewhere (the journal, the adapter,
-whether clients are asked) and the random name of the journal, so that a manifest or a journal that a pull brought
-is a stranger's again.
+whether clients are asked) and which journal it is (`trust_journal.py`), so that a manifest, a journal or records that
+a pull brought are a stranger's again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,14 @@ from typing import Any, Final
 from takeback.adapters.directory import TEMPORARY, Directory
 from takeback.adapters.harness_places import why_no_place
 from takeback.adapters.manifest import PRIVATE, Manifest
+from takeback.adapters.trust_journal import (
+    bind_journal,
+    find_journal_file,
+    find_noted_beyond,
+    make_secret,
+    make_word,
+    why_strange_journal,
+)
 from takeback.adapters.trust_record import (
     MARK,
     forget_record,
@@ -30,7 +38,9 @@ from takeback.adapters.trust_record import (
 )
 from takeback.errors import HarnessError, InputError, UntrustedError
 from takeback.journal import Store
+from takeback.journal.store import explain_cut
 from takeback.journal.url import shown
+from takeback.journal.vouching import JournalEnd
 
 UNKNOWN_HERE: Final = "you neither made nor trusted it on this machine"
 BOUND: Final = ("id", "adapter", "journal", "ask_client", "user")
@@ -50,7 +60,7 @@ def why_untrusted(root: Path, manifest: Manifest) -> str | None:
     now = bind_manifest(manifest)
     name = next((name for name in BOUND if now[name] != trusted.get(name)), None)
     if name is None:
-        return None
+        return why_strange_journal(root, record, manifest.workspace.journal)
     return f"workspace.{name} in its manifest is {_show(name, now)} now, and was {_show(name, trusted)}"
 
 
@@ -71,12 +81,47 @@ def name_way_out(root: Path) -> str:
     return f"'takeback trust {shlex.quote(str(root))}' trusts it, if you know where its .takeback comes from"
 
 
-def demand_same_journal(root: Path, store: Store) -> None:
-    """Refuse a journal that is not the one that was trusted: a pull or a checkout may have put it there."""
-    trusted = (read_record(str(root)) or {}).get("journal_id", "")
-    found = identify_journal(store)
-    if trusted and found and trusted != found and store.head() is not None:
-        raise refuse_untrusted(root, f"the journal {store.location} is another one than when it was trusted")
+class JournalVoucher:
+    """What a journal is asked by and vouched for with while a trusted harness is open.
+
+    With `demanding` false, as for a journal that the user names on the command line, it is only vouched for.
+    """
+
+    def __init__(self, root: Path, manifest: Manifest, *, demanding: bool = True) -> None:
+        self._root, self._manifest, self._demanding = root, manifest, demanding
+        record = read_record(str(root)) or {}
+        if record and not record.get("secret"):  # of a version that kept none
+            kept: dict[str, Any] = {name: record[name] for name in ("manifest", "journal_id") if name in record}
+            with suppress(OSError):  # without it the journal is trusted as it was then: whatever it ends with
+                write_record(str(root), {**kept, "secret": make_secret()})
+                record = read_record(str(root)) or {}
+        self._record = record
+
+    def vouch(self, journal: str, seq: int, digest: str) -> str:
+        """Return the word for an end that this process has made."""
+        return make_word(str(self._record.get("secret", "")), journal, seq, digest)
+
+    def demand_vouched(self, end: JournalEnd) -> None:
+        """Refuse a journal that is not the one that was trusted: a pull or a checkout may have put it there."""
+        why = why_strange_journal(self._root, self._record, self._manifest.workspace.journal, end)
+        if not self._demanding or why is None:
+            return
+        noted = find_noted_beyond(self._root, end.seq)
+        if noted is not None:
+            raise explain_cut(str(self._root / self._manifest.workspace.journal), end.seq, noted)
+        raise refuse_untrusted(self._root, why)
+
+    def demand_same(self, store: Store) -> None:
+        """Refuse another journal than the trusted one; where trust was given to whatever is there, bind it now."""
+        trusted, found = self._record.get("journal_id", ""), identify_journal(store)
+        if trusted and found and trusted != found and store.head() is not None:
+            raise refuse_untrusted(
+                self._root, f"the journal {store.location} is another one than when it was trusted"
+            )
+        in_file = find_journal_file(self._root, self._manifest.workspace.journal) is not None
+        if self._record and "end" not in self._record and in_file:
+            with suppress(HarnessError):  # a folder that cannot be written now keeps nobody out
+                record_trust(self._root, self._manifest, store)
 
 
 def identify_journal(store: Store | None) -> str:
@@ -94,7 +139,11 @@ def record_trust(root: Path, manifest: Manifest | None = None, store: Store | No
     why = why_no_place_above(root)
     if why:
         raise InputError(str(root), found=why, expected="a directory of yours")
-    about = {} if manifest is None else {"manifest": bind_manifest(manifest), "journal_id": identify_journal(store)}
+    about: dict[str, Any] = {}
+    if manifest is not None:
+        secret = (read_record(str(root)) or {}).get("secret") or make_secret()
+        bound = bind_journal(root, manifest.workspace.journal, store)
+        about = {"manifest": bind_manifest(manifest), "secret": secret, **bound}
     try:
         _drop_stale_records()
         write_record(str(root), about)

@@ -94,6 +94,15 @@ def _read_birth(place: str) -> int | None:
     return whole * 1_000_000_000 + rest if mask & BIRTH else None
 
 
+def identify_file(place: str) -> list[int | None] | None:
+    """Return what tells a file from any that is put in its place: inode and birth; None for no file."""
+    try:
+        status = os.stat(place, follow_symlinks=False)
+    except OSError:
+        return None
+    return [status.st_ino, _read_birth(place)]
+
+
 def read_former_record(root: str) -> dict[str, Any] | None:
     """Return the record that the mark in a directory names, though it may be about another place or another file."""
     mark = _read_mark(root)

@@ -177,7 +177,7 @@ def _ledger(ctx: typer.Context) -> Iterator[Ledger | None]:
     try:
         from takeback.adapters.manifest import KEYS, find_root  # noqa: PLC0415 - start-up
         from takeback.adapters.open_by_manifest import demand_readable, manifest_of  # noqa: PLC0415
-        from takeback.adapters.trust_gate import why_untrusted  # noqa: PLC0415
+        from takeback.adapters.trust_gate import JournalVoucher, why_untrusted  # noqa: PLC0415
         from takeback.harness.ledger import Ledger  # noqa: PLC0415
         from takeback.journal import open_journal  # noqa: PLC0415
         from takeback.state.installed import install_surfaces  # noqa: PLC0415
@@ -193,7 +193,9 @@ def _ledger(ctx: typer.Context) -> Iterator[Ledger | None]:
             return
         keys = os.environ.get("TAKEBACK_KEYS") or root / KEYS
         readonly = why_untrusted(root, manifest) is not None
-        store = open_journal(root / where, create=False, timeout=PATIENCE, keys=keys, readonly=readonly)
+        voucher = None if readonly else JournalVoucher(root, manifest, demanding=named is None)
+        place = root / where
+        store = open_journal(place, create=False, timeout=PATIENCE, keys=keys, readonly=readonly, voucher=voucher)
         yield Ledger(store)
     except Exception:  # noqa: BLE001 - whatever is wrong, a command line is being typed
         yield None

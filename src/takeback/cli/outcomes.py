@@ -17,12 +17,14 @@ from takeback.cli.output import emit, err, out, settle
 from takeback.cli.plans import SEVERAL, ambiguous, drift_notes, named, names, notes_of, toggled
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import SHORT
+from takeback.errors import KEYS_HINT
 from takeback.harness import Adopted, Applied, Harness, Preview, Refused, Stale, Undone, Why
 from takeback.harness.adapter import Broken
 from takeback.harness.drift import Footing
 from takeback.harness.log import changes_of, state_before
 from takeback.harness.results import Discarded
 from takeback.journal import Record
+from takeback.present.gone import describe_gone
 from takeback.present.heed import list_unheeded
 from takeback.present.looser import weigh_entry, weigh_plan, weigh_preview
 from takeback.present.plans import headline, kept_json, kept_lines
@@ -152,7 +154,8 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
             }
         case Gone():
             slots = [slot_title(slot) for slot in outcome.slots]
-            return {"result": "witness gone", "slots": slots, "left": changes_json(outcome.left)}
+            sealed = {"sealed": {slot_title(slot): seal for slot, seal in outcome.sealed}} if outcome.sealed else {}
+            return {"result": "witness gone", "slots": slots, **sealed, "left": changes_json(outcome.left)}
         case Stale():
             return {"result": "stale", "given": outcome.given, "now": _plan_json(outcome.plan, harness)}
         case Refused():
@@ -262,8 +265,8 @@ def _show_discarded(discarded: Discarded) -> None:
 
 
 def _show_gone(gone: Gone, harness: Harness, *, stat: bool) -> None:
-    for slot in gone.slots:
-        out.print(f"the witness is gone: what {slot_title(slot)} should get was forgotten")
+    for sentence in describe_gone(gone):
+        out.print(f"the witness is gone: {sentence}" if sentence != KEYS_HINT else f"  {sentence}")
     if gone.left:
         out.print("what could still be put back, with --salvage, as a change of its own:")
         show_changes(gone.left, lambda: harness.state, stat=stat)

@@ -17,8 +17,8 @@ from takeback.harness.toggling import ToggleAsk
 from takeback.present.changes import differences
 from takeback.present.diffs import Difference, unified
 from takeback.present.files import file_differences
+from takeback.present.gone import describe_gone
 from takeback.present.plans import headline
-from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan
 
 
@@ -59,8 +59,7 @@ def _seen(outcome: PlanOutcome, harness: Harness) -> Seen:
             together = _plan(outcome.together, harness)
             return Seen((*lines, *together.lines), cascade=bool(together.token))
         case Gone():
-            slots = ", ".join(map(slot_title, outcome.slots))
-            gone = [(f"the witness is gone: what {slots} should get was forgotten", "red")]
+            gone = [(f"the witness is gone: {'; '.join(describe_gone(outcome))}", "red")]
             more = [("--salvage puts back what is left", "cyan")] * bool(outcome.left)
             return Seen((*gone, *more))
         case Refused():

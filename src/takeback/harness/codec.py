@@ -14,7 +14,8 @@ from typing import Any
 from takeback.journal import Content, Draft, Record, Ref, Store, Stored
 from takeback.journal.content import FORGOTTEN
 from takeback.journal.encoding import trusting
-from takeback.journal.packing import GONE, Packer, Unpacker
+from takeback.journal.packing import GONE, Packer, Unpacker, find_seal
+from takeback.journal.store import keyless_of
 from takeback.journal.upgrade import candidate_content, evidence_parts
 from takeback.language import Candidate, read_candidate
 from takeback.state import ABSENT, SURFACES
@@ -25,6 +26,7 @@ from takeback.undo.index import claim_of
 
 CLAIM = "@"
 FORGOTTEN_WORD = "(forgotten)"
+SEALED_WORD = "(sealed: {seal})"
 UNREADABLE_WORD = "(its surface is not installed)"
 MENDS = "mends"
 """In a payload: what was there before is needed for planning, because contents were edited in places."""
@@ -98,7 +100,7 @@ def many_writes(store: Store, records: Iterable[Record], *, planning: bool = Fal
     refs = [ref for record, before in chosen for name in names[before] for ref in record.refs(name) if ref]
     held = _fetched(store, refs)
     for record, before in chosen:
-        yield _writes(record, held, before=before)
+        yield _writes(record, held, keyless_of(store), before=before)
 
 
 def _fetched(store: Store, refs: Sequence[Ref]) -> dict[Ref, Stored | None]:
@@ -107,15 +109,17 @@ def _fetched(store: Store, refs: Sequence[Ref]) -> dict[Ref, Stored | None]:
     return {**held, **store.contents(parts)} if parts else held
 
 
-def _writes(record: Record, held: Mapping[Ref, Stored | None], *, before: bool) -> tuple[Write, ...]:
+def _writes(
+    record: Record, held: Mapping[Ref, Stored | None], keyless: Mapping[Ref, str], *, before: bool
+) -> tuple[Write, ...]:
     slots = slots_of(record)
     with trusting(f"record {record.seq}", seq=record.seq):
         marks = [set[Any](record.payload.get(name, ())) for name in ("strict", "needs", "shared")]  # type: ignore[arg-type]
         raw: Any = {} if "slots" in record.payload else record.payload.get("on", {})
         grounds = {int(at): (on[0], on[1]) for at, on in raw.items()}
-        after = [_content(slot, ref, held) for slot, ref in zip(slots, record.refs("after"), strict=True)]
+        after = [_content(slot, ref, held, keyless) for slot, ref in zip(slots, record.refs("after"), strict=True)]
         olds = record.refs("before") if before else [FORGOTTEN] * len(slots)
-        old = [_content(slot, ref, held) for slot, ref in zip(slots, olds, strict=True)]
+        old = [_content(slot, ref, held, keyless) for slot, ref in zip(slots, olds, strict=True)]
     rows = enumerate(zip(slots, old, after, strict=True))
     strict, needs, shared = marks
     return tuple(
@@ -124,21 +128,24 @@ def _writes(record: Record, held: Mapping[Ref, Stored | None], *, before: bool) 
     )
 
 
-def _content(slot: Slot, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> Any:
+def _content(slot: Slot, ref: Ref | None, held: Mapping[Ref, Stored | None], keyless: Mapping[Ref, str]) -> Any:
     if ref is None:
         return ABSENT
     if ref == FORGOTTEN or slot[0] not in SURFACES:
         return GONE
     stored = held[ref]
     if stored is None or not stored.tree:
-        return Unpacker().leaf(slot, ref, stored)
+        return Unpacker(keyless=keyless).leaf(slot, ref, stored)
     parts, node = stored.opened()
-    return Unpacker().tree(slot, node, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
+    return Unpacker(keyless=keyless).tree(slot, node, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
 
 
-def gone_word(slot: Slot) -> str:
-    """What is shown in place of a content that is not known here."""
-    return FORGOTTEN_WORD if slot[0] in SURFACES else UNREADABLE_WORD
+def gone_word(slot: Slot, content: Any) -> str:
+    """Return what is shown in place of a content that is not known here."""
+    if slot[0] not in SURFACES:
+        return UNREADABLE_WORD
+    seal = find_seal(content)
+    return SEALED_WORD.format(seal=seal) if seal else FORGOTTEN_WORD
 
 
 def candidate_of(store: Store, record: Record) -> dict[str, Any] | None:
@@ -162,11 +169,15 @@ def _candidate(store: Store, record: Record) -> tuple[dict[str, Any] | None, boo
         return None, False
     parts, skeleton = stored.opened()
     held = store.contents(part for part in parts if part)
+    keyless = keyless_of(store)
 
     def filled(node: Any) -> Any:
         if isinstance(node, dict) and node.keys() == {"$"}:
-            value = held.get(parts[node["$"]])
-            return FORGOTTEN_WORD if value is None else value.json()
+            ref = parts[node["$"]]
+            value = held.get(ref)
+            if value is None:
+                return SEALED_WORD.format(seal=keyless[ref]) if ref in keyless else FORGOTTEN_WORD
+            return value.json()
         if isinstance(node, dict):
             return {name: filled(item) for name, item in node.items()}
         return [filled(item) for item in node] if isinstance(node, list) else node

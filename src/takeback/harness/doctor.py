@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from takeback.errors import HarnessError, UnknownSurfaceError
+from takeback.errors import KEYS_HINT, HarnessError, UnknownSurfaceError
 from takeback.harness.harness import Harness
 from takeback.harness.ledger import CHANGES
 from takeback.harness.two_roads import Roads, compare_roads
 from takeback.journal.counted import counted
+from takeback.journal.store import Sealing
 from takeback.state.slots import slot_title
 from takeback.undo import Plan, plan_toggle
 
@@ -35,6 +36,7 @@ def examine_harness(harness: Harness, *, deep: bool = False) -> Iterator[Finding
         if replayed
         else "the records do not add up to the state of the last checkpoint",
     )
+    yield from _keys(harness)
     status = harness.status()
     for fault in status.broken:
         yield Finding("files", good=False, detail=f"{fault} ('takeback discard {fault.path}' puts it back)")
@@ -50,6 +52,19 @@ def examine_harness(harness: Harness, *, deep: bool = False) -> Iterator[Finding
         yield Finding("problems", good=False, detail=problem)
     if deep:
         yield from _recoveries(harness)
+
+
+def _keys(harness: Harness) -> Iterator[Finding]:
+    """Say whether the keys of all sealed contents are here; nothing of a journal that is not sealed."""
+    journal = harness.journal
+    if not isinstance(journal, Sealing) or not journal.key_place:
+        return
+    lacking, place = journal.count_keyless(), journal.key_place
+    if lacking:
+        told = f"{lacking} contents are sealed with keys that are not in {place}; {KEYS_HINT}"
+        yield Finding("keys", good=False, detail=told)
+    else:
+        yield Finding("keys", good=True, detail=f"the keys of all contents are in {place}")
 
 
 def _recovery(harness: Harness) -> Finding:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from takeback.errors import ChangedMeanwhile, HarnessError, JournalCorruptError, JournalError, LostLock, TakebackError
+from takeback.errors import ChangedMeanwhile, HarnessError, JournalError, LostLock, TakebackError
 from takeback.harness.adapter import (
     Adapter,
     Broken,
@@ -37,7 +37,7 @@ from takeback.harness.writing import Writing, begun, demand_unchanged, fence, fi
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.memory import MemoryStore
-from takeback.journal.store import MISSING_HINT, had_record, missing
+from takeback.journal.store import MISSING_HINT, explain_cut, had_record, missing
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot
 from takeback.undo import SlotChange, Write
@@ -169,15 +169,8 @@ class Engine:
         if noted is None:
             self.doubt = NO_NOTE.format(last=self.ledger.last) if self.notes is not None and self.ledger.begun else ""
             return
-        seq, digest = noted
-        if not had_record(self.journal, seq, digest):
-            raise JournalCorruptError(
-                f"the journal {self.journal.location} ends at record {self.ledger.last}, but record {seq} "
-                f"({digest[:12]}) was written: it was cut short, or is an old copy; nothing was changed",
-                seq=seq,
-                hint="'takeback restore-journal' accepts it as it is, 'takeback restore-journal FILE' puts a backup "
-                "in its place; each says first what is lost, and asks for --yes",
-            )
+        if not had_record(self.journal, *noted):
+            raise explain_cut(self.journal.location, self.ledger.last, noted)
 
     def look(self, *, reading: bool = False) -> Look:
         """Take in what others did and finish what is unfinished, inside the lock; returns what was found.

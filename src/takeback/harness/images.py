@@ -15,6 +15,7 @@ from typing import Any, Final
 from takeback.journal import Draft, Leaf, Record, Ref, Store, Stored
 from takeback.journal.content import FORGOTTEN
 from takeback.journal.encoding import trusting
+from takeback.journal.store import contents_near
 from takeback.state.slots import slot_key
 
 FILE_KEY: Final = "@file"
@@ -111,8 +112,10 @@ def images_of(store: Store, record: Record) -> tuple[KeptImage, ...] | None:
     return None if not found or None in found else tuple(image for image in found if image is not None)
 
 
-def _images(store: Store, record: Record, only: str | None = None) -> Iterator[KeptImage | None]:
-    """Every image of a record or those of one file, None for one that was forgotten."""
+def _images(
+    store: Store, record: Record, only: str | None = None, near: Sequence[bytes] = ()
+) -> Iterator[KeptImage | None]:
+    """Every image of a record or those of one file, None for one that was forgotten; see `contents_near`."""
     rows: Any = record.payload.get(IMAGES, ())
     with trusting(f"record {record.seq}", seq=record.seq):
         befores, afters = record.refs(BEFORE), record.refs(AFTER)
@@ -120,13 +123,30 @@ def _images(store: Store, record: Record, only: str | None = None) -> Iterator[K
             raise ValueError("images without contents")
         places = range(len(rows)) if only is None else _PLACES.of(record, rows).get(only, ())
         chosen = [(rows[at], befores[at], afters[at]) for at in places]
-        held = store.contents(ref for _, before, after in chosen for ref in (before, after) if ref)
+        refs = (ref for _, before, after in chosen for ref in (before, after) if ref)
+        held = contents_near(store, refs, near)
         for (path, old, new), before, after in chosen:
             known = [ref is None or (ref != FORGOTTEN and held[ref] is not None) for ref in (before, after)]
             if not all(known):
                 yield None
                 continue
             yield KeptImage(path, _image(old, before, held), _image_after(new, after, held))
+
+
+def paths_of(record: Record) -> Iterator[str]:
+    """Yield the paths of the images that a record keeps; reads no bytes."""
+    rows: Any = record.payload.get(IMAGES, ())
+    with trusting(f"record {record.seq}", seq=record.seq):
+        yield from (str(row[0]) for row in rows)
+
+
+def images_with_links(store: Store, record: Record) -> Iterator[KeptImage]:
+    """Yield the images of a record's files that were links before or after it; other files are not read."""
+    rows: Any = record.payload.get(IMAGES, ())
+    with trusting(f"record {record.seq}", seq=record.seq):
+        linked = [path for path, *forms in rows if any(form is not None and form[0] == "l" for form in forms)]
+    for path in dict.fromkeys(linked):
+        yield from (image for image in _images(store, record, path) if image is not None)
 
 
 class _ImagePlaces:
@@ -189,9 +209,14 @@ def modes_at(store: Store, path: str) -> Iterator[tuple[Record, int | None]]:
         yield from ((record, mode) for mode in reversed(modes))
 
 
-def image_in(store: Store, record: Record, path: str) -> KeptImage | Unknown | None:
-    """What a record says of one file: None if nothing, UNKNOWN if it was forgotten."""
-    found = tuple(_images(store, record, path))
+def image_in(
+    store: Store, record: Record, path: str, near: Sequence[Image | None] = ()
+) -> KeptImage | Unknown | None:
+    """Return what a record says of one file: None if nothing, UNKNOWN if it was forgotten.
+
+    Bytes that are the same as those of a `near` image are not held twice.
+    """
+    found = tuple(_images(store, record, path, [one.content for one in near if isinstance(one, FileImage)]))
     return next((image for image in found if image is not None), UNKNOWN) if found else None
 
 

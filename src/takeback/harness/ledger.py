@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from takeback.errors import HarnessError, JournalCorruptError, JournalError
+from takeback.errors import KEYS_HINT, HarnessError, JournalCorruptError, JournalError, MissingKeysError
 from takeback.harness.codec import many_writes, writes_of
 from takeback.harness.fate import CHANGES, TOGGLES, Fate, was_admitted
 from takeback.harness.holes import all_holes, edited_hole, filling, hole_of, value_in, without_holes
@@ -22,7 +22,7 @@ from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Store
 from takeback.journal.counted import told
 from takeback.journal.encoding import trusting
 from takeback.journal.packing import KnownRefs, Packer, Unpacker, inside_refs
-from takeback.journal.store import mutex_of
+from takeback.journal.store import keyless_of, mutex_of
 from takeback.journal.upgrade import runs
 from takeback.state import ABSENT, State
 from takeback.state.parts import is_part
@@ -106,19 +106,27 @@ class Ledger:
 
     def first_state(self) -> State:
         """The state at the beginning, with what was forgotten of it standing as forgotten."""
-        return self._stored_state(self.store.get(1), Unpacker())
+        return self._stored_state(self.store.get(1), Unpacker(keyless=keyless_of(self.store)))
 
     def _stored_state(self, record: Record, unpacker: Unpacker) -> State:
         """The state a record holds, with what was forgotten of it standing as forgotten."""
         stored = self._held(record, "state")
         if stored is None:
-            raise JournalCorruptError(f"record {record.seq} holds no state", seq=record.seq)
+            raise self._explain_no_state(record)
         parts, nodes = stored.opened()
         held = self.store.contents(part for part in parts if part)
         state, missing = unpacker.state(nodes, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
         self.missing |= missing
         self._values = len(parts)
         return state
+
+    def _explain_no_state(self, record: Record) -> JournalError:
+        """Return the error for a record whose state cannot be read."""
+        known = keyless_of(self.store)
+        seal = next((known[ref] for ref in record.refs("state") if ref is not None and ref in known), "")
+        if seal:
+            return MissingKeysError(f"the state of record {record.seq} is sealed: {seal}", hint=KEYS_HINT)
+        return JournalCorruptError(f"record {record.seq} holds no state", seq=record.seq)
 
     def _held(self, record: Record, name: str) -> Stored | None:
         """The one content that a record has of a name; None if it has none, or that was forgotten."""
@@ -127,7 +135,7 @@ class Ledger:
 
     def _take_state(self, record: Record) -> None:
         """Begin with the state a record holds."""
-        unpacker = Unpacker(self._known)
+        unpacker = Unpacker(self._known, keyless_of(self.store))
         state = self._stored_state(record, unpacker)
         self.state, self.holes = without_holes(state, unpacker.holes), unpacker.holes
 

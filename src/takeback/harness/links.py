@@ -11,7 +11,16 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from takeback.harness.adapter import FileAdapter, Linked
-from takeback.harness.images import FileChange, FileImage, Image, KeptImage, LinkImage, Unknown, images_of
+from takeback.harness.images import (
+    FileChange,
+    FileImage,
+    Image,
+    KeptImage,
+    LinkImage,
+    Unknown,
+    images_with_links,
+    paths_of,
+)
 from takeback.harness.ledger import Ledger
 from takeback.harness.results import Refused, Why
 from takeback.state import State
@@ -47,8 +56,9 @@ def relink(
     touched: set[str] = set()
     toggled = [(number, True) for number in sorted(off, reverse=True)] + [(number, False) for number in sorted(on)]
     for number, back in toggled:
-        for one in images_of(ledger.store, ledger.store.get(number)) or ():
-            touched.add(one.path)
+        record = ledger.store.get(number)
+        touched.update(paths_of(record))
+        for one in images_with_links(ledger.store, record):
             if is_link_change(one):
                 images.append(one)
                 step = (one.after, one.before) if back else (one.before, one.after)

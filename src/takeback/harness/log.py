@@ -204,7 +204,7 @@ def content_json(slot: Slot, content: Any) -> Any:
     if content is ABSENT:
         return None
     if is_gone(content):
-        return gone_word(slot)
+        return gone_word(slot, content)
     return thaw(content.record) if isinstance(content, Link) else SURFACES[slot[0]].describe(content)
 
 

@@ -145,7 +145,7 @@ def _stepped(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterabl
     """
     here: list[Image | None] = [change.before]
     stepped = False
-    for one, two in _steps(ledger, change.path, off, on):
+    for one, two in _steps(ledger, change, off, on):
         if isinstance(one, Unknown) or isinstance(two, Unknown):
             return ()
         here = list(dict.fromkeys(found for image in here for found in merge_step(image, one, two)))[:MOST]
@@ -154,16 +154,17 @@ def _stepped(ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterabl
 
 
 def _steps(
-    ledger: Ledger, path: str, off: Iterable[int], on: Iterable[int]
+    ledger: Ledger, change: FileChange, off: Iterable[int], on: Iterable[int]
 ) -> Iterator[tuple[KnownImage, KnownImage]]:
     """Yield the images of a file before and after each step; the bytes of one step are held at a time."""
+    path, near = change.path, (change.before, change.after)
     touching = set(ledger.store.touching(file_key(path)))
     for record in ledger.store.many(sorted(touching.intersection(off), reverse=True)):
-        image = image_in(ledger.store, record, path)
+        image = image_in(ledger.store, record, path, near)
         if isinstance(image, KeptImage):
             yield image.after, image.before
     for record in ledger.store.many(sorted(touching.intersection(on))):
-        image = image_in(ledger.store, record, path)
+        image = image_in(ledger.store, record, path, near)
         if isinstance(image, KeptImage):
             yield image.before, image.after
 

@@ -38,13 +38,17 @@ from takeback.state.values import same, thaw
 class Forgotten:
     """Stands for a captured value that was forgotten; what is still known of it comes with it."""
 
-    __slots__ = ("claim", "form", "mode")
+    __slots__ = ("claim", "form", "mode", "sealed")
 
-    def __init__(self, claim: str | None = None, mode: int | None = None, form: Parts | None = None) -> None:
+    def __init__(
+        self, claim: str | None = None, mode: int | None = None, form: Parts | None = None, sealed: str = ""
+    ) -> None:
         self.claim = claim
         self.mode = mode
         self.form = form
         """Of a text or list that was edited inside: its parts with their ids and places, but not what is in them."""
+        self.sealed = sealed
+        """Of a value that is only sealed with a key that is not here: which key, and where it was looked for."""
 
     def __repr__(self) -> str:
         return "GONE"
@@ -65,6 +69,17 @@ def is_gone(content: Any) -> bool:
     if not isinstance(parts, Parts):
         return False
     return is_gone(parts.find(END)) or any(isinstance(link.record, Forgotten) for link in parts.written())
+
+
+def find_seal(content: Any) -> str:
+    """Return what is known of the first value in a content whose key is not here; empty if there is none."""
+    if isinstance(content, Forgotten):
+        return content.sealed
+    if isinstance(content, Link):
+        return find_seal(content.record)
+    if isinstance(content, PMap):
+        return next(filter(None, (find_seal(item) for _, item in content.items())), "")
+    return ""
 
 
 def blank(form: type[Parts], size: int | None = None) -> Any:
@@ -243,9 +258,11 @@ FindStored = Callable[[int], tuple[Ref, Stored | None]]
 class Unpacker:
     """Turns contents of the journal back into contents of slots, and notes which value has which id."""
 
-    def __init__(self, known: KnownRefs | None = None, holes: dict[Slot, Any] | None = None) -> None:
+    def __init__(self, known: KnownRefs | None = None, keyless: Mapping[Ref, str] | None = None) -> None:
         self._known = known
-        self.holes: dict[Slot, Any] = {} if holes is None else holes
+        self._keyless: Mapping[Ref, str] = {} if keyless is None else keyless
+        """What is known of contents that are stored, and sealed with keys that are not here."""
+        self.holes: dict[Slot, Any] = {}
         """Where something was forgotten: what stands there instead."""
 
     def leaf(self, slot: Slot, ref: Ref, stored: Stored | None, claim: str | None = None) -> Any:
@@ -270,7 +287,7 @@ class Unpacker:
         if isinstance(node, int):
             ref, stored = found(node)
             if stored is None:
-                self.holes[name,] = GONE
+                self.holes[name,] = Forgotten(sealed=self._keyless.get(ref, ""))
                 return surface.empty
             part = surface.load(stored.json())
             return self._noted((name,), part, ref)
@@ -283,7 +300,7 @@ class Unpacker:
         if isinstance(node, int):
             ref, stored = found(node)
             if stored is None:
-                return self._hole(slot, Forgotten(claim))
+                return self._hole(slot, Forgotten(claim, sealed=self._keyless.get(ref, "")))
             raw = stored.json()
             plain = surface.nested and type(raw) in SCALARS
             return self._noted(slot, raw if plain else surface.slot_from_json(raw, slot[1:]), ref)
@@ -291,8 +308,8 @@ class Unpacker:
         if tag == "d":
             return PMap({name: self._node(surface, (*slot, name), item, found) for name, item in node[1].items()})
         if tag == "p":
-            edited, whole = self._edited(node[1], found)
-            return edited if whole else self._hole(slot, Forgotten(form=edited))
+            edited, lacking = self._edited(node[1], found)
+            return edited if lacking is None else self._hole(slot, Forgotten(form=edited, sealed=lacking))
         if tag == "f":
             return self._file(slot, node, found)
         if tag == "l":
@@ -308,25 +325,27 @@ class Unpacker:
     def _file(self, slot: Slot, node: Any, found: FindStored) -> Any:
         _, mode, inner = node
         if not isinstance(inner, int):
-            edited, whole = self._edited(inner[1], found)
-            if whole and isinstance(edited, Text):
+            edited, lacking = self._edited(inner[1], found)
+            if lacking is None and isinstance(edited, Text):
                 return File(edited, mode)
-            return self._hole(slot, Forgotten(mode=mode, form=edited))
+            return self._hole(slot, Forgotten(mode=mode, form=edited, sealed=lacking or ""))
         ref, stored = found(inner)
         if stored is None:
-            return self._hole(slot, Forgotten(mode=mode))
+            return self._hole(slot, Forgotten(mode=mode, sealed=self._keyless.get(ref, "")))
         return self._noted(slot, File(stored.data, mode), ref)
 
-    def _edited(self, raw: Any, found: FindStored) -> tuple[Parts, bool]:
-        """A text or list with its parts, and whether none of them was forgotten; in place of those stand blanks."""
+    def _edited(self, raw: Any, found: FindStored) -> tuple[Parts, str | None]:
+        """A text or list with its parts, blanks where one is gone; None, or what is known of one that is gone."""
         form = Text if "end" in raw else Items
-        segments, whole = [], True
+        segments: list[Any] = []
+        lacking: str | None = None
         for first, second, at in raw["segments"]:
-            stored = found(at)[1]
-            whole = whole and stored is not None
+            ref, stored = found(at)
+            if stored is None:
+                lacking = lacking or self._keyless.get(ref, "")
             size = second if isinstance(first, int) else None
             segments.append([first, second, blank(form, size) if stored is None else stored.json()])
-        return form.from_json({**raw, "segments": segments}, "an edited value"), whole
+        return form.from_json({**raw, "segments": segments}, "an edited value"), lacking
 
     def _link(self, slot: Slot, node: Any, found: FindStored) -> Link:
         _, place, at = node
@@ -334,7 +353,7 @@ class Unpacker:
         ref, stored = found(at)
         if stored is None:
             gone = link_from_json({"place": place, "record": None}, name, "a chain")
-            self.holes[slot] = gone = gone._replace(record=GONE)
+            self.holes[slot] = gone = gone._replace(record=Forgotten(sealed=self._keyless.get(ref, "")))
             return gone
         link = link_from_json({"place": place, "record": stored.json()}, name, "a chain")
         self._noted(slot, link.record, ref)

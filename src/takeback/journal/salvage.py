@@ -19,6 +19,7 @@ from takeback.journal.raw_file import copy_file
 from takeback.journal.record import COLUMNS, Row, read_row
 from takeback.journal.sqlite_file import beside, uri
 from takeback.journal.store import open_journal
+from takeback.journal.vouching import Voucher
 
 HEADER = 100
 MAGIC = b"SQLite format 3\0"
@@ -33,10 +34,11 @@ def examine(
     *,
     keys: str | PathLike[str] | None = None,
     readonly: bool = False,
+    voucher: Voucher | None = None,
 ) -> ChainReport:
     """Check a journal; one that cannot be opened is reported with what can still be read of it."""
     try:
-        with closing(open_journal(where, create=False, keys=keys, readonly=readonly)) as store:
+        with closing(open_journal(where, create=False, keys=keys, readonly=readonly, voucher=voucher)) as store:
             return store.check(progress)
     except JournalCorruptError as error:
         path = Path(fspath(where))

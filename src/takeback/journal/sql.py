@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final
 
@@ -37,6 +37,7 @@ from takeback.journal.schema import RARE, RARE_KINDS
 from takeback.journal.sql_contents import ContentTable
 from takeback.journal.store import FIND_LIMIT, Erased, now
 from takeback.journal.touched import BELOW, TouchIndex
+from takeback.journal.vouching import Voucher, write_word
 
 PAGE: Final = 500
 FIRST_PAGE: Final = 50
@@ -62,6 +63,8 @@ class SqlStore(ABC):
     _mutex: threading.RLock
     """Keeps other threads out; re-entrant."""
     _recent: RecentRecords
+    _voucher: Voucher | None = None
+    """What writes the word for the journal's end; None where none is kept."""
     _depth: int = 0
     """How many transactions and snapshots have been entered."""
 
@@ -144,6 +147,8 @@ class SqlStore(ABC):
                 touched, prev = record.touched, record.digest
                 added.append(record)
             self._contents.flush()
+            if added:
+                write_word(self, self._voucher, self.journal_id, seq, prev)
             failpoint("journal.append.inserted")
         if self._locks and added:
             self._held = (seq, prev, touched)
@@ -273,6 +278,26 @@ class SqlStore(ABC):
         """Several contents at once."""
         with self._mutex:  # a row and its key are read together
             return self._contents.get(refs)
+
+    def contents_near(self, refs: Iterable[Ref], near: Sequence[bytes]) -> dict[Ref, Stored | None]:
+        """Several contents at once; large ones that are the same as bytes that someone holds, as those."""
+        with self._mutex:
+            return self._contents.get(refs, near)
+
+    @property
+    def keyless(self) -> Mapping[Ref, str]:
+        """What is known of contents that were asked for and whose keys are not here."""
+        return self._contents.keyless
+
+    @property
+    def key_place(self) -> str:
+        """Where the keys of sealed contents are looked for; empty where none are needed."""
+        return self._contents.key_place
+
+    def count_keyless(self) -> int:
+        """Return how many contents are stored and sealed with keys that are not here."""
+        with self._mutex:
+            return self._contents.count_keyless()
 
     def every_content(self) -> Iterator[tuple[Ref, Stored]]:
         """Everything that is stored."""

@@ -55,6 +55,8 @@ class ContentTable(Shelf):
         self._new: dict[bytes, Ref] = {}
         self._new_rows: list[tuple[Any, ...]] = []
         self._new_keys: list[ContentKey] = []
+        self.keyless: dict[Ref, str] = {}
+        """Contents that were asked for and whose keys are not here: which key, and where it was looked for."""
 
     def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
         """Ids of contents that are there, or are about to be."""
@@ -121,22 +123,30 @@ class ContentTable(Shelf):
             sql = f"SELECT {COLUMNS} FROM contents WHERE id IN ({marks})"  # noqa: S608 - marks only
             yield from map(_read, self._tables.run(sql, part))
 
-    def get(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
-        """Contents by id, each checked; None for what was forgotten, and for what this harness has no key of."""
+    def get(self, refs: Iterable[Ref], near: Sequence[bytes] = ()) -> dict[Ref, Stored | None]:
+        """Contents by id, each checked; None for what was forgotten, and for what this harness has no key of.
+
+        A large one that is the same as bytes in `near`, which someone holds already, is given as those.
+        """
         wanted = list(dict.fromkeys(refs))
         rows = {row.id: row for row in self._rows(wanted)}
         keys = {} if self._keys is None else self._keys.get(wanted)
-        return {ref: self._opened(ref, rows.get(ref), keys.get(ref)) for ref in wanted}
+        return {ref: self._opened(ref, rows.get(ref), keys.get(ref), near) for ref in wanted}
 
-    def _opened(self, ref: Ref, row: _Row | None, key: bytes | None) -> Stored | None:
+    def _opened(self, ref: Ref, row: _Row | None, key: bytes | None, near: Sequence[bytes]) -> Stored | None:
         if row is None:
             raise JournalCorruptError(f"content {ref[:12]} of {self._location} is missing, and was not forgotten")
         if row.forgotten is not None:
             if not self._said_forgotten(row.forgotten, ref):
                 raise JournalCorruptError(f"content {ref[:12]} of {self._location} is gone, and was not forgotten")
             return None
-        if self._keys is not None and key is None:
-            return None  # sealed by another copy of the harness, whose keys are elsewhere: as good as forgotten
+        if self._keys is not None and key is None:  # sealed by another copy of the harness, whose keys are elsewhere
+            self.keyless[ref] = f"the key of content {ref[:12]} is not in {self._keys.path}"
+            return None
+        if row.body is None:
+            for data in near:
+                if self._reads_as(row, key, data):
+                    return Stored(data, bool(row.tree))
         if self._keys is None and row.body is not None and row.body[:1] == PLAIN:
             data = row.body[1:]
             computed = content_id(row.salt or b"", (data,), tree=bool(row.tree))
@@ -145,6 +155,18 @@ class ContentTable(Shelf):
         if computed != ref:
             raise JournalCorruptError(f"content {ref[:12]} of {self._location} does not match its digest")
         return Stored(data, bool(row.tree))
+
+    def _reads_as(self, row: _Row, key: bytes | None, data: bytes) -> bool:
+        """Tell whether a content in several pieces is the same as some bytes; holds one piece at a time."""
+        tree = bool(row.tree)
+        if key is None:
+            return content_id(row.salt or b"", (data,), tree=tree) == row.id
+        digest, at, view = ContentDigest(b"", tree=tree), 0, memoryview(data)
+        for piece in map(unpacked, unsealed(key, digest.passing(self._pieces(row)), tree=tree)):
+            if view[at : at + len(piece)] != piece:
+                return False
+            at += len(piece)
+        return at == len(data) and digest.of(()) == row.id
 
     def _data(self, row: _Row, key: bytes | None) -> tuple[bytes, Ref]:
         """The bytes of a content, and the id they give."""
@@ -204,6 +226,22 @@ class ContentTable(Shelf):
             found = self.get((row.id,))[row.id] if row.forgotten is None else None
             if found is not None:
                 yield row.id, found
+
+    @property
+    def key_place(self) -> str:
+        """Where keys are looked for; empty where contents are not sealed."""
+        return "" if self._keys is None else str(self._keys.path)
+
+    def count_keyless(self) -> int:
+        """Return how many contents are stored and sealed with keys that are not here."""
+        if self._keys is None:
+            return 0
+        count, last = 0, ""
+        sql = f"SELECT id FROM contents WHERE id > ? AND forgotten IS NULL ORDER BY id LIMIT {BATCH}"  # noqa: S608
+        while page := [str(row[0]) for row in self._tables.run(sql, (last,))]:
+            count += len(page) - len(self._keys.get(page))
+            last = page[-1]
+        return count
 
     def computed(self) -> tuple[dict[Ref, Ref | None], dict[Ref, list[Ref] | None]]:
         """For checking: the id each content's bytes give (None: deleted), and the parts of trees (None: no key)."""

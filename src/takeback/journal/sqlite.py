@@ -40,6 +40,7 @@ from takeback.journal.sqlite_file import (
 )
 from takeback.journal.store import MISSING_HINT, Options, missing, now
 from takeback.journal.touched import TouchIndex
+from takeback.journal.vouching import JournalEnd, read_end, write_word
 
 DIALECT: Final = SqlDialect(number="INTEGER", text="TEXT", blob="BLOB", compact=" WITHOUT ROWID")
 WAL_KEPT: Final = 4 << 20
@@ -62,6 +63,7 @@ class SqliteStore(SqlStore):
         self._path = path
         self.location = str(path)
         self._options = options
+        self._voucher = options.voucher
         self._mutex = threading.RLock()
         self._recent = RecentRecords()
         self._ready = False
@@ -127,8 +129,12 @@ class SqliteStore(SqlStore):
                 )
             self._use(read_about(self, self.location))
             return
-        self._prepare()
         version = layout_version(self, self.location)
+        if self._voucher is not None:  # before anything of a journal that may be a stranger's is acted on
+            with self.snapshot():
+                end = read_end(self) if version == CURRENT else JournalEnd()
+            self._voucher.demand_vouched(end)
+        self._prepare()
         if version < CURRENT:
             self._upgrade(version)
         about = read_about(self, self.location)
@@ -166,6 +172,7 @@ class SqliteStore(SqlStore):
                     self._use(read_about(self, self.location))
                     write_anew(self, version=version)
                     self._guard()
+                    write_word(self, self._voucher, self.journal_id, *self._end()[:2])
             self.run("VACUUM")
             self._truncate_wal()
 

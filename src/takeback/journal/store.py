@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,14 +17,15 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
-from takeback.errors import JournalError, MissingExtraError, UnknownEntryError
+from takeback.errors import JournalCorruptError, JournalError, MissingExtraError, UnknownEntryError
 from takeback.journal.chain import ChainReport
 from takeback.journal.content import Ref, Stored
 from takeback.journal.encoding import trusting
 from takeback.journal.record import Draft, Record
 from takeback.journal.url import demand_place
+from takeback.journal.vouching import Voucher
 
 MIN_PREFIX = 4
 """Shortest beginning of an id that is taken for a name."""
@@ -64,6 +65,8 @@ class Options:
     """Where the keys of a sealed journal are; beside a SQLite journal, or under the home directory, if not given."""
     readonly: bool = False
     """Never write. A journal that cannot be written is opened so without being asked."""
+    voucher: Voucher | None = None
+    """Says whether a SQLite journal's end is known, before it is acted on, and writes the word for each new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,7 @@ def open_journal(
     seal: bool = False,
     keys: str | PathLike[str] | None = None,
     readonly: bool = False,
+    voucher: Voucher | None = None,
 ) -> Store:
     """Open a journal: `:memory:`, a path for SQLite, or a URL such as `postgresql://host/db`; see `Options`.
 
@@ -157,7 +161,7 @@ def open_journal(
     """
     place = fspath(where)
     demand_place(place)
-    options = Options(timeout, create, seal, None if keys is None else Path(keys), readonly)
+    options = Options(timeout, create, seal, None if keys is None else Path(keys), readonly, voucher)
     scheme, there, _ = place.partition("://")
     name = "memory" if place == ":memory:" else scheme if there else "sqlite"
     store: Store = _store_class(name).opened(place, options)
@@ -277,3 +281,40 @@ def had_record(store: Store, seq: int, digest: str) -> bool:
 def now() -> str:
     """The time a record is written, UTC."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def contents_near(store: Store, refs: Iterable[Ref], near: Sequence[bytes]) -> dict[Ref, Stored | None]:
+    """Return contents; where the store can tell, large ones that equal bytes in `near` are those, held once."""
+    find = getattr(store, "contents_near", None)
+    found: dict[Ref, Stored | None] = store.contents(refs) if find is None else find(refs, near)
+    return found
+
+
+@runtime_checkable
+class Sealing(Protocol):
+    """A store that may seal its contents, each with a key of its own."""
+
+    @property
+    def key_place(self) -> str:
+        """Where keys are looked for; empty where contents are not sealed."""
+
+    def count_keyless(self) -> int:
+        """Return how many contents are stored and sealed with keys that are not here."""
+
+
+def keyless_of(store: Store) -> Mapping[Ref, str]:
+    """Return what is known of contents that a store met and whose keys are not here; it fills as they are met."""
+    known: Mapping[Ref, str] = getattr(store, "keyless", {})
+    return known
+
+
+def explain_cut(location: str, last: int, noted: tuple[int, str]) -> JournalCorruptError:
+    """Return the error for a journal that ends before what was noted of it."""
+    seq, digest = noted
+    return JournalCorruptError(
+        f"the journal {location} ends at record {last}, but record {seq} ({digest[:12]}) was written: it was cut "
+        "short, or is an old copy; nothing was changed",
+        seq=seq,
+        hint="'takeback restore-journal' accepts it as it is, 'takeback restore-journal FILE' puts a backup "
+        "in its place; each says first what is lost, and asks for --yes",
+    )

@@ -83,7 +83,7 @@ def _shown(slot: Slot, content: Any, *, itemised: bool) -> dict[Slot, Sheet]:
     if content is ABSENT:
         return {}
     if is_gone(content):
-        word = gone_word(slot)
+        word = gone_word(slot, content)
         return {slot: Sheet((f"{word}\n",), inline=word)}
     if itemised:
         plain = content_json(slot, content)

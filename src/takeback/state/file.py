@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from codecs import getincrementaldecoder
 from typing import Final, NoReturn, cast, final
 
 from takeback.state.inside import Partial
@@ -10,6 +11,8 @@ from takeback.state.parts import Parts
 from takeback.state.text import Text
 
 DEFAULT_MODE: Final = 0o644
+LARGE: Final = 1 << 20
+"""Bytes from which on a file that is read as text is held as text alone."""
 
 
 @final
@@ -19,13 +22,16 @@ class File(Partial):
     A UTF-8 file that was edited inside keeps track of its lines.
     """
 
-    __slots__ = ("_content", "_text", "mode")
+    __slots__ = ("_content", "_plain", "_text", "mode")
     mode: int
     _text: Text | None
+    _plain: Text | None
+    """Of a large file that was never edited inside and was read as text: that text, in place of its bytes."""
     _content: bytes | None
 
     def __init__(self, content: bytes | Text, mode: int = DEFAULT_MODE) -> None:
         _set_mode(self, mode)
+        _set_plain(self, None)
         kind = type(content)  # the content itself is not looked at
         if kind is Text:
             _set_text(self, content)
@@ -50,13 +56,24 @@ class File(Partial):
         """The bytes."""
         known = self._content
         if known is None:
-            known = b"" if self._text is None else self._text.encoded()
+            text = self._read()
+            known = b"" if text is None else text.encoded()
             _set_content(self, known)
         return known
 
+    def _read(self) -> Text | None:
+        """Return the text that is held, if any."""
+        return self._plain if self._text is None else self._text
+
+    @property
+    def holds_bytes(self) -> bool:
+        """Whether its bytes are held as such."""
+        return self._content is not None
+
     def share(self, content: bytes) -> None:
         """Hold equal bytes that someone else holds, instead of a copy of them; other bytes are not taken."""
-        if type(content) is bytes and self._text is not None and self._text.reads_as_bytes(content):
+        text = self._read()
+        if type(content) is bytes and text is not None and text.reads_as_bytes(content):
             _set_content(self, content)
 
     @property
@@ -66,12 +83,20 @@ class File(Partial):
 
     def parts(self) -> Text | None:
         """Return the lines; None where the content is not UTF-8."""
-        if self._text is not None:
-            return self._text
+        known = self._read()
+        if known is not None:
+            return known
+        content = self.content
+        if len(content) >= LARGE and not _is_text(content):
+            return None
         try:
-            return Text.of(self.content.decode())
+            text = Text.of(content.decode())
         except UnicodeDecodeError:
             return None
+        if len(content) >= LARGE:
+            _set_plain(self, text)
+            _set_content(self, None)
+        return text
 
     def holding(self, parts: Parts) -> File:
         """Return the file with other lines."""
@@ -102,10 +127,11 @@ class File(Partial):
             return self is other
         if self._text is not None and other._text is not None:
             return self._text == other._text
-        if self._text is not None and self._content is None:
-            return self._text.reads_as_bytes(other.content)
-        if other._text is not None and other._content is None:
-            return other._text.reads_as_bytes(self.content)
+        mine, theirs = self._read(), other._read()
+        if mine is not None and self._content is None:
+            return mine.reads_as_bytes(other.content)
+        if theirs is not None and other._content is None:
+            return theirs.reads_as_bytes(self.content)
         return self.content == other.content
 
     def __hash__(self) -> int:
@@ -115,4 +141,21 @@ class File(Partial):
         return f"File(content={self.content!r}, mode={self.mode})"
 
 
-_set_mode, _set_text, _set_content = (File.__dict__[name].__set__ for name in ("mode", "_text", "_content"))
+def _is_text(content: bytes) -> bool:
+    """Tell whether bytes are UTF-8, a piece at a time.
+
+    Decoding all of them at once takes up to four times their size before it fails, and the error holds another copy.
+    """
+    decoder, view = getincrementaldecoder("utf-8")(), memoryview(content)
+    try:
+        for at in range(0, len(view), LARGE):
+            decoder.decode(bytes(view[at : at + LARGE]))
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_set_mode, _set_text, _set_plain, _set_content = (
+    File.__dict__[name].__set__ for name in ("mode", "_text", "_plain", "_content")
+)

@@ -159,7 +159,8 @@ def adopted(fresh: Any, known: Any) -> Any:
         return known
     if isinstance(fresh, PMap) and isinstance(known, PMap):
         return PMap({key: adopted(item, known.get(key, ABSENT)) for key, item in fresh.items()})
-    new, old = parts_of(fresh), parts_of(known)
+    old = parts_of(known)
+    new = None if old is None else parts_of(fresh)
     if new is None or old is None or type(new) is not type(old):
         return fresh
     revised = old.revised(new.whole())

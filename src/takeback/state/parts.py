@@ -280,17 +280,21 @@ class Parts(Whole):
             return one is two
         return one is two or (one.place == two.place and same(one.record, two.record))
 
-    def links(self) -> Iterator[Link]:
-        """Yield every part in order, where it stands."""
+    def links(self, first: int = 0, last: int = 2**62) -> Iterator[Link]:
+        """Yield every part in order, or those from one position to another, where they stand."""
+        at = 0
         for segment in self._segments:
-            if isinstance(segment, Link):
+            size = 1 if isinstance(segment, Link) else segment.size
+            low, high = max(first - at, 0), min(last - at, size)
+            if low < high and isinstance(segment, Link):
                 yield segment
-            else:
-                yield from self._untouched(segment)
+            elif low < high and isinstance(segment, Run):
+                yield from self._untouched(segment, low, high)
+            at += size
 
-    def _untouched(self, run: Run) -> Iterator[Link]:
-        start = run.start
-        for number in range(run.first, run.first + run.size):
+    def _untouched(self, run: Run, low: int, high: int) -> Iterator[Link]:
+        start = self._offset(run, low)
+        for number in range(run.first + low, run.first + high):
             end = self._offset(Run(start, run.end, number, run.first + run.size - number), 1)
             yield Link(place_of(number), str(number), self._record(start, end))
             start = end

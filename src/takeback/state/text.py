@@ -15,6 +15,7 @@ from takeback.errors import OperationFailed
 from takeback.state.align import Alignment, align
 from takeback.state.breaks import Breaks
 from takeback.state.chain import Link
+from takeback.state.common_text import Between, find_differing
 from takeback.state.parts import END, Parts, Run, Segment, place_of
 from takeback.state.pmap import PMap
 from takeback.state.transfer import carry_over
@@ -24,6 +25,10 @@ _END_PLACE: Final = ((2**62, END),)
 _NEAR: Final = 32
 PIECE: Final = 1 << 20
 """Characters of a text that are encoded at a time."""
+
+
+LONG: Final = 1 << 16
+"""Characters from which on what two texts begin and end with is left out of their comparison."""
 
 
 class Text(Parts):
@@ -182,18 +187,31 @@ class Text(Parts):
 
     def revised(self, whole: str) -> Self | None:
         """Return the text made another one, each new line standing for the old one it is paired with."""
-        old = list(self.links())
-        missing = self._missing(whole, old[0] if old else None)
-        new = lines_of(whole + missing)
-        if not {link.record for link in old} & set(new):
+        between = self._between(whole)
+        old, new = between.old, between.new
+        if not between.shared and not {link.record for link in old} & set(new):
             return None
-        return carry_over(self, old, new, self.compare(whole), None, None)._ended(missing)
+        alignment = align([link.record for link in old], new)
+        return carry_over(self, old, new, alignment, between.low, between.high)._ended(between.missing)
 
     def compare(self, whole: str) -> Alignment:
-        """Return which line of this text each line of another one stands for."""
-        old = list(self.links())
-        missing = self._missing(whole, old[0] if old else None)
-        return align([link.record for link in old], lines_of(whole + missing))
+        """Return which line of this text each of another one stands for; of long ones, where they differ."""
+        between = self._between(whole)
+        return align([link.record for link in between.old], between.new)
+
+    def _between(self, whole: str) -> Between:
+        """What is to be compared of this text and another one."""
+        missing = self._missing(whole, next(self.links(), None))
+        text = whole + missing
+        start, stop = 0, len(text)
+        if len(text) >= LONG:
+            start, stop = find_differing(self.between, len(self) + self._cut(), text)
+        count = sum(1 if isinstance(segment, Link) else segment.size for segment in self._segments)
+        first, last = text.count("\n", 0, start), count - text.count("\n", stop)
+        around = list(self.links(max(0, first - 1), min(count, last + 1)))
+        low, high = around[0] if first else None, around[-1] if last < count else None
+        old = around[1 if low else 0 : len(around) - (1 if high else 0)]
+        return Between(old, lines_of(text[start:stop]), low, high, missing, shared=start > 0 or stop < len(text))
 
     def _offset(self, run: Run, count: int) -> int:
         at = run.start

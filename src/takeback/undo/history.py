@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from takeback.errors import TakebackError
-from takeback.journal.packing import GONE, Forgotten, is_gone
+from takeback.journal.packing import Forgotten, find_seal, is_gone
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.chain import Link
 from takeback.state.inside import parts_of, reserve
@@ -35,10 +35,13 @@ BELOW: Final = "\0below"
 class ContentGone(TakebackError):  # noqa: N818 - says what is gone; a plan turns it into a result
     """The content a slot should get was forgotten."""
 
-    def __init__(self, slot: Slot, entry: int | None) -> None:
+    def __init__(self, slot: Slot, entry: int | None, content: Any = None) -> None:
         source = "the state at the beginning" if entry is None else f"entry {entry}"
-        super().__init__(f"what {source} held at {'/'.join(slot)} was forgotten")
         self.slot = slot
+        self.sealed = find_seal(content)
+        """Of a content that is only sealed with a key that is not here: which one."""
+        gone = f"is sealed: {self.sealed}" if self.sealed else "was forgotten"
+        super().__init__(f"what {source} held at {'/'.join(slot)} {gone}")
 
 
 class View:
@@ -172,8 +175,7 @@ class History:
         node = self.index.node(slot)
         if len(node.versions) and (not node.surface.nested or self.index.alone(node)):
             before = node.versions[0].write.before
-            if not is_gone(before):
-                return before
+            return _known(slot, before, None)
         raise ContentGone(slot, None)
 
     def content(self, slot: Slot, view: View, until: When = END) -> Any:
@@ -200,7 +202,8 @@ class History:
         here = self.base_content(slot) if start is None else ABSENT
         for at, version in enumerate(live[start:]):
             if (at or start is None) and (is_gone(version.write.before) or is_gone(here)):
-                return GONE  # what it changed is not known any more
+                seal = find_seal(version.write.before) or find_seal(here)
+                return Forgotten(sealed=seal)  # what it changed is not known here any more
             here = surface.mended(here, version.write.before, version.write.after)
         return here
 
@@ -256,8 +259,8 @@ class History:
         holder = PMap({} if content is ABSENT else {"": content})
         for version in self.live_below(slot, view, when, until):
             after, path = version.write.after, ("", *version.write.slot[len(slot) :])
-            if is_part(path[-1]) and isinstance(tree.get(holder, path[:-1]), Forgotten):
-                raise ContentGone(slot, version.entry)
+            if is_part(path[-1]) and isinstance(whole := tree.get(holder, path[:-1]), Forgotten):
+                raise ContentGone(slot, version.entry, whole)
             if version.write.shared and is_part(path[-1]) and tree.get(holder, path[:-1]) is ABSENT:
                 if is_place(path[-1]):
                     continue
@@ -363,7 +366,7 @@ def _edits(surface: Surface, write: Write) -> bool:
 def _known(slot: Slot, content: Any, entry: int | None) -> Any:
     """A content of which nothing is gone."""
     if is_gone(content):
-        raise ContentGone(slot, entry)
+        raise ContentGone(slot, entry, content)
     return content
 
 

@@ -92,6 +92,9 @@ class Gone:
 
     slots: tuple[Slot, ...]
     left: tuple[SlotChange, ...]
+    sealed: tuple[tuple[Slot, str], ...] = ()
+    """Of `slots`, those whose content is not forgotten but sealed with a key that is not here: which key, and where
+    it was looked for."""
 
     def __repr__(self) -> str:
         return f"Gone(slots: {len(self.slots)}, left: {len(self.left)})"

@@ -272,7 +272,7 @@ def _nested_changes(
 def _what_is_left(history: History, state: State, off: Entries, on: Entries) -> Gone:
     """Slot by slot: whose content was forgotten, and what could still be put back."""
     view = View(history.undone, off, on)
-    gone: dict[Slot, None] = {}
+    gone: dict[Slot, str] = {}
     left: list[SlotChange] = []
     nested: dict[Slot, None] = {}
     slots = dict.fromkeys(write.slot for entry in sorted(off | on) for write in history.index.writes(entry))
@@ -285,8 +285,8 @@ def _what_is_left(history: History, state: State, off: Entries, on: Entries) -> 
             if place != slot:
                 slot, before = place, get_slot(state, place)  # noqa: PLW2901 - the whole it lies in
             after = (history.subtree if deep else history.content)(slot, view)
-        except ContentGone:
-            gone[slot] = None
+        except ContentGone as fault:
+            gone[slot] = fault.sealed
             continue
         if deep and _known_above(history, slot, view):
             nested[slot] = None
@@ -298,7 +298,7 @@ def _what_is_left(history: History, state: State, off: Entries, on: Entries) -> 
         if _leaf_above(state, whole_of(slot)) and not any(above in nested for above in slots_above(slot)):
             homeless.add(slot)
     _nested_changes(history, view, nested.keys() - homeless, state, left)
-    return Gone(tuple(gone), tuple(left))
+    return Gone(tuple(gone), tuple(left), tuple((slot, seal) for slot, seal in gone.items() if seal))
 
 
 def _known_above(history: History, slot: Slot, view: View) -> bool:

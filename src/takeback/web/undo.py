@@ -24,9 +24,9 @@ from takeback.present.changes import differences
 from takeback.present.diffs import Difference
 from takeback.present.files import file_differences
 from takeback.present.filters import names_in
+from takeback.present.gone import describe_gone
 from takeback.present.looser import weigh_plan
 from takeback.present.plans import elsewhere_lines, headline, kept_lines
-from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan
 from takeback.web.asking import asked, told
 from takeback.web.forms import Form, first
@@ -148,8 +148,7 @@ def _outcome(shown: Shown, outcome: PlanOutcome) -> Told:
             together = _plan(shown, outcome.together) if isinstance(outcome.together, Plan) else None
             return Told("blocked", blocking=_named(shown, outcome.reasons), together=together)
         case Gone():
-            slots = ", ".join(slot_title(slot) for slot in outcome.slots)
-            return Told("gone", message=f"what {slots} should get was forgotten")
+            return Told("gone", message="; ".join(describe_gone(outcome)))
         case Refused():
             return Told("refused", message=outcome.message, drift=bool(outcome.drift or outcome.broken))
 

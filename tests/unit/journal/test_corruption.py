@@ -40,7 +40,7 @@ def whole(tmp_path_factory):
                 (middleware("m", index=0),),
                 (listener("e", "cb"),),
                 (file("d/a", "y" * 9000), file("d/e", "z")),
-                (socket("s", 9107),),
+                (socket("s", 0),),
                 (config("a", {"z": [1, 2]}),),
             )
         ]

@@ -8,7 +8,7 @@ link, a file with another ending, a name that is not UTF-8) is left alone and to
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -210,17 +210,17 @@ class TreeStorage(FolderStorage):
             old = tree.get(known, path)
             new = File(found.image.content, found.image.mode & PERMISSIONS)
             same = old == new
-            if same and old.edited:
-                old.share(found.image.content)
-            elif same:
+            if same and old.holds_bytes:
                 directory.share(found.path, old.content)
+            elif same:
+                old.share(found.image.content)
             _put(root, path, old if same else new)
         else:
             part.strange.append(f"{found.path}: {found.reason}")
 
     def touched(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
         """Files that come, go or change, and directories that come or go."""
-        return (change.path for change in self.render(None, place, {}, before, after))
+        return (change.path for change in self._changes(None, place, before, after, lambda _: None))
 
     def render(
         self,
@@ -232,11 +232,21 @@ class TreeStorage(FolderStorage):
     ) -> Iterator[FileChange]:
         """Remove what goes, make and remove directories with it, write what comes."""
         del images
+        return self._changes(directory, place, before, after, _image)
+
+    def _changes(
+        self,
+        directory: Directory | None,
+        place: str,
+        before: PMap,
+        after: PMap,
+        image: Callable[[File | None], FileImage | None],
+    ) -> Iterator[FileChange]:
         paths = sorted({_whole(path) for path in self.surface.differing(before, after)})
         old, new = (_leaves(part, paths) for part in (before, after))
         for path, leaf in sorted(old.items(), key=lambda item: item[0]):
             if leaf is not None and not isinstance(new.get(path), File):
-                yield FileChange(_join(place, path), _image(leaf), None)
+                yield FileChange(_join(place, path), image(leaf), None)
         gone = [path for path, leaf in old.items() if leaf is None and new.get(path, ABSENT) is not None]
         for path in sorted(gone, key=len, reverse=True):
             yield FileChange(_join(place, path), _directory(directory, _join(place, path)), None)
@@ -247,7 +257,7 @@ class TreeStorage(FolderStorage):
             yield FileChange(_join(place, path), None, DirectoryImage())
         for path, leaf in sorted(new.items(), key=lambda item: item[0]):
             if leaf is not None and old.get(path) != leaf:
-                yield FileChange(_join(place, path), _image(old.get(path)), _image(leaf))
+                yield FileChange(_join(place, path), image(old.get(path)), image(leaf))
 
     def means(self, place: str, path: str, image: Image | None, value: PMap) -> bool:
         """Whether file, directory or nothing is what the value says."""

@@ -22,6 +22,7 @@ from takeback.harness import Applied, Harness, Preview, Refused, Stale, Undone, 
 from takeback.harness.drift import Footing, refuse_drift
 from takeback.harness.log import change_json
 from takeback.journal import Record
+from takeback.present.gone import describe_gone
 from takeback.present.heed import list_unheeded
 from takeback.present.plans import headline, kept_lines
 from takeback.present.secrets import masked, masked_text
@@ -260,9 +261,8 @@ class Desk:
         if isinstance(outcome, Refused):
             return Planned(outcome="refused", message=masked_text(outcome.message), command=self.mending(outcome))
         if isinstance(outcome, Gone):
-            return Planned(
-                outcome="gone", message="what it captured was forgotten; a person can salvage what is left"
-            )
+            told = "; ".join(describe_gone(outcome)) if outcome.sealed else "what it captured was forgotten"
+            return Planned(outcome="gone", message=masked_text(f"{told}; a person can salvage what is left"))
         reasons = "; ".join(f"#{number}: {why}" for number, why in outcome.reasons)
         more = outcome.together if isinstance(outcome.together, Plan) else None
         way = "nothing makes it possible" if more is None else "with cascade the others go along"

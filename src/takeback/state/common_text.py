@@ -1,0 +1,60 @@
+"""Where two long texts begin to differ and where they stop, by whole lines; makes no object for each line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from takeback.state.chain import Link
+
+CHUNK: Final = 1 << 16
+"""Characters that are compared at a time."""
+
+
+class Between(NamedTuple):
+    """Lines of two texts between what both begin and end with."""
+
+    old: list[Link]
+    new: list[str]
+    low: Link | None
+    """The line before them, None where they begin the text."""
+    high: Link | None
+    missing: str
+    """What is missing at the end of the new text."""
+    shared: bool
+    """Whether lines were left out, which both have."""
+
+
+def find_differing(between: Callable[[int, int], str], length: int, text: str) -> tuple[int, int]:
+    """Return where in a text the last line that both begin with begins, and the first that both end with ends.
+
+    The other text is asked for by positions, and ends with a line's end as this one does. One line that both have
+    stays on either side, so that what came is placed beside it as in the whole text.
+    """
+    shorter, at = min(length, len(text)), 0
+    while at < shorter:
+        mine, theirs = between(at, min(at + CHUNK, shorter)), text[at : min(at + CHUNK, shorter)]
+        at += _count_alike(mine, theirs)
+        if mine != theirs:
+            break
+    at = text.rfind("\n", 0, at) + 1
+    left, back = shorter - at, 0
+    while back < left:
+        low, high = back + min(CHUNK, left - back), back
+        mine, theirs = between(length - low, length - high), text[len(text) - low : len(text) - high]
+        back += _count_alike(mine[::-1], theirs[::-1])
+        if mine != theirs:
+            break
+    stop = len(text) - back
+    begins = stop == 0 or text[stop - 1] == "\n"
+    if not begins or between(max(0, length - back - 1), length - back) not in {"", "\n"}:
+        stop = text.find("\n", stop) + 1 or len(text)
+    start = text.rfind("\n", 0, at - 1) + 1 if at else 0
+    return start, text.find("\n", stop) + 1 or len(text)
+
+
+def _count_alike(one: str, two: str) -> int:
+    """Return how many characters two texts of one length begin with alike."""
+    if one == two:
+        return len(one)
+    return next(at for at, (mine, theirs) in enumerate(zip(one, two, strict=True)) if mine != theirs)
