@@ -6,11 +6,10 @@ from pathlib import Path
 
 import typer
 
-from takeback.adapters.clients.guarding import loosened
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, opened
-from takeback.present.looser import read_actual
+from takeback.present.looser import read_actual, weigh_states
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +37,7 @@ def discard(
         before = read_actual(harness)
         outcome = harness.discard(paths or (), note, by=by)
         if outcome is not None:
-            conclude(outcome, harness, as_json=as_json, looser=loosened(before, read_actual(harness)))
+            conclude(outcome, harness, as_json=as_json, looser=weigh_states(harness, before, read_actual(harness)))
     if as_json:
         emit({"result": "nothing to discard", "entry": None, "paths": []})
     else:

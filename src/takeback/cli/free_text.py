@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import typer
 
-from takeback.adapters.clients.guarding import loosened
 from takeback.adapters.manifest import find_root
 from takeback.agents.asking import MAX_TRIES, TextProposer, propose_text, repair_masked
 from takeback.agents.checking import SECONDS, check_on_copy
@@ -29,6 +28,7 @@ from takeback.cli.workspaces import opened as opened_workspace
 from takeback.errors import InputError
 from takeback.evolve import ChangeCheck, Evolution, consider
 from takeback.harness import Harness, Preview, Refused
+from takeback.present.looser import weigh_states
 from takeback.synthesize.loop import Settings
 from takeback.synthesize.spec import parse_spec
 from takeback.undo.recording import run_recorded
@@ -183,7 +183,7 @@ def _weighed(found: Considered) -> Considered:
     before = found.harness.state
     after = run_recorded(admitted.candidate.mutation, before).state
     plan = found.harness.preview(admitted.candidate, evidence=admitted.verdict)
-    return replace(found, plan=plan, looser=tuple(loosened(before, after)))
+    return replace(found, plan=plan, looser=tuple(weigh_states(found.harness, before, after)))
 
 
 def show_considered(found: Considered) -> None:

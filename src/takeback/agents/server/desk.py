@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from takeback.adapters.clients.guarding import loosened
 from takeback.agents.server.answers import AddressChange, Done, Planned, Proposed, VerdictAnswer
 from takeback.agents.server.persons import Question, apply_command, command, others_entries, undo_command
 from takeback.agents.server.proposals import Judgement, Sent, judge
@@ -23,6 +22,7 @@ from takeback.harness.drift import Footing, refuse_drift
 from takeback.harness.log import change_json
 from takeback.journal import Record
 from takeback.present.heed import list_unheeded
+from takeback.present.looser import weigh_plan, weigh_states
 from takeback.present.plans import headline, kept_lines
 from takeback.present.secrets import masked, masked_text
 from takeback.present.titles import listed
@@ -250,10 +250,10 @@ class Desk:
             return _made("undone", done.entry, headline(done.plan, done=True) or "taken back; the others stay")
 
     def _loosens(self, admitted: Admitted, before: State) -> list[str]:
-        return loosened(before, run_recorded(admitted.candidate.mutation, before).state)
+        return weigh_states(self._harness, before, run_recorded(admitted.candidate.mutation, before).state)
 
     def _undo_reasons(self, harness: Harness, plan: Plan, names: Sequence[str], who: str) -> list[str]:
-        found = [*others_entries(harness, plan, names, who), *loosened(plan.before, plan.state)]
+        found = [*others_entries(harness, plan, names, who), *weigh_plan(harness, plan)]
         return [masked_text(reason) for reason in found]
 
     def _no_plan(self, outcome: Blocked | Gone | Refused) -> Planned:
