@@ -20,6 +20,7 @@ from takeback.agents.edits import FileEdit
 from takeback.agents.reducing import smallest, smallest_text
 from takeback.canonical import compact
 from takeback.errors import InputError
+from takeback.present.secrets import masked_text
 
 LONGEST: Final = 400
 MOST: Final = 5
@@ -55,7 +56,7 @@ class Ruling:
     def told(self) -> str:
         """All of it, for the model and for people."""
         smallest_told = f" The smallest content that breaks it: {self.breaking}." if self.breaking else ""
-        return f"Takeback: {self.path}: {self.reason}.{smallest_told} {self.instead}".strip()
+        return masked_text(f"Takeback: {self.path}: {self.reason}.{smallest_told} {self.instead}".strip())
 
 
 PASS: Final = Ruling(Answer.PASS)

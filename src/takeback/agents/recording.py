@@ -29,6 +29,7 @@ from takeback.harness.harness import Harness
 from takeback.harness.results import Adopted, Refused
 from takeback.present.heed import list_unheeded
 from takeback.present.looser import weigh_states
+from takeback.present.secrets import masked_text
 from takeback.state import State
 from takeback.state.slots import put_slots
 
@@ -53,7 +54,7 @@ def answer_after(event: Event) -> HookReply:
         for root in roots:
             if event.name not in CHANGED:
                 under_way.end(str(root), event.session, event.call)
-    err = "".join(one.err for one in (warned, *told))
+    err = masked_text("".join(one.err for one in (warned, *told)))
     return HookReply(out=warned.out, err=err, code=max((one.code for one in told), default=0))
 
 

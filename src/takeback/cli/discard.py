@@ -8,6 +8,7 @@ import typer
 
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, opened
 from takeback.present.looser import read_actual, weigh_states
 
@@ -25,6 +26,7 @@ def discard(
     journal: str | None = JournalOption,
     note: str = NoteOption,
     by: str = AuthorOption,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Put files back that were changed behind Takeback's back, also files that cannot be read any more.
@@ -33,6 +35,7 @@ def discard(
 
     Example: `takeback discard config.toml`
     """
+    del reveal  # read by its callback
     with opened(directory, journal) as harness:
         before = read_actual(harness)
         outcome = harness.discard(paths or (), note, by=by)

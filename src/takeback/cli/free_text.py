@@ -21,6 +21,7 @@ from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import out
 from takeback.cli.repair import show_repair
+from takeback.cli.revealing import mask_value
 from takeback.cli.synthesizers import Opened, opened, plain_replay
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import key_file
@@ -192,7 +193,7 @@ def show_considered(found: Considered) -> None:
     for one in found.asking.fell_short[: len(found.asking.fell_short) - (done.proposal.mutation is None)]:
         out.print(f"sent back: {one.shortfall}: {one.detail}")
     if done.proposal.raw is not None:
-        out.print(f"proposed: {compact(done.proposal.raw)}")
+        out.print(f"proposed: {compact(mask_value(done.proposal.raw))}")
     if done.proposal.rejected is not None:
         out.print(f"proposed: {done.proposal.rejected.shortfall}: {done.proposal.rejected.detail}", style="yellow")
     if done.verdict is not None:

@@ -25,6 +25,7 @@ from takeback.cli.free_text import (
 from takeback.cli.inputs import LanguageOption, read_level
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.repair import show_repair
+from takeback.cli.revealing import RevealFlag, mask_value
 from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.synthesizers import (
     BudgetOption,
@@ -92,6 +93,7 @@ def propose(
     record: Path | None = RecordOption,
     threads: int = ThreadsOption,
     journal: str | None = JournalOption,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Ask a model for a change, and mend what cannot be taken back. Nothing is changed.
@@ -103,6 +105,7 @@ def propose(
     Example: `takeback propose . "ask before deleting files" --synthesizer openai:MODEL`,
     `takeback propose --task nat_cfg_001 --synthesizer replay`
     """
+    del reveal  # read by its callback
     demand_one(directory, text, task_id, "propose")
     settings = Settings(mode=read_mode(feedback), budget=budget, sampling=read_sampling(sampling))
     if text is not None and directory is not None:
@@ -212,7 +215,7 @@ def _show(task: Task, search: Joint) -> None:
     for proposal in search.proposals:
         word = "can be taken back" if proposal.candidate is not None else "cannot be taken back"
         out.print(f"proposal {proposal.number}: gain {proposal.gain}, {word}", style="bold")
-        out.print(f"  {compact(proposal.attempt.raw)}")
+        out.print(f"  {compact(mask_value(proposal.attempt.raw))}")
         if proposal.attempt.rejected is not None:
             out.print(f"  {proposal.attempt.rejected.shortfall}: {proposal.attempt.rejected.detail}")
         if proposal.mended is not None:
