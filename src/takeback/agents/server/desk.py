@@ -19,6 +19,7 @@ from takeback.agents.server.persons import Question, apply_command, command, oth
 from takeback.agents.server.proposals import Judgement, Sent, judge
 from takeback.harness import Applied, Harness, Preview, Refused, Stale, Undone, Why
 from takeback.harness.drift import Footing, refuse_drift
+from takeback.harness.idle import is_idle
 from takeback.harness.log import change_json
 from takeback.journal import Record
 from takeback.present.heed import list_unheeded
@@ -127,6 +128,8 @@ class Desk:
         with self._lock:
             self._proposals.put(who, token, proposal)
         message = "it can be taken back on every state: give the token to apply_change"
+        if is_idle(found.admitted.candidate.mutation, preview.before):
+            message = "it is so already: apply_change would say so, and no entry is made"
         unheeded = list_unheeded(preview, self._harness)
         if unheeded:
             message = f"{message}; but {masked_text('; '.join(unheeded))}"
@@ -168,6 +171,8 @@ class Desk:
             with harness.held() as state:
                 if isinstance(state, Refused):
                     return self._refused(state)
+                if is_idle(proposal.admitted.candidate.mutation, state):
+                    return self._unchanged(harness, proposal)
                 question = self.question_of_change(token, who)
                 objection = allowed(question)
                 if objection:
@@ -248,6 +253,13 @@ class Desk:
                 return Done(outcome="refused", message="it cannot be done any more; plan again")
             planning.entry = done.entry
             return _made("undone", done.entry, headline(done.plan, done=True) or "taken back; the others stay")
+
+    def _unchanged(self, harness: Harness, proposal: WaitingProposal) -> Done:
+        """Say that a change is made already, if it could be made; no entry is made."""
+        preview = harness.preview(proposal.admitted)
+        if isinstance(preview, Refused):
+            return self._refused(preview)
+        return Done(outcome="unchanged", message="it is so already, and no entry was made")
 
     def _loosens(self, admitted: Admitted, before: State) -> list[str]:
         return weigh_states(self._harness, before, run_recorded(admitted.candidate.mutation, before).state)
