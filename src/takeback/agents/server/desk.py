@@ -128,7 +128,8 @@ class Desk:
         with self._lock:
             self._proposals.put(who, token, proposal)
         message = "it can be taken back on every state: give the token to apply_change"
-        if is_idle(found.admitted.candidate.mutation, preview.before):
+        idle = is_idle(found.admitted.candidate.mutation, preview.before)
+        if idle:
             message = "it is so already: apply_change would say so, and no entry is made"
         unheeded = list_unheeded(preview, self._harness)
         if unheeded:
@@ -140,8 +141,8 @@ class Desk:
             message=message,
             token=token,
             candidate=masked(found.admitted.candidate.to_json()),
-            changes=_changes(preview.changes),
-            files=list(preview.paths),
+            changes=[] if idle else _changes(preview.changes),
+            files=[] if idle else list(preview.paths),
             person=[masked_text(reason) for reason in reasons],
             command=proposal.command if reasons else None,
             verdict=told,
