@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from takeback.adapters.clients.names import prefix
+from takeback.agents.git.running import Git
 from takeback.agents.git.tracking import name_exclusion, why_shared
 from takeback.agents.opencode_plugin import plugin_text
 from takeback.agents.own_traces import PLUGIN, find_covered_tools, find_plugins, find_servers, find_skills
@@ -157,10 +158,10 @@ def find_hooks_file(client: str, root: Path) -> str:
     return HOOKS_FILE[client]
 
 
-def demand_private(client: str, root: Path) -> None:
+def demand_private(client: str, git: Git) -> None:
     """Refuse a project where the hooks of a client would stand in a file that others get too."""
-    place = find_hooks_file(client, root)
-    why = why_shared(root, place)
+    place = find_hooks_file(client, git.place)
+    why = why_shared(git, place)
     if why is None:
         return
     lacking = "" if client in PRIVATE_SCOPE else f"{client} has no settings file that only this machine reads. "
@@ -174,10 +175,10 @@ def demand_private(client: str, root: Path) -> None:
     )
 
 
-def warn_of_commits(client: str, root: Path) -> list[str]:
+def warn_of_commits(client: str, git: Git) -> list[str]:
     """Return what keeps the file with a client's hooks out of commits, where nothing does yet."""
-    place = find_hooks_file(client, root)
-    way = name_exclusion(root, place)
+    place = find_hooks_file(client, git.place)
+    way = name_exclusion(git, place)
     return [] if way is None else [f"git does not track {place}, and does not ignore it: {way} keeps it to yourself"]
 
 

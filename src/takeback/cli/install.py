@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from takeback.adapters.manifest import find_root, manifest_path
 from takeback.adapters.open_by_manifest import manifest_of
 from takeback.adapters.trust_gate import demand_trusted
 from takeback.agents.events import CLIENTS
+from takeback.agents.git.running import git_in
 from takeback.agents.installing import (
     BY,
     Placing,
@@ -84,7 +86,7 @@ def install(
         demand_trusted(root, manifest_of(root))
     user = known and manifest_of(root).workspace.user
     if not shared and not user:
-        demand_private(client, root)  # before anything is begun
+        demand_private(client, git_in(root, os.environ))  # before anything is begun
     if not known or client not in manifest_of(root).workspace.kinds:
         init_clients(root, (client,), journal=journal)
     with opened(root, journal) as harness:
@@ -101,7 +103,9 @@ def install(
 
 
 def _warnings(client: str, root: Path, *, shared: bool) -> list[str]:
-    found = [] if shared else [PRIVATE + FOR_YOURSELF.get(client, ""), *warn_of_commits(client, root)]
+    found = (
+        [] if shared else [PRIVATE + FOR_YOURSELF.get(client, ""), *warn_of_commits(client, git_in(root, os.environ))]
+    )
     return [*found, *([NO_SERVER] if find_spec("mcp") is None else [])]
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from takeback.agents.git.running import git_in
+from takeback.agents.git.running import Git
 from takeback.errors import HarnessError
 
 EXCLUDE = '"$(git rev-parse --git-path info/exclude)"'
 
 
-def why_shared(root: Path, place: str) -> str | None:
-    """Say why others get a file, by its path in a directory; None if git does not have it.
+def why_shared(git: Git, place: str) -> str | None:
+    """Say why others get a file, by its path in the directory that git is asked in; None if git does not have it.
 
     Where git is there and does not say, the file counts as shared.
     """
-    if _find_top(root) is None:
+    if _find_top(git.place) is None:
         return None
     try:
-        code, printed, complaint = _ask(root, "ls-files", "--stage", "--", place)
+        code, printed, complaint = git.attempt("ls-files", "--stage", "--", place)
     except HarnessError as fault:
         return f"whether others get {place} cannot be told: {fault.message}"
     if code:
@@ -29,21 +29,17 @@ def why_shared(root: Path, place: str) -> str | None:
     return f"git tracks {place}, so that others get it" if printed else None
 
 
-def name_exclusion(root: Path, place: str) -> str | None:
+def name_exclusion(git: Git, place: str) -> str | None:
     """Name the command that keeps a file out of commits; None where nothing would take it in."""
-    top = _find_top(root)
+    top = _find_top(git.place)
     if top is None:
         return None
     try:
-        code, _, _ = _ask(root, "check-ignore", "--quiet", "--", place)
+        code, _, _ = git.attempt("check-ignore", "--quiet", "--", place)
     except HarnessError:
         return None
-    inside = os.path.relpath(root / place, top)
+    inside = os.path.relpath(git.place / place, top)
     return None if code == 0 else f"echo /{inside} >> {EXCLUDE}"
-
-
-def _ask(root: Path, *words: str) -> tuple[int, bytes, str]:
-    return git_in(root, os.environ).attempt(*words)
 
 
 def _find_top(root: Path) -> Path | None:
