@@ -33,10 +33,10 @@ from takeback.journal.sqlite_copy import (
     check_copy,
     demand_free,
     discard,
-    make_file,
     put_copy,
 )
 from takeback.journal.sqlite_errors import DRIVER_FAULTS, translated
+from takeback.journal.sqlite_file import make_file
 from takeback.journal.store import Options, now
 from takeback.journal.url import read_url
 
@@ -190,7 +190,7 @@ def _exchange(connection: psycopg.Connection[Any], name: str, fresh: str, key: i
 
 
 def _named(statement: str, *names: str) -> sql.Composed:
-    return sql.SQL(statement).format(*map(sql.Identifier, names))  # type: ignore[arg-type]
+    return sql.SQL(statement).format(*map(sql.Identifier, names))
 
 
 @contextmanager

@@ -90,8 +90,11 @@ def _front_matter(title: str, was: Any, text: str, readers: Sequence[str]) -> It
         if is_set(new.get(key)) and encode(new[key]) != encode(earlier.get(key)):
             yield f"{title} runs a program: {key}"
     if is_of("opencode", readers) and ("permission" in earlier or "permission" in new):
-        rules = (leaves_of({"permission": one.get("permission")}) for one in (earlier, new))
-        yield from (reason.replace("config[", f"{title}[", 1) for reason in weigh_settings(*rules, ("opencode",)))
+        old_rules, new_rules = (leaves_of({"permission": one.get("permission")}) for one in (earlier, new))
+        yield from (
+            reason.replace("config[", f"{title}[", 1)
+            for reason in weigh_settings(old_rules, new_rules, ("opencode",))
+        )
 
 
 def _using(title: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
