@@ -257,6 +257,21 @@ async def test_an_undo_that_loosens_is_asked_about(root):
     assert "denies less" in person.questions[0]
 
 
+async def test_a_change_to_what_is_there_already_is_unchanged_and_makes_no_entry(root):
+    async with in_process(root) as client:
+        first = await change(client, "set config cleanupPeriodDays 9")
+        assert first["outcome"] == "applied"
+        proposed = await call(client, "propose_change", lines=["set config cleanupPeriodDays 9"])
+        assert proposed["changes"] == []
+        assert "it is so already" in proposed["message"]
+        done = await call(client, "apply_change", token=proposed["token"])
+        assert (done["outcome"], done["entry"], done["number"]) == ("unchanged", None, None)
+        again = await call(client, "apply_change", token=proposed["token"])
+        assert again["outcome"] == "unchanged"
+    with open_workspace(root, hold=False) as harness:
+        assert next(iter(harness.log())).id == first["entry"]
+
+
 async def test_a_plan_is_stale_once_things_have_changed(root):
     async with in_process(root) as client:
         made = await change(client, "set config cleanupPeriodDays 9")

@@ -14,6 +14,7 @@ from takeback.canonical import compact
 from takeback.cli.inputs import read_level
 from takeback.cli.output import emit, finish, out
 from takeback.cli.repair import show_repair
+from takeback.cli.revealing import mask_value
 from takeback.cli.synthesizers import Opened, opened, plain_replay, read_rule
 from takeback.errors import InputError
 from takeback.evolve import Propose
@@ -117,7 +118,7 @@ def _show(task: Task, search: Joint) -> None:
     for proposal in search.proposals:
         word = "can be taken back" if proposal.candidate is not None else "cannot be taken back"
         out.print(f"proposal {proposal.number}: gain {proposal.gain}, {word}", style="bold")
-        out.print(f"  {compact(proposal.attempt.raw)}")
+        out.print(f"  {compact(mask_value(proposal.attempt.raw))}")
         if proposal.attempt.rejected is not None:
             out.print(f"  {proposal.attempt.rejected.shortfall}: {proposal.attempt.rejected.detail}")
         if proposal.mended is not None:

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from takeback.adapters.directory import Directory
@@ -34,6 +35,7 @@ from takeback.journal.sqlite_file import make_file
 from takeback.journal.store import had_record
 from takeback.journal.url import shown
 
+SERVED: Final = ("postgresql://", "postgres://")
 GIVEN_UP: Final = "the journal was put back to a time at which this change was under way"
 KeyPath = str | PathLike[str] | None
 
@@ -51,14 +53,28 @@ class JournalReturn:
     """Why it is not known what is lost; empty where it is."""
     forgotten: bool
     """Whether contents were forgotten since, which it still has."""
-    aside: Path | None = None
-    """Where the journal that was there is kept; None where it is the same, or was missing."""
+    aside: Path | str | None = None
+    """Where the journal that was there is kept, in a server by which name; None if it is the same or was missing."""
     done: bool = False
 
 
 def back_up_journal(root: Path, target: Path, journal: str | None = None, keys: KeyPath = None) -> CheckedCopy:
-    """Copy a workspace's journal while it is in use, and read the copy back before it gets its name."""
-    return copy_journal(_place(root, _trusted_manifest(root), journal), target, _keys(root, keys))
+    """Copy a workspace's journal while it is in use, and read the copy back before it gets its name.
+
+    The copy is a SQLite journal, also that of a journal in PostgreSQL.
+    """
+    manifest = _trusted_manifest(root)
+    where = journal or manifest.workspace.journal
+    if is_served(where):
+        from takeback.journal.postgres_copy import copy_from_server  # noqa: PLC0415 - it needs the driver
+
+        return copy_from_server(where, target, _keys(root, keys))
+    return copy_journal(_place(root, manifest, journal), target, _keys(root, keys))
+
+
+def is_served(where: str) -> bool:
+    """Whether a journal is in a PostgreSQL server."""
+    return where.startswith(SERVED)
 
 
 def mend_journal(root: Path, journal: str | None = None, keys: KeyPath = None) -> Path | None:
@@ -86,7 +102,8 @@ def plan_return(root: Path, source: Path | None, journal: str | None = None, key
     key_file = _keys(root, keys)
     source = _other(source, root / where)
     if source is not None:
-        _place(root, manifest, journal)
+        if not is_served(where):
+            _place(root, manifest, journal)
         check_copy(source, key_file)
     place = source if source is not None else where if "://" in where else root / where
     with closing(open_journal(place, create=False, keys=key_file, readonly=True)) as store:
@@ -96,7 +113,7 @@ def plan_return(root: Path, source: Path | None, journal: str | None = None, key
         plan = JournalReturn(ledger.last, ledger.head, (), "", forgotten=False)
         if source is None:
             return replace(plan, unknown=_beyond(root, store, ledger))
-        return _compared(plan, root / where, key_file)
+        return _compared(plan, where if is_served(where) else root / where, key_file)
 
 
 def return_journal(
@@ -108,8 +125,10 @@ def return_journal(
     where = journal or manifest.workspace.journal
     key_file = _keys(root, keys)
     source = _other(source, root / where)
-    aside: Path | None = None
-    if source is not None:
+    aside: Path | str | None = None
+    if source is not None and is_served(where):
+        aside = _return_to_server(source, where, key_file)
+    elif source is not None:
         place = _place(root, manifest, journal)
         made = make_file(place)
         try:
@@ -130,6 +149,17 @@ def return_journal(
         return replace(plan, last=ledger.last, head=ledger.head, aside=aside, done=True)
 
 
+def _return_to_server(source: Path, where: str, keys: Path) -> str | None:
+    """Put a backup in the place of a journal in a server; what is checked and what is written are the same bytes."""
+    from takeback.journal.postgres_copy import put_on_server  # noqa: PLC0415 - it needs the driver
+
+    with TemporaryDirectory(prefix="takeback-") as folder:
+        made = make_file(Path(folder) / "journal.db")
+        copy_file_of(source, made)
+        check_copy(made, keys)
+        return put_on_server(made, where, keys)
+
+
 def _trusted_manifest(root: Path) -> Manifest:
     """Return the manifest of a harness that may be acted on."""
     manifest = manifest_of(root)
@@ -141,14 +171,11 @@ def _place(root: Path, manifest: Manifest, journal: str | None) -> Path:
     """Return where a SQLite journal is; refuse a journal that is in a database server."""
     where = journal or manifest.workspace.journal
     if "://" in where and not where.startswith("sqlite://"):
-        name = where.rpartition("#")[2] if "#" in where else ""
-        schema = f"takeback_{name}" if name else "takeback"
         raise InputError(
             "the journal",
             found=f"one in a database server ({shown(where)})",
             expected="a journal in a file",
-            hint=f"back it up with 'pg_dump --schema={schema} --format=custom --file=FILE DATABASE', put it back "
-            "with 'pg_restore --clean --dbname=DATABASE FILE'; then 'takeback restore-journal --yes' accepts it",
+            hint="'takeback backup FILE' copies it into one, 'takeback restore-journal FILE' puts that in place",
         )
     directory = Directory(root)
     try:
@@ -179,7 +206,7 @@ def _demand_whole(store: Store) -> None:
         )
 
 
-def _compared(plan: JournalReturn, place: Path, keys: Path) -> JournalReturn:
+def _compared(plan: JournalReturn, place: Path | str, keys: Path) -> JournalReturn:
     """Return the plan with what the present journal has beyond a copy."""
     try:
         with closing(open_journal(place, create=False, keys=keys, readonly=True)) as present:

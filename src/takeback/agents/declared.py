@@ -95,12 +95,12 @@ class Home:
             for above_it, _, names in os.walk(os.path.join(self.root, folder)):
                 yield from (os.path.relpath(os.path.join(above_it, name), self.root) for name in names)
 
-    def documents(self) -> Iterator[tuple[str, Documents]]:
-        """The documents of every client that are at a fixed place."""
+    def documents(self) -> Iterator[tuple[str, str, Documents]]:
+        """Yield the documents of every client that are at a fixed place, each behind its client and its path."""
         for client in self.clients:
             for documents in client.documents:
                 if ANY not in documents.path:
-                    yield documents.path, documents
+                    yield client.name, documents.path, documents
 
 
 def declared_as(

@@ -1,7 +1,7 @@
 """What the settings files of a harness say, by surfaces, as far as guards and permissions go.
 
-The names are those of the harness's state but for the client's, so that the guard says what server and command line
-say. No file is read that is larger than the guard's bound.
+The names are those of the harness's state but for the name of the client whose file is edited, so that the guard says
+what server and command line say. No file is read that is larger than the guard's bound.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def read_value(declared: Documents, data: bytes | None, where: str) -> Any:
         return {}
 
 
-def parts_around(home: Home, place: str) -> DocumentParts:
-    """Return what the documents of a harness say, all but the one at a place."""
+def parts_around(home: Home, place: str, mine: str) -> DocumentParts:
+    """Return what the documents of a harness say, all but the one at a place; `mine` is whose names are bare."""
     found = empty_parts()
-    for path, documents in home.documents():
+    for client, path, documents in home.documents():
         if path == place:
             continue
         try:
@@ -45,7 +45,10 @@ def parts_around(home: Home, place: str) -> DocumentParts:
                 data = file.read(LARGEST + 1)
         except OSError:
             continue
-        merge_parts(found, parts_of(documents, read_value(documents, data, path), path))
+        parts = parts_of(documents, read_value(documents, data, path), path)
+        for surface in ("config", "tools") if client != mine else ():
+            parts[surface] = {f"{client}:{key}": value for key, value in parts[surface].items()}
+        merge_parts(found, parts)
     return found
 
 

@@ -1,16 +1,21 @@
 """What Takeback adds to a client's harness: hooks, the server and a skill, as operations of one change.
 
-The change is admitted and recorded like any other, so that it is taken back byte for byte. Where a client has a
-settings file that only this machine reads, hooks go there, and nothing goes into files that others get too.
+The change is admitted and recorded like any other, so that it is taken back byte for byte. Hooks go into a settings
+file that only this machine reads where a client has one, otherwise into a file that git does not track, and nothing
+goes into files that others get too unless that is asked for.
 """
 
 from __future__ import annotations
 
 import shlex
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from takeback.adapters.clients.names import prefix
+from takeback.agents.git.running import Git
+from takeback.agents.git.tracking import name_exclusion, why_shared
 from takeback.agents.opencode_plugin import plugin_text
 from takeback.agents.own_traces import PLUGIN, find_covered_tools, find_plugins, find_servers, find_skills
 from takeback.errors import InputError
@@ -83,6 +88,14 @@ HOOKS: Final[Mapping[str, Sequence[Hook]]] = {
 
 PRIVATE_SCOPE: Final[Mapping[str, str]] = {"claude-code": "local:"}
 """What the names of a client's settings file begin with that only this machine reads; others have none."""
+HOOKS_FILE: Final[Mapping[str, str]] = {
+    "claude-code": ".claude/settings.local.json",
+    "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json",
+    "opencode": PLUGIN,
+}
+"""The file of a project that hooks go into where others do not get them."""
+CODEX_SETTINGS: Final = ".codex/config.toml"
 ABSENT: Final = "takeback is not installed here: this edit is neither guarded nor recorded (pip install takeback)"
 """What shared hooks say on a machine without the program; the edit is made all the same."""
 
@@ -108,10 +121,11 @@ def additions(
     start = start_of(client, kinds)
     before = f"{start}toml:" if client == "codex" and _hooks_in_toml(state, start) else start
     if not where.shared and not where.user:
-        before += find_private_scope(client)
+        before += PRIVATE_SCOPE.get(client, "")
     by_plugin = bool(find_plugins(state))
+    is_open = not where.user and client not in PRIVATE_SCOPE  # a file that someone may commit one day
     hooks = [] if by_plugin else [hook for hook in HOOKS[client] if not _is_covered(hook, client, state)]
-    ops = [_listener(client, hook, before, program, shared=where.shared) for hook in hooks]
+    ops = [_listener(client, hook, before, program, fails_open=where.shared or is_open) for hook in hooks]
     if client == "opencode" and ("files", PLUGIN) not in state:
         ops.append({"op_type": "write_file", "target": PLUGIN, "value": plugin_text(program)})
         record = {"id": "takeback.js", "handler": "takeback.js", "options": {"file": PLUGIN}}
@@ -132,17 +146,40 @@ def start_of(client: str, kinds: Sequence[str]) -> str:
     return "" if not kinds or kinds[0] == client else prefix(client)
 
 
-def find_private_scope(client: str) -> str:
-    """Return what the names of a client's private settings begin with; refuse one that has none."""
-    if client not in PRIVATE_SCOPE:
-        raise InputError(
-            "client",
-            found=f"{client}, which has no settings file of a project that only this machine reads",
-            expected="--shared, with which others get the hooks too",
-            hint=f"'takeback install {client} --shared'; where takeback is not installed they let every edit pass. "
-            "The folder plugin/ of Takeback's repository adds them for yourself, in every project",
-        )
-    return PRIVATE_SCOPE[client]
+def find_hooks_file(client: str, root: Path) -> str:
+    """Return the file of a project that a client's hooks go into; of Codex the one that has hooks already."""
+    if client == "codex" and not (root / HOOKS_FILE[client]).exists():
+        try:
+            said = tomllib.loads((root / CODEX_SETTINGS).read_text(encoding="utf-8")).get("hooks")
+        except (OSError, ValueError):
+            said = None
+        if isinstance(said, dict) and set(said) - {"state"}:
+            return CODEX_SETTINGS
+    return HOOKS_FILE[client]
+
+
+def demand_private(client: str, git: Git) -> None:
+    """Refuse a project where the hooks of a client would stand in a file that others get too."""
+    place = find_hooks_file(client, git.place)
+    why = why_shared(git, place)
+    if why is None:
+        return
+    lacking = "" if client in PRIVATE_SCOPE else f"{client} has no settings file that only this machine reads. "
+    raise InputError(
+        "client",
+        found=why,
+        expected="a file for its hooks that others do not get, or --shared",
+        hint=f"{lacking}'takeback install {client} --shared' adds them for everybody; where takeback is not "
+        "installed they let every edit pass, with a message. The folder plugin/ of Takeback's repository adds them "
+        "for yourself, in every project",
+    )
+
+
+def warn_of_commits(client: str, git: Git) -> list[str]:
+    """Return what keeps the file with a client's hooks out of commits, where nothing does yet."""
+    place = find_hooks_file(client, git.place)
+    way = name_exclusion(git, place)
+    return [] if way is None else [f"git does not track {place}, and does not ignore it: {way} keeps it to yourself"]
 
 
 def _is_covered(hook: Hook, client: str, state: State) -> bool:
@@ -176,21 +213,21 @@ def note_of(client: str) -> str:
     return f"takeback install {client}"
 
 
-def group_of(client: str, hook: Hook, program: Sequence[str], *, shared: bool = False) -> dict[str, Any]:
+def group_of(client: str, hook: Hook, program: Sequence[str], *, fails_open: bool = False) -> dict[str, Any]:
     """One hook as the client's own files have it; `program` are the words that start Takeback.
 
-    Shared ones let an edit pass, with a message, where the program is not there.
+    Those that others may get let an edit pass, with a message, where the program is not there.
     """
     seconds = GUARD_SECONDS if hook.guard else hook.most
     words = shlex.join([*program, "hook", client])
-    if shared:
+    if fails_open:
         there = f"command -v {shlex.quote(program[0])} >/dev/null 2>&1"
         words = f"if {there}; then {words}; else echo {shlex.quote(ABSENT)} >&2; fi"
     command: dict[str, Any] = {"type": "command", "command": words}
     if client == "gemini":
         command = {"name": f"takeback-{hook.event.lower()}", **command}
     command["timeout"] = seconds * 1000 if client == "gemini" else seconds
-    if client == "claude-code" and hook.guard and not shared:
+    if client == "claude-code" and hook.guard and not fails_open:
         command["onFailure"] = "block"
     return {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [command]}
 
@@ -202,9 +239,9 @@ def server_of(client: str, program: Sequence[str]) -> dict[str, Any]:
     return {"command": program[0], "args": [*program[1:], "serve"]}
 
 
-def _listener(client: str, hook: Hook, start: str, program: Sequence[str], *, shared: bool) -> dict[str, Any]:
+def _listener(client: str, hook: Hook, start: str, program: Sequence[str], *, fails_open: bool) -> dict[str, Any]:
     name = f"takeback-{hook.event}{hook.suffix}"
-    record = {"id": name, "handler": name, "options": group_of(client, hook, program, shared=shared)}
+    record = {"id": name, "handler": name, "options": group_of(client, hook, program, fails_open=fails_open)}
     return {"op_type": "add_listener", "target": f"{start}{hook.event}", "value": record}
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from takeback.adapters.clients.client import Documents, Texts, ValueCheck
+from takeback.adapters.clients.client import Client, Documents, Texts, ValueCheck
 from takeback.adapters.clients.guarding import loosened
 from takeback.agents.declared import Home, Own, PlainFile, declared_as
 from takeback.agents.document_parts import LARGEST, empty_parts, merge_parts, parts_around, parts_of, read_value
@@ -20,6 +20,7 @@ from takeback.agents.edits import FileEdit
 from takeback.agents.reducing import smallest, smallest_text
 from takeback.canonical import compact
 from takeback.errors import InputError
+from takeback.present.secrets import masked_text
 
 LONGEST: Final = 400
 MOST: Final = 5
@@ -55,7 +56,7 @@ class Ruling:
     def told(self) -> str:
         """All of it, for the model and for people."""
         smallest_told = f" The smallest content that breaks it: {self.breaking}." if self.breaking else ""
-        return f"Takeback: {self.path}: {self.reason}.{smallest_told} {self.instead}".strip()
+        return masked_text(f"Takeback: {self.path}: {self.reason}.{smallest_told} {self.instead}".strip())
 
 
 PASS: Final = Ruling(Answer.PASS)
@@ -91,7 +92,7 @@ def rule_one(edit: FileEdit, cwd: str = "") -> Ruling:
     unrecordable = _unrecordable(home, edit)
     if unrecordable:
         return Ruling(Answer.ASK, place, f"the change could not be taken back: {unrecordable}", ASK_A_PERSON)
-    reasons = () if fault is not None else _loosened(home, place, declared, edit)
+    reasons = () if fault is not None else _loosened(home, place, client, declared, edit)
     if reasons:
         return Ruling(Answer.ASK, place, "; ".join(reasons[:MOST]), ASK_A_PERSON)
     return PASS
@@ -104,13 +105,13 @@ def weigh_edits(root: str, edits: Iterable[FileEdit]) -> list[str]:
         known = declared_as(os.path.join(root, edit.path))
         if known is None:
             continue
-        home, place, _, declared = known
-        if isinstance(declared, Own):
+        home, place, client, declared = known
+        if isinstance(declared, Own) or client is None:
             continue
         if isinstance(declared, Documents) and max(len(edit.before or b""), len(edit.after or b"")) > LARGEST:
             found.append(f"{place} is too large to tell what it loosens")
         else:
-            found += _loosened(home, place, declared, edit)
+            found += _loosened(home, place, client, declared, edit)
     return list(dict.fromkeys(found))
 
 
@@ -176,15 +177,19 @@ def _unrecordable(home: Home, edit: FileEdit) -> str:
     return ""
 
 
-def _loosened(home: Home, place: str, declared: Documents | Texts | PlainFile, edit: FileEdit) -> list[str]:
+def _loosened(
+    home: Home, place: str, client: Client, declared: Documents | Texts | PlainFile, edit: FileEdit
+) -> list[str]:
+    others = [other.name for other in home.clients if other.name != client.name]
+    clients = (client.name, *others)
     if isinstance(declared, Texts) or (isinstance(declared, PlainFile) and not declared.script):
         texts = (edit.before or b"", edit.after or b"")
         old, new = ({**empty_parts(), "prompts": {place: text.decode("utf-8", "replace")}} for text in texts)
-        return loosened(old, new)
-    before, after = parts_around(home, place), parts_around(home, place)
+        return loosened(old, new, clients)
+    before, after = (parts_around(home, place, client.name) for _ in range(2))
     for parts, data in ((before, edit.before), (after, edit.after)):
         if isinstance(declared, Documents):
             merge_parts(parts, parts_of(declared, read_value(declared, data, place), place))
         elif data is not None:
             parts["files"][place] = data.decode("utf-8", "surrogateescape")
-    return loosened(before, after)
+    return loosened(before, after, clients)

@@ -12,6 +12,9 @@ import { spawnSync } from "node:child_process"
 const PROGRAM = %s
 const EDITS = new Set(["edit", "write", "multiedit", "patch", "apply_patch"])
 
+const isMissing = (said) =>
+  ["ENOENT", "EACCES", "ENOTDIR"].includes(said.error?.code) || /No module named '?takeback/.test(said.stderr ?? "")
+
 export const Takeback = async ({ directory }) => {
   const ask = (name, session, tool, args) =>
     spawnSync(PROGRAM[0], [...PROGRAM.slice(1), "hook", "opencode"], {
@@ -29,7 +32,7 @@ export const Takeback = async ({ directory }) => {
     "tool.execute.before": async (input, output) => {
       if (!EDITS.has(input.tool)) return
       const said = ask("tool.execute.before", input.sessionID, input.tool, output.args)
-      if (said.error?.code === "ENOENT") {
+      if (isMissing(said)) {
         console.error("takeback is not installed here: this edit is neither guarded nor recorded")
         return
       }

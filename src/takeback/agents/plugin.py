@@ -97,7 +97,7 @@ def _hooks(client: str) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def _group(client: str, hook: Hook, program: Sequence[str]) -> dict[str, Any]:
-    group = group_of(client, hook, program, shared=True)
+    group = group_of(client, hook, program, fails_open=True)
     if client != "gemini":
         return group
     guarded = [{**one, "command": ONLY_GEMINI.format(one["command"])} for one in group["hooks"]]

@@ -11,7 +11,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from takeback.adapters.clients.guarding import loosened
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.open_by_manifest import open_workspace
 from takeback.adapters.roots import root_above
@@ -29,6 +28,8 @@ from takeback.harness.adopting import by_file
 from takeback.harness.harness import Harness
 from takeback.harness.results import Adopted, Refused
 from takeback.present.heed import list_unheeded
+from takeback.present.looser import weigh_states
+from takeback.present.secrets import masked_text
 from takeback.state import State
 from takeback.state.slots import put_slots
 
@@ -53,7 +54,7 @@ def answer_after(event: Event) -> HookReply:
         for root in roots:
             if event.name not in CHANGED:
                 under_way.end(str(root), event.session, event.call)
-    err = "".join(one.err for one in (warned, *told))
+    err = masked_text("".join(one.err for one in (warned, *told)))
     return HookReply(out=warned.out, err=err, code=max((one.code for one in told), default=0))
 
 
@@ -85,7 +86,7 @@ def record(root: Path, event: Event) -> HookReply:
                 return HookReply()  # of a tool that still runs; its own recorder knows more
             if place and readable and len(differing) > 1:
                 alone, after = (place,), _only(harness, place)
-        weaker = [] if after is harness.state else loosened(harness.state, after)
+        weaker = [] if after is harness.state else weigh_states(harness, harness.state, after)
         by = f"{event.client} (declared)" + (f", session {event.session[:SHORT]}" if event.session else "")
         origin = event.origin() | ({"loosens": "; ".join(weaker)} if weaker else {})
         found = harness.adopt(_note(root, event, weaker), by=by, origin=origin, paths=alone)

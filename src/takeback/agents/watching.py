@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from takeback.adapters.clients.finding import FOREIGN
-from takeback.adapters.clients.guarding import loosened
 from takeback.adapters.directory import TEMPORARY
 from takeback.adapters.open_by_manifest import open_workspace
 from takeback.adapters.roots import PRIVATE
@@ -25,6 +24,7 @@ from takeback.agents.judging import unloadable
 from takeback.errors import TakebackError
 from takeback.harness import Adopted, Harness, Refused
 from takeback.harness.log import EntryView, view
+from takeback.present.looser import weigh_states
 
 BY: Final = "takeback watch"
 GROUP_MS: Final = 1_600
@@ -67,7 +67,7 @@ class Watched:
 
     def _recorded(self, harness: Harness, note: str) -> Noticed | None:
         reading = harness.adapter.read(harness.state)
-        weaker = loosened(harness.state, reading.state) if reading.state is not harness.state else []
+        weaker = weigh_states(harness, harness.state, reading.state) if reading.state is not harness.state else []
         found = harness.adopt(note, by=BY)
         warnings = list(weaker) if self._check else []
         if isinstance(found, Refused):

@@ -11,6 +11,7 @@ import typer
 from takeback.adapters.manifest import find_root
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, out, settle
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.workspaces import SHORT, ByOption, DirOption, JournalOption, NoteOption, StatFlag, opened
 from takeback.errors import InputError
 from takeback.harness import Harness, Refused
@@ -31,6 +32,7 @@ def adopt(
         "", "--from-git", metavar="REV..REV", help="Record these commits, one entry each, oldest first."
     ),
     stat: bool = StatFlag,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Record changes made behind Takeback's back as an entry. It can be undone like any other.
@@ -41,6 +43,7 @@ def adopt(
 
     Example: `takeback adopt --dir agent -m "tuned by hand"`, `takeback adopt --from-git v1.0..HEAD`
     """
+    del reveal  # read by its callback
     if commits and note:
         raise InputError("options", found="--note with --from-git", expected="one of them: commits have subjects")
     with opened(directory, journal) as harness:

@@ -12,7 +12,7 @@ from takeback.cli.doubts import doubts_of, tell_doubts
 from takeback.cli.inputs import STDIN, CandidateFile, LanguageOption, name_of, read_json, read_level
 from takeback.cli.outcomes import Unchanged, conclude
 from takeback.cli.output import JsonFlag, err
-from takeback.cli.revealing import demand_no_placeholder
+from takeback.cli.revealing import RevealFlag, demand_no_placeholder
 from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError
 from takeback.harness import Applied, Harness, Preview, Refused, Why
@@ -48,6 +48,7 @@ def apply(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     stat: bool = StatFlag,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Make a change, if it can be taken back. It is verified first, and recorded in the journal before it is made.
@@ -56,6 +57,7 @@ def apply(
 
     Example: `takeback apply change.json --dir agent -m "longer timeout"`, `takeback apply - --repair < change.json`
     """
+    del reveal  # read by its callback
     raw = read_json(file)
     demand_no_placeholder(raw, name_of(file))
     level = read_level(language)

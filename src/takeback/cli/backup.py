@@ -36,8 +36,9 @@ def backup(
 ) -> None:
     """Copy the journal to a file, also while it is in use, and read the copy back.
 
-    The file is readable by its owner only; it holds what entries captured. Of a sealed journal, the keys are not in
-    it: keep a copy of `.takeback/journal.keys` apart. `takeback restore-journal FILE` puts it in place again.
+    The file is a SQLite journal, also that of a journal in PostgreSQL. It is readable by its owner only, and holds
+    what entries captured. Of a sealed journal, as those in PostgreSQL are, the keys are not in it: keep a copy of
+    `.takeback/journal.keys` apart. `takeback restore-journal FILE` puts it in place again.
 
     Example: `takeback backup ../journal-monday.db --dir agent`
     """
@@ -64,8 +65,9 @@ def restore_journal(
 ) -> None:
     """Put an older journal in place on purpose, or accept the one that is there.
 
-    Entries it does not have are lost, and are listed first. The journal that was there is kept beside it. No file of
-    the harness is changed: what they hold beyond the older journal is shown as changed outside Takeback.
+    Entries it does not have are lost, and are listed first. The journal that was there is kept beside it, in
+    PostgreSQL as a schema of another name. No file of the harness is changed: what they hold beyond the older journal
+    is shown as changed outside Takeback.
 
     Example: `takeback restore-journal ../journal-monday.db --yes --dir agent`
     """

@@ -13,6 +13,7 @@ from takeback.cli import completing
 from takeback.cli.here import line
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, err, finish, out
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.workspaces import DirOption, JournalOption, name_for_shell, opened
 from takeback.harness import Harness, Refused
 from takeback.harness.bisecting import Bisection, LiveEntries, bisect
@@ -44,6 +45,7 @@ def find(
     seconds: float = typer.Option(300.0, "--seconds", min=0.1, help="How long one run of the command may take."),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Find the entry that broke the agent, or the smallest set of entries, by leaving entries out.
@@ -55,6 +57,7 @@ def find(
 
     Example: `takeback bisect --test 'make check'`, `takeback bisect --good 12 --test ./health.sh`
     """
+    del reveal  # read by its callback
     root = find_root(directory)
     demand_own_journal(root, journal)
     with opened(root, journal) as harness, ExitStack() as leaving:

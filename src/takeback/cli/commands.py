@@ -93,9 +93,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "hook": Listed(
             "hook", "Answer a client's hook: guard harness files before an edit, record what changed after it."
         ),
-        "install": Listed(
-            "install", "Add Takeback's hooks to the settings that only this machine reads, as one change."
-        ),
+        "install": Listed("install", "Add Takeback's hooks to a file that others do not get, as one change."),
         "uninstall": Listed(
             "install", "Take Takeback's hooks, server and skill out of a client's files, local and shared."
         ),

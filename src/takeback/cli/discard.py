@@ -6,11 +6,11 @@ from pathlib import Path
 
 import typer
 
-from takeback.adapters.clients.guarding import loosened
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, opened
-from takeback.present.looser import read_actual
+from takeback.present.looser import read_actual, weigh_states
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +26,7 @@ def discard(
     journal: str | None = JournalOption,
     note: str = NoteOption,
     by: str = AuthorOption,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Put files back that were changed behind Takeback's back, also files that cannot be read any more.
@@ -34,11 +35,12 @@ def discard(
 
     Example: `takeback discard config.toml`
     """
+    del reveal  # read by its callback
     with opened(directory, journal) as harness:
         before = read_actual(harness)
         outcome = harness.discard(paths or (), note, by=by)
         if outcome is not None:
-            conclude(outcome, harness, as_json=as_json, looser=loosened(before, read_actual(harness)))
+            conclude(outcome, harness, as_json=as_json, looser=weigh_states(harness, before, read_actual(harness)))
     if as_json:
         emit({"result": "nothing to discard", "entry": None, "paths": []})
     else:

@@ -21,9 +21,11 @@ from takeback.cli.free_text import (
     show_considered,
     why_not,
 )
+from takeback.cli.inputs import read_json
 from takeback.cli.outcomes import UNCHANGED, show_outcome
 from takeback.cli.output import JsonFlag, emit, finish, out, settle
 from takeback.cli.repair import show_repair
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.synthesizers import (
     BudgetOption,
@@ -41,7 +43,6 @@ from takeback.errors import InputError
 from takeback.evolve import Evolution, Propose, carry_out
 from takeback.evolve import evolve as run
 from takeback.harness import Harness
-from takeback.language import load_json
 from takeback.plugins import load_tasks
 from takeback.present.secrets import masked_text
 from takeback.synthesize.attempt import attempt_from
@@ -74,6 +75,7 @@ def evolve(
     threads: int = ThreadsOption,
     journal: str | None = JournalOption,
     note: str = NoteOption,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Let an agent change its harness, if the change can be taken back.
@@ -84,6 +86,7 @@ def evolve(
     Example: `takeback evolve . "ask before deleting files" --synthesizer openai:MODEL --check ./health.sh`,
     `takeback evolve agent --task change.json --synthesizer oracle`
     """
+    del reveal  # read by its callback
     demand_one(directory, text, task, "evolve")
     settings = Settings(mode=read_mode(feedback), budget=budget, sampling=read_sampling(sampling))
     if text is not None:
@@ -138,7 +141,7 @@ def proposer(task: str, found: Opened, sampling: Sampling = PAPER) -> tuple[Prop
     behind the synthesizer, or without one the task's reference."""
     path = Path(task)
     if path.suffix == ".json" or path.exists():
-        raw = load_json(path)
+        raw = read_json(path)
         if not isinstance(raw, dict):
             raise InputError(task, found=raw, expected="a candidate, or a mapping with a mutation")
         attempt = attempt_from(raw)

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import typer
 
-from takeback.adapters.clients.guarding import loosened
 from takeback.adapters.manifest import find_root
 from takeback.agents.asking import MAX_TRIES, TextProposer, propose_text, repair_masked
 from takeback.agents.checking import SECONDS, check_on_copy
@@ -22,6 +21,7 @@ from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import out
 from takeback.cli.repair import show_repair
+from takeback.cli.revealing import mask_value
 from takeback.cli.synthesizers import Opened, opened, plain_replay
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import key_file
@@ -29,6 +29,7 @@ from takeback.cli.workspaces import opened as opened_workspace
 from takeback.errors import InputError
 from takeback.evolve import ChangeCheck, Evolution, consider
 from takeback.harness import Harness, Preview, Refused
+from takeback.present.looser import weigh_states
 from takeback.synthesize.loop import Settings
 from takeback.synthesize.spec import parse_spec
 from takeback.undo.recording import run_recorded
@@ -183,7 +184,7 @@ def _weighed(found: Considered) -> Considered:
     before = found.harness.state
     after = run_recorded(admitted.candidate.mutation, before).state
     plan = found.harness.preview(admitted.candidate, evidence=admitted.verdict)
-    return replace(found, plan=plan, looser=tuple(loosened(before, after)))
+    return replace(found, plan=plan, looser=tuple(weigh_states(found.harness, before, after)))
 
 
 def show_considered(found: Considered) -> None:
@@ -192,7 +193,7 @@ def show_considered(found: Considered) -> None:
     for one in found.asking.fell_short[: len(found.asking.fell_short) - (done.proposal.mutation is None)]:
         out.print(f"sent back: {one.shortfall}: {one.detail}")
     if done.proposal.raw is not None:
-        out.print(f"proposed: {compact(done.proposal.raw)}")
+        out.print(f"proposed: {compact(mask_value(done.proposal.raw))}")
     if done.proposal.rejected is not None:
         out.print(f"proposed: {done.proposal.rejected.shortfall}: {done.proposal.rejected.detail}", style="yellow")
     if done.verdict is not None:

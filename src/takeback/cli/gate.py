@@ -13,6 +13,7 @@ from takeback.cli.changes import changes_json, show_changes
 from takeback.cli.free_text import LOOSENS
 from takeback.cli.outcomes import conclude, outcome_json, show_outcome
 from takeback.cli.output import JsonFlag, emit, finish, out, settle
+from takeback.cli.revealing import RevealFlag, mask_value
 from takeback.cli.verdicts import show_verdict
 from takeback.cli.workspaces import ByOption, JournalOption, NoteOption, opened
 from takeback.harness import Refused
@@ -38,6 +39,7 @@ def gate(
     note: str = NoteOption,
     by: str = ByOption,
     journal: str | None = JournalOption,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Decide whether the step from one directory to another can be taken back, and by which recovery.
@@ -50,6 +52,7 @@ def gate(
     Example: `takeback gate --before agent --after candidates/7`,
     `takeback gate --before agent --after candidates/7 --record -m "generation 7"`
     """
+    del reveal  # read by its callback
     step = step_between(before, after, ignore)
     if not record or not step.admitted or step.candidate is None:
         _tell(step, as_json=as_json)
@@ -103,7 +106,7 @@ def _show(step: HarnessStep) -> None:
     if step.verdict is not None:
         show_verdict(step.verdict, "what is the harness's of it" if step.outside else "the step")
     if step.candidate is not None:
-        parts = step.candidate.to_json()
+        parts = mask_value(step.candidate.to_json())
         out.print(f"recovery: {compact({'witness': parts['witness'], 'recovery': parts['recovery']})}")
     for reason in step.looser:
         out.print(f"looser: {reason}", style="yellow")

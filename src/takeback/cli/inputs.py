@@ -10,6 +10,7 @@ import typer
 
 from takeback.canonical import parse
 from takeback.cli.completing import LEVELS, one_of
+from takeback.cli.revealing import learn_secrets
 from takeback.counterfactual import nominal_state
 from takeback.errors import InputError, LimitError
 from takeback.language import load_json, widest_level
@@ -48,7 +49,9 @@ def read_bytes(path: Path) -> bytes:
 
 def read_json(path: Path) -> Any:
     """Return the JSON in a file, or on standard input where that is named `-`."""
-    return parse(read_bytes(path), name_of(path)) if path == STDIN else load_json(path)
+    found = parse(read_bytes(path), name_of(path)) if path == STDIN else load_json(path)
+    learn_secrets(found)
+    return found
 
 
 def name_of(path: Path) -> str:
@@ -70,7 +73,7 @@ def read_state(path: Path | None) -> State:
     """Return the state in a file, or the built-in one; a verdict with a counterexample stands for its state."""
     if path is None:
         return nominal_state()
-    raw: Any = load_json(path)
+    raw = read_json(path)
     if isinstance(raw, dict) and "counterexample" in raw:
         example = raw["counterexample"]
         if not isinstance(example, dict) or "state" not in example:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,15 +13,17 @@ from takeback.adapters.manifest import find_root, manifest_path
 from takeback.adapters.open_by_manifest import manifest_of
 from takeback.adapters.trust_gate import demand_trusted
 from takeback.agents.events import CLIENTS
+from takeback.agents.git.running import git_in
 from takeback.agents.installing import (
     BY,
     Placing,
     additions,
     candidate_of,
-    find_private_scope,
+    demand_private,
     installed,
     note_of,
     start_of,
+    warn_of_commits,
 )
 from takeback.agents.own_traces import find_hooks, find_plugins, list_removals
 from takeback.cli.completing import one_of
@@ -32,10 +35,8 @@ from takeback.errors import InputError
 from takeback.harness import Harness, Undone
 
 NO_SERVER = "the server needs more: pip install 'takeback[mcp]'; without it the client cannot start it"
-PRIVATE = (
-    "the server and the skill stand in files that others get too: --shared adds them; "
-    "for yourself: claude mcp add --scope local takeback -- takeback serve"
-)
+PRIVATE = "the server and the skill stand in files that others get too: --shared adds them"
+FOR_YOURSELF = {"claude-code": "; for yourself: claude mcp add --scope local takeback -- takeback serve"}
 ClientArgument = typer.Argument(
     ...,
     metavar="CLIENT",
@@ -66,14 +67,17 @@ def install(
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Add Takeback's hooks to the settings that only this machine reads, as one change.
+    """Add Takeback's hooks to a file that others do not get, as one change.
 
-    That is `.claude/settings.local.json` for Claude Code; the other clients have no such file, and need `--shared`.
-    With `--shared` the hooks go into the settings that others get too, with the server and the skill, and let every
-    edit pass on a machine without takeback. What is there already is not added again. A directory that is not yet
-    under Takeback's care is put under it first. `takeback uninstall` takes the change back byte for byte.
+    That is `.claude/settings.local.json` for Claude Code. The other clients have no such file: their hooks go into
+    `.codex/hooks.json`, `.gemini/settings.json` or `.opencode/plugins/takeback.js` where git does not track it, and
+    let every edit pass on a machine without takeback, should it be committed one day. Where git tracks it, others
+    would get them, and `--shared` is needed. With `--shared` the hooks go into the settings that others get too,
+    with the server and the skill, and let every edit pass on a machine without takeback. What is there already is
+    not added again. A directory that is not yet under Takeback's care is put under it first. `takeback uninstall`
+    takes the change back byte for byte.
 
-    Example: `takeback install claude-code`, `takeback install codex --shared`
+    Example: `takeback install claude-code`, `takeback install gemini --shared`
     """
     _demand_client(client)
     root = find_root(directory)
@@ -82,14 +86,14 @@ def install(
         demand_trusted(root, manifest_of(root))
     user = known and manifest_of(root).workspace.user
     if not shared and not user:
-        find_private_scope(client)  # refuses before anything is begun
+        demand_private(client, git_in(root, os.environ))  # before anything is begun
     if not known or client not in manifest_of(root).workspace.kinds:
         init_clients(root, (client,), journal=journal)
     with opened(root, journal) as harness:
         kinds = manifest_of(root).workspace.kinds
         program = [command] if command else ["takeback"] if shared else own_program()
         ops = additions(client, kinds, harness.state, program, Placing(shared=shared, user=user))
-        warnings = _warnings(client, shared=shared or user)
+        warnings = _warnings(client, root, shared=shared or user)
         if not ops:
             told = _where(harness, client)
             _say({"result": "nothing", "entry": told[0], "warnings": warnings}, told[1], warnings, as_json=as_json)
@@ -98,8 +102,10 @@ def install(
         conclude(outcome, harness, as_json=as_json, stat=stat, warnings=warnings if exit_code(outcome) == 0 else ())
 
 
-def _warnings(client: str, *, shared: bool) -> list[str]:
-    found = [] if shared else [PRIVATE] if client == "claude-code" else []
+def _warnings(client: str, root: Path, *, shared: bool) -> list[str]:
+    found = (
+        [] if shared else [PRIVATE + FOR_YOURSELF.get(client, ""), *warn_of_commits(client, git_in(root, os.environ))]
+    )
     return [*found, *([NO_SERVER] if find_spec("mcp") is None else [])]
 
 

@@ -8,6 +8,7 @@ import typer
 
 from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, name_of, read_json, read_level, read_state
 from takeback.cli.output import JsonFlag, emit, err, finish
+from takeback.cli.revealing import RevealFlag
 from takeback.language import NoInverse, read_candidate
 from takeback.synthesize import oracle as find_recovery
 
@@ -21,6 +22,7 @@ def oracle(
     file: Path = CandidateFile,
     language: str | None = LanguageOption,
     state: Path | None = StateOption,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Write a recovery for a candidate's mutation. Whatever recovery it had is ignored.
@@ -29,6 +31,7 @@ def oracle(
 
     Example: `takeback oracle examples/candidates/missing-capture/candidate.json`
     """
+    del reveal  # read by its callback
     given = read_candidate(read_json(file), name_of(file))
     built = find_recovery(given.mutation, read_level(language), read_state(state))
     if isinstance(built, NoInverse):
@@ -38,4 +41,4 @@ def oracle(
         for reason in reasons:
             err.print(f"no recovery in {built.level.value}: {reason}")
         finish(yes=False)
-    emit(built.to_json())
+    emit(built.to_json(), exact=True)

@@ -119,7 +119,7 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "paths": list(outcome.paths),
                 "ties": _ties_json(outcome.ties),
                 "changes": changes_json(outcome.changes),
-                "looser": weigh_preview(outcome),
+                "looser": weigh_preview(harness, outcome),
                 "unheeded": list_unheeded(outcome, harness),
                 "drift": _drift_json(outcome.drift, outcome.elsewhere),
             }
@@ -290,7 +290,7 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     files = f" in {', '.join(preview.paths)}" if preview.paths else ""
     out.print(f"would change this{files} ({preview.verdict.grade.value}{forced}):")
     show_changes(preview.changes, lambda: preview.before, stat=stat)
-    show_looser(weigh_preview(preview))
+    show_looser(weigh_preview(harness, preview))
     for number, why in sorted(preview.ties.items()):
         out.print(
             f"note: {named(number, harness)} could then be taken back only together with this ({why} without it)"
@@ -354,7 +354,7 @@ def _plan_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str,
         "ambiguous": [{"entry": number, "slot": address} for number, address in ambiguous(plan, harness)],
         "changes": changes_json(plan.changes),
         "layout": list(plan.layout),
-        "looser": weigh_plan(plan),
+        "looser": weigh_plan(harness, plan),
         "effect": list(harness.effect_of(plan)),
     }
 

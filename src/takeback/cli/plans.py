@@ -26,7 +26,7 @@ def notes_of(plan: Plan, harness: Harness, *, done: bool = False) -> Iterator[St
     effect = ", ".join(harness.effect_of(plan))
     if effect:
         yield f"takes effect: {effect}", ""
-    for reason in weigh_plan(plan):
+    for reason in weigh_plan(harness, plan):
         yield f"looser: {reason}", "yellow"
     for line in kept_lines(plan, done=done):
         yield line, "yellow"

@@ -21,6 +21,7 @@ from takeback.cli.free_text import (
 )
 from takeback.cli.inputs import LanguageOption
 from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.synthesizers import (
     BudgetOption,
@@ -75,6 +76,7 @@ def propose(
     record: Path | None = RecordOption,
     threads: int = ThreadsOption,
     journal: str | None = JournalOption,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Ask a model for a change, and mend what cannot be taken back. Nothing is changed.
@@ -86,6 +88,7 @@ def propose(
     Example: `takeback propose . "ask before deleting files" --synthesizer openai:MODEL`,
     `takeback propose --task nat_cfg_001 --synthesizer replay`
     """
+    del reveal  # read by its callback
     demand_one(directory, text, task_id, "propose")
     settings = Settings(mode=read_mode(feedback), budget=budget, sampling=read_sampling(sampling))
     if text is not None and directory is not None:

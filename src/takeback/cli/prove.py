@@ -8,6 +8,7 @@ import typer
 
 from takeback.cli.inputs import CandidateFile, LanguageOption, name_of, read_json, read_level
 from takeback.cli.output import JsonFlag, emit, finish
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.verdicts import show_verdict
 from takeback.language import read_candidate
 from takeback.verify import prove as prove_candidate
@@ -18,11 +19,17 @@ def register(app: typer.Typer) -> None:
     app.command("prove")(prove)
 
 
-def prove(file: Path = CandidateFile, language: str | None = LanguageOption, as_json: bool = JsonFlag) -> None:
+def prove(
+    file: Path = CandidateFile,
+    language: str | None = LanguageOption,
+    reveal: bool = RevealFlag,
+    as_json: bool = JsonFlag,
+) -> None:
     """Prove that a recovery works on every state, or refute it with the smallest one.
 
     Example: `takeback prove examples/candidates/config/candidate.json --json`
     """
+    del reveal  # read by its callback
     candidate = read_candidate(read_json(file), name_of(file))
     verdict = prove_candidate(candidate, level=read_level(language))
     if as_json:

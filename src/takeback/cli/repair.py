@@ -10,6 +10,7 @@ from takeback.canonical import compact
 from takeback.cli.completing import RULES, one_of
 from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, name_of, read_json, read_level, read_state
 from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.revealing import RevealFlag, mask_value
 from takeback.cli.sampling import SamplingOption, read_sampling
 from takeback.cli.synthesizers import (
     BudgetOption,
@@ -52,6 +53,7 @@ def repair(
     sampling: str = SamplingOption,
     record: Path | None = RecordOption,
     threads: int = ThreadsOption,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Repair a candidate's recovery, turn by turn. Its mutation is locked.
@@ -60,6 +62,7 @@ def repair(
 
     Example: `takeback repair examples/candidates/unconditional-delete/candidate.json --synthesizer local`
     """
+    del reveal  # read by its callback
     raw = read_json(file)
     if not isinstance(raw, dict):
         raise InputError(name_of(file), found=raw, expected="a candidate as a JSON object")
@@ -88,7 +91,7 @@ def show_repair(done: Repair, name: str) -> None:
         out.print(f"  the language cannot say {out_of}")
     show_verdict(done.verdict, f"{name} ({done.source})")
     if done.admitted is not None:
-        out.print(compact(done.admitted.to_json()))
+        out.print(compact(mask_value(done.admitted.to_json())))
     if done.account.calls:
         spent = done.account
         out.print(

@@ -1,22 +1,24 @@
 """Secrets on the command line: what is printed is masked, `--reveal` shows it, a notice says what else can be done.
 
-Text for people is masked in every command; JSON in every command that opens a workspace. What a command is for, a
-plan's token or the token of a server, stays. Files are never masked.
+Text for people and JSON are masked in every command, by names, by looks, and by what was read under such a name. What
+a command is for, a plan's token or the token of a server, stays. Files are never masked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import typer
 
 from takeback.errors import InputError
-from takeback.present.secrets import Mask, has_placeholder, is_revealing, revealing
+from takeback.present.secrets import Mask, find_secrets, has_placeholder, is_revealing, masked, revealing
 
 _MARK: Final = "[masked by takeback"
-_OWN: Final = frozenset({"token", "given"})
+_OWN: Final = frozenset({"token", "given", "api_key"})
 """Fields at the top of an answer, and of the plans in it, that are Takeback's own."""
+MOST: Final = 1_000
+"""So many secrets are remembered at most while a command runs."""
 _PLANS: Final = frozenset({"now", "together"})
 
 
@@ -24,31 +26,45 @@ class _Told:
     """What happened in the running command."""
 
     masked = False
-    guarded = False
+    secrets: ClassVar[dict[str, None]] = {}
+    """What is known to be a secret, for the name it stands under in something that was read."""
 
 
 def begin_masking() -> None:
-    """Start a command: nothing was masked yet, no workspace was opened."""
-    _Told.masked = _Told.guarded = False
+    """Start a command: nothing was masked yet, no secret is known."""
+    _Told.masked = False
+    _Told.secrets = {}
 
 
-def guard_answers() -> None:
-    """From now on JSON is masked: it holds what is in a workspace."""
-    _Told.guarded = True
+def learn_secrets(value: Any) -> None:
+    """Take note of the secrets in a JSON value, so that they are hidden also where no name says what they are."""
+    for secret in find_secrets(value):
+        if len(_Told.secrets) < MOST:
+            _Told.secrets[secret] = None
 
 
 def mask_line(text: str) -> str:
     """Return a text as people see it."""
-    shown = text if is_revealing() else Mask().mask_text(text)
+    if is_revealing():
+        return text
+    mask = Mask()
+    shown = mask.mask_text(mask.hide_known(text, _Told.secrets) if _Told.secrets else text)
     if _MARK in shown:
         _Told.masked = True
     return shown
 
 
+def mask_value(value: Any) -> Any:
+    """Return a JSON value as people see it in a text."""
+    learn_secrets(value)
+    return value if is_revealing() else masked(value)
+
+
 def mask_answer(payload: Mapping[str, Any], *, exact: bool = False) -> dict[str, Any]:
     """Return an answer as JSON shows it; it says so where something was masked, unless its shape is `exact`."""
-    if not _Told.guarded or is_revealing():
+    if is_revealing():
         return dict(payload)
+    learn_secrets(payload)
     mask = Mask()
     shown = _mask_plan(payload, mask)
     if mask.used:
@@ -64,7 +80,7 @@ def _mask_plan(payload: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
         elif name in _PLANS and isinstance(value, Mapping):
             shown[name] = _mask_plan(value, mask)
         else:
-            shown[name] = mask.mask({name: value})[name]
+            shown[name] = mask.hide_known(mask.mask({name: value})[name], _Told.secrets)
     return shown
 
 
@@ -75,7 +91,7 @@ def demand_no_placeholder(value: Any, where: str) -> None:
             where,
             found="a value that Takeback masked",
             expected="the value itself",
-            hint="'takeback show HEAD --json --reveal' and 'takeback export --reveal' print it",
+            hint="the command that printed it prints the value with --reveal, such as 'takeback export --reveal'",
         )
 
 

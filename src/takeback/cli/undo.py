@@ -7,7 +7,6 @@ from pathlib import Path
 
 import typer
 
-from takeback.adapters.clients.guarding import loosened
 from takeback.cli import completing
 from takeback.cli.entries import live_entries
 from takeback.cli.outcomes import CommandOutcome, conclude
@@ -30,7 +29,7 @@ from takeback.harness.results import Discarded
 from takeback.harness.toggle_requests import last_live, meant_entry, redo_request, restore_request, undo_request
 from takeback.journal import Record
 from takeback.present.filters import Filter, read_filter
-from takeback.present.looser import read_actual
+from takeback.present.looser import read_actual, weigh_states
 
 TokenOption = typer.Option(
     None, "--token", metavar="TOKEN", help="Do it only if the plan is still the one with this token."
@@ -242,6 +241,6 @@ def _run(
         if outcome is None:
             out.print("nothing was taken back")
             raise typer.Exit(1)
-        looser = loosened(harness.state, read_actual(harness)) if isinstance(outcome, Discarded) else ()
+        looser = weigh_states(harness, harness.state, read_actual(harness)) if isinstance(outcome, Discarded) else ()
         with out.paged(allowed=paged):
             conclude(outcome, harness, as_json=as_json, stat=stat, looser=looser)

@@ -7,6 +7,7 @@ import shlex
 from takeback.canonical import pretty
 from takeback.cli.differences import show_difference
 from takeback.cli.output import out
+from takeback.cli.revealing import learn_secrets, mask_value
 from takeback.present.contents import sheet_of
 from takeback.present.diffs import difference
 from takeback.present.titles import how_many
@@ -75,6 +76,7 @@ def show_counterexample(example: Counterexample) -> None:
         how = f"the change goes through there, and {how}"
     shown = "the given state" if example.split == "given" else f"this state ({how})"
     out.print(f"  breaks on {shown}:")
+    learn_secrets(example.state.write())
     out.print(_indented(example.state))
     if example.trip.forward_failure:
         out.print(f"  the mutation fails there: {example.trip.forward_failure}")
@@ -101,4 +103,4 @@ def _indented(state: State) -> str:
     plain = state.write()
     if not plain:
         return "    {}   (the empty state)"
-    return "\n".join("    " + line for line in pretty(plain).splitlines())
+    return "\n".join("    " + line for line in pretty(mask_value(plain)).splitlines())

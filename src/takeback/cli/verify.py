@@ -11,6 +11,7 @@ import typer
 from takeback.cli.completing import RULES, one_of
 from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, name_of, read_json, read_level, read_state
 from takeback.cli.output import JsonFlag, emit
+from takeback.cli.revealing import RevealFlag
 from takeback.cli.verdicts import show_verdict
 from takeback.errors import InputError, LimitError
 from takeback.state import Level
@@ -47,6 +48,7 @@ def verify(
         None, "--locked", metavar="DIGEST", help="Reject a mutation with another digest than this."
     ),
     exact: bool = typer.Option(False, "--exact", help="Run only on the state given with --state, as it is."),
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Decide whether a candidate may be admitted. By proof for every state, or on samples with `--rule`.
@@ -55,6 +57,7 @@ def verify(
 
     Example: `takeback verify examples/candidates/unconditional-delete/candidate.json`
     """
+    del reveal  # read by its callback
     level = read_level(language)
     if rule not in RULE_NAMES:
         raise InputError("--rule", found=rule, expected=f"one of {', '.join(RULE_NAMES)}")

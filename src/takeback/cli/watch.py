@@ -18,6 +18,7 @@ from takeback.agents.watching import Noticed, Watched, follow
 from takeback.canonical import encode
 from takeback.cli.here import line, told
 from takeback.cli.output import JsonFlag, err, out, when_interrupted
+from takeback.cli.revealing import mask_answer
 from takeback.cli.workspaces import DirOption, JournalOption, name_for_shell, opened
 from takeback.errors import InputError, MissingExtraError
 from takeback.harness import Undone
@@ -93,7 +94,8 @@ def _tell(root: Path, journal: str | None, noticed: Noticed, *, failed: bool, un
             what = summary(entry, names_in(harness))
     if as_json:
         told = {"entry": None if entry is None else entry.seq, "what": what, "warnings": list(noticed.warnings)}
-        out.write(encode({**told, "failed": failed, "undone": undone}, ascii_only=True) + "\n")
+        answer = mask_answer({**told, "failed": failed, "undone": undone}, exact=True)
+        out.write(encode(answer, ascii_only=True) + "\n")
         sys.stdout.flush()
         return
     if entry is not None:

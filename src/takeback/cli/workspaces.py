@@ -16,7 +16,6 @@ from takeback.cli import completing
 from takeback.cli.here import here, line
 from takeback.cli.here import told as told_directory
 from takeback.cli.output import err, when_interrupted
-from takeback.cli.revealing import guard_answers
 from takeback.errors import UntrustedError
 from takeback.harness import Harness
 from takeback.harness.missing import left_out
@@ -87,7 +86,6 @@ def opened(directory: Path, journal: str | None, *, hold: bool = False, looking:
     One that is not trusted is refused, unless the command is only `looking`: then nothing of it is acted on.
     """
     told_directory(directory)
-    guard_answers()
     root = find_root(directory)
     try:
         harness = open_workspace(root, journal=journal, keys=key_file(), hold=hold)

@@ -76,7 +76,7 @@ class PostgresStore(SqlStore):
         self.location = self._place.shown
         self._options = options
         self._schema = f"takeback_{self._place.name}" if self._place.name else "takeback"
-        self._key = int.from_bytes(hashlib.sha256(self._schema.encode()).digest()[:8], "big", signed=True)
+        self._key = self.lock_key(self._schema)
         self._mutex = threading.RLock()
         self._recent = RecentRecords()
         self._keys: KeyFile | None = None
@@ -86,6 +86,11 @@ class PostgresStore(SqlStore):
         except BaseException:
             self.close()
             raise
+
+    @staticmethod
+    def lock_key(schema: str) -> int:
+        """Return the number of the advisory lock that writers of a schema's journal take."""
+        return int.from_bytes(hashlib.sha256(schema.encode()).digest()[:8], "big", signed=True)
 
     @classmethod
     def opened(cls, where: str, options: Options) -> PostgresStore:

@@ -47,7 +47,7 @@ class CheckedCopy:
     """Digest of its last record."""
 
 
-class _Connected:
+class ConnectedFile:
     """A database as the tables and the index want it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -69,7 +69,7 @@ def copy_journal(source: Path, target: Path, keys: Path | None = None) -> Checke
     try:
         copy_file_of(source, made)
         checked = check_copy(made, keys)
-        _put(made, target)
+        put_copy(made, target)
     except BaseException:
         discard(made)
         raise
@@ -116,7 +116,7 @@ def rebuild_journal(source: Path, made: Path) -> None:
             closing(sqlite3.connect(made, isolation_level=None)) as two,
         ):
             two.execute("BEGIN")
-            create_tables(_Connected(two), DIALECT, stamp=now(), seal=False)
+            create_tables(ConnectedFile(two), DIALECT, stamp=now(), seal=False)
             two.execute("DELETE FROM about")
             two.execute("DELETE FROM schema_version")
             for table, columns in COPIED.items():
@@ -142,7 +142,7 @@ def _copy_rows(one: sqlite3.Connection, two: sqlite3.Connection, table: str, col
 
 def _copy_records(one: sqlite3.Connection, two: sqlite3.Connection, source: Path) -> None:
     """Copy the records in order, and build the index that each of them names by its digest."""
-    index = TouchIndex(_Connected(two), str(source))
+    index = TouchIndex(ConnectedFile(two), str(source))
     touched = prev = ROOT
     cursor = one.execute(f"SELECT {COLUMNS} FROM records NOT INDEXED ORDER BY seq")  # noqa: S608 - a constant
     for values in cursor:
@@ -172,7 +172,7 @@ def replace_journal(path: Path, made: Path) -> Path | None:
             if beside(path, "-wal").exists():
                 beside(path, "-wal").rename(beside(aside, "-wal"))
         beside(path, "-shm").unlink(missing_ok=True)
-        _put(made, path)
+        put_copy(made, path)
     finally:
         lock.release()
     return aside
@@ -188,7 +188,7 @@ def _aside(path: Path) -> Path:
     raise JournalError(f"too many replaced journals beside {path}: move some away")
 
 
-def _put(made: Path, target: Path) -> None:
+def put_copy(made: Path, target: Path) -> None:
     """Give a file its name, durably."""
     fd = os.open(made, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from takeback.adapters.clients.guarding import loosened
+from takeback.adapters.clients.guarding import clients_of, loosened
 from takeback.harness import Harness, Preview
 from takeback.harness.log import state_before
 from takeback.journal import Record
@@ -11,19 +11,24 @@ from takeback.undo import Plan
 from takeback.undo.recording import run_recorded
 
 
-def weigh_plan(plan: Plan) -> list[str]:
+def weigh_states(harness: Harness, before: State, after: State) -> list[str]:
+    """Return what one state of a harness allows or runs that another did not."""
+    return loosened(before, after, clients_of(harness.adapter))
+
+
+def weigh_plan(harness: Harness, plan: Plan) -> list[str]:
     """Return what taking entries back or bringing them back loosens."""
-    return loosened(plan.before, plan.state)
+    return weigh_states(harness, plan.before, plan.state)
 
 
-def weigh_preview(preview: Preview) -> list[str]:
+def weigh_preview(harness: Harness, preview: Preview) -> list[str]:
     """Return what a change loosens that is not yet made."""
-    return loosened(preview.before, run_recorded(preview.candidate.mutation, preview.before).state)
+    return weigh_states(harness, preview.before, run_recorded(preview.candidate.mutation, preview.before).state)
 
 
 def weigh_entry(harness: Harness, entry: Record) -> list[str]:
     """Return what the newest entry has loosened."""
-    return loosened(state_before(harness, entry), harness.state)
+    return weigh_states(harness, state_before(harness, entry), harness.state)
 
 
 def read_actual(harness: Harness) -> State:
@@ -34,4 +39,6 @@ def read_actual(harness: Harness) -> State:
 def weigh_drift(harness: Harness) -> tuple[list[str], list[str]]:
     """Return what adopting loosens that was done behind Takeback's back, and what discarding it would loosen."""
     known, actual = harness.state, read_actual(harness)
-    return ([], []) if actual is known else (loosened(known, actual), loosened(actual, known))
+    if actual is known:
+        return [], []
+    return weigh_states(harness, known, actual), weigh_states(harness, actual, known)

@@ -127,6 +127,20 @@ class Mask:
             text = _PAIR.sub(self._hide_pair, text)
         return _FLAGGED.sub(self._hide_flagged, text) if "-" in text else text
 
+    def hide_known(self, value: Any, secrets: Mapping[str, None]) -> Any:
+        """Return a JSON value without secrets that are known, wherever they stand; short ones only in quotes."""
+        if isinstance(value, Mapping):
+            return {key: self.hide_known(item, secrets) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.hide_known(item, secrets) for item in value]
+        if not isinstance(value, str) or _ANY_PLACEHOLDER.fullmatch(value):
+            return value
+        for secret in sorted(secrets, key=len, reverse=True):
+            forms = (secret,) if len(secret) >= _LONG else (f'"{secret}"', f"'{secret}'")
+            for form in forms if secret in value else ():
+                value = value.replace(form, form.replace(secret, self._label(secret)))
+        return value
+
     def hide(self, text: str, secrets: Mapping[str, None]) -> str:
         """Return a line without secrets that are known, and without what looks like one."""
         for secret in sorted(secrets, key=len, reverse=True):
@@ -214,8 +228,9 @@ def find_blocks(text: str) -> dict[str, None]:
 
 def _collect(value: Any, found: dict[str, None], *, hidden: bool) -> None:
     if isinstance(value, Mapping):
+        told = _named(_about(value))
         for key, item in value.items():
-            _collect(item, found, hidden=hidden or _named(str(key)))
+            _collect(item, found, hidden=hidden or _named(str(key)) or (told and key not in _PLACES))
     elif isinstance(value, list | tuple):
         for last, item in zip(["", *value], value, strict=False):
             _collect(item, found, hidden=hidden or _flag(last))

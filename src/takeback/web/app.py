@@ -19,6 +19,7 @@ from takeback.plugins import ExtraPages
 from takeback.web.drift import adopt, discard, drift
 from takeback.web.entry import entry
 from takeback.web.fleet import journal
+from takeback.web.forget import forget, preview_forget
 from takeback.web.forms import changing
 from takeback.web.guard import Guard
 from takeback.web.live import events, standings_events
@@ -40,6 +41,8 @@ ROUTES: Final = (
     Route("/{number:int}/redo", preview_redo),
     Route("/{number:int}/undo", changing(undo), methods=["POST"]),
     Route("/{number:int}/redo", changing(redo), methods=["POST"]),
+    Route("/{number:int}/forget", preview_forget),
+    Route("/{number:int}/forget", changing(forget), methods=["POST"]),
     Route("/{number:int}/matrix", matrix),
     Route("/{number:int}/drift", drift),
     Route("/{number:int}/adopt", changing(adopt), methods=["POST"]),

@@ -28,6 +28,14 @@ TOLD: Final = 100
 """So many outcomes are remembered, to be told on the page of the entry they made."""
 
 
+@dataclass(frozen=True, slots=True)
+class WantedGone:
+    """What somebody wants to be forgotten: what entries captured, or a value wherever it stands."""
+
+    entries: tuple[str, ...]
+    value: bytes | None = field(default=None, repr=False)
+
+
 @dataclass(slots=True)
 class Shown:
     """A harness on the shelf."""
@@ -42,6 +50,9 @@ class Shown:
     lock: RLock = field(default_factory=RLock)
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What was said when an entry was made here, by its id."""
+
+    gone: dict[str, tuple[WantedGone, str]] = field(default_factory=dict, repr=False)
+    """What was shown to be forgotten and is not confirmed yet, by token, with the journal's head at that time."""
 
     def tell(self, entry: str, lines: Iterable[str]) -> None:
         """Remember what to say about an entry that was just made."""

@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from takeback.agents.edits import FileEdit
 from takeback.agents.judging import weigh_edits
 from takeback.errors import InputError
-from takeback.harness import Refused, Stale, Undone
+from takeback.harness import Harness, Refused, Stale, Undone
 from takeback.harness.images import FileImage, Image, KeptImage, Unknown, images_of
 from takeback.harness.results import Discarded, PlanOutcome, UndoOutcome
 from takeback.harness.toggle_requests import named_entry, redo_request, undo_request
@@ -170,7 +170,7 @@ def _plan(shown: Shown, plan: Plan) -> Told:
         slots=list(differences(plan.changes, lambda: plan.before)),
         layout=plan.layout,
         kept=list(kept_lines(plan, done=False)),
-        looser=weigh_plan(plan),
+        looser=weigh_plan(shown.harness, plan),
         unadmitted=_named(shown, [(number, "") for number in plan.unadmitted]),
         effect=harness.effect_of(plan),
     )
@@ -219,7 +219,7 @@ def _done(request: Request, shown: Shown, form: Form, verb: Verb) -> Response:
         outcome = (harness.undo if verb == "undo" else harness.redo)(*names, token=token, cascade=cascade, by=who)
     match outcome:
         case Undone():
-            shown.tell(outcome.entry.id, _said(outcome.plan))
+            shown.tell(outcome.entry.id, _said(shown.harness, outcome.plan))
         case Discarded():
             shown.tell(outcome.entry.id, [f"Done: {', '.join(outcome.paths)} is as it was."])
         case Stale() | Blocked() | Gone() | Refused():
@@ -228,9 +228,9 @@ def _done(request: Request, shown: Shown, form: Form, verb: Verb) -> Response:
     return RedirectResponse(f"/{shown.number}/entry/{outcome.entry.id}", 303)
 
 
-def _said(plan: Plan) -> list[str]:
+def _said(harness: Harness, plan: Plan) -> list[str]:
     verbs = [("took back", plan.off), ("brought back", plan.on)]
     done = ", ".join(f"{verb} {', '.join(f'#{number}' for number in found)}" for verb, found in verbs if found)
     first_line = headline(plan, done=True)
-    looser = [f"looser: {reason}" for reason in weigh_plan(plan)]
+    looser = [f"looser: {reason}" for reason in weigh_plan(harness, plan)]
     return [f"Done: {done}.", *([first_line] if first_line else []), *looser, *kept_lines(plan, done=True)]

@@ -246,10 +246,10 @@ def test_an_altered_record_is_not_mended_away(root):
         mend_journal(root)
 
 
-def test_a_journal_in_a_server_says_what_to_use(root, tmp_path):
+def test_indexes_of_a_journal_in_a_server_are_not_built_anew(root):
     with pytest.raises(InputError) as fault:
-        back_up_journal(root, tmp_path / "copy.db", "postgresql://localhost/x#agent")
-    assert "pg_dump --schema=takeback_agent" in fault.value.hint
+        mend_journal(root, "postgresql://localhost/x#agent")
+    assert "takeback backup FILE" in fault.value.hint
 
 
 def test_the_engine_says_which_record_the_journal_ends_at(root):

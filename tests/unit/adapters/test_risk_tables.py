@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.support.risky_settings import ABSENT, Case, cases, harmless, unknown
 
+from takeback.adapters.clients import risk_tables
 from takeback.adapters.clients.guarding import loosened
 from takeback.adapters.clients.risk import Risk
 from takeback.adapters.clients.risk_tables import TABLES
@@ -29,6 +30,39 @@ def test_a_setting_of_the_tables_that_becomes_looser_is_said(case: Case, start: 
     (reason,) = loosened(before, after)
     assert f"{start}{case.place.split('.')[0]}" in reason
     assert loosened(after, after) == []
+
+
+@pytest.mark.parametrize("case", list(cases()), ids=lambda case: f"{case.client}-{case.place}")
+def test_a_setting_is_judged_by_the_table_of_its_own_client(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    for other in [client for client in TABLES if client != case.client]:
+        for clients, own, strange in (
+            ((case.client, other), "", f"{other}:"),
+            ((other, case.client), f"{case.client}:", ""),
+        ):
+            mine = [_state(case.place, value, own) for value in (case.before, case.after)]
+            (reason,) = loosened(*mine, clients)
+            assert f"{own}{case.place.split('.')[0]}" in reason
+            theirs = [_state(case.place, value, strange) for value in (case.before, case.after)]
+            told = loosened(*theirs, clients)
+            with monkeypatch.context() as only:
+                only.setattr(risk_tables, "TABLES", {other: TABLES[other]})
+                assert told == loosened(*theirs, clients), (clients, strange)
+
+
+@pytest.mark.parametrize(
+    ("client", "other", "before", "after"),
+    [
+        ("opencode", "claude-code", {"share": "manual"}, {"share": "auto"}),
+        ("gemini", "claude-code", {"coreTools": ["a"]}, {"coreTools": ["a", "b"]}),
+        ("codex", "opencode", {"web_search": "disabled"}, {"web_search": "live"}),
+        ("claude-code", "gemini", {"disableAutoMode": True}, {}),
+        ("opencode", "codex", {"tools": {"write": False}}, {"tools": {"write": True}}),
+    ],
+)
+def test_a_setting_of_one_client_is_nothing_to_another(client: str, other: str, before: Any, after: Any) -> None:
+    states = [State.read({"config": one}) for one in (before, after)]
+    assert loosened(*states, (client,))
+    assert loosened(*states, (other,)) == []
 
 
 @pytest.mark.parametrize(
@@ -181,6 +215,40 @@ def test_a_text_that_gains_tools_hooks_or_commands_is_said(name: str, before: An
 def test_a_text_that_loses_tools_or_only_says_something_else_is_not_said(name: str, before: str, after: str) -> None:
     states = [State.read({"prompts": {name: text}}) for text in (before, after)]
     assert loosened(*states) == []
+
+
+INJECTED = "Ship it: !{git push}\n"
+MODE = AGENT.format("permissionMode: bypassPermissions\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "clients", "is_said"),
+    [
+        ("commands/a", INJECTED, ("gemini", "claude-code"), True),
+        ("commands/a", INJECTED, ("claude-code", "gemini"), False),
+        ("gemini:commands/a", INJECTED, ("claude-code", "gemini"), True),
+        (".gemini/commands/a.toml", INJECTED, ("claude-code", "gemini"), True),
+        (".claude/commands/a.md", INJECTED, ("claude-code", "gemini"), False),
+        ("shared/commands/a.md", INJECTED, ("claude-code", "gemini"), True),
+        ("shared/commands/a.md", INJECTED, ("claude-code", "codex"), False),
+        ("agents/a", MODE, ("claude-code", "opencode"), True),
+        ("opencode:agents/a", MODE, ("claude-code", "opencode"), False),
+        ("agents/a", MODE, (), True),
+    ],
+)
+def test_a_text_is_judged_by_the_clients_that_read_it(
+    name: str, text: str, clients: tuple[str, ...], *, is_said: bool
+) -> None:
+    assert bool(loosened(State(), State.read({"prompts": {name: text}}), clients)) is is_said
+
+
+def test_files_that_one_client_runs_or_obeys_are_nothing_to_another() -> None:
+    plugin = State.read({"files": {".opencode/plugin/x.js": {"content": "a"}}})
+    rules = State.read({"files": {".codex/rules/x.rules": {"content": "a"}}})
+    assert loosened(State(), plugin, ("opencode",))
+    assert loosened(State(), plugin, ("codex",)) == []
+    assert loosened(State(), rules, ("claude-code", "codex"))
+    assert loosened(State(), rules, ("claude-code",)) == []
 
 
 RUN = {"statusLine": {"type": "command", "command": "bash tools/line.sh"}}

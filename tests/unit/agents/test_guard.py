@@ -12,7 +12,9 @@ from tests.support.client_harnesses import HARNESSES, write_harness
 from takeback.adapters.clients.init import init_clients
 from takeback.agents.answers import HookReply, answer_before
 from takeback.agents.declared import home_of
+from takeback.agents.edits import FileEdit
 from takeback.agents.events import CLIENTS, read_event
+from takeback.agents.judging import Answer, rule_one
 from takeback.errors import HarnessError
 
 
@@ -282,3 +284,16 @@ def test_a_manifest_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         (tmp_path / ".takeback/manifest.toml").write_text(text)
         with pytest.raises(HarnessError, match="cannot be read"):
             home_of(str(tmp_path / "CLAUDE.md"))
+
+
+def test_a_setting_is_judged_by_the_client_whose_file_it_is_in_whatever_others_say_under_that_name(
+    tmp_path: Path,
+) -> None:
+    on, off = b'{"disableAutoMode": true}', b"{}"
+    for place in (".claude/settings.json", ".gemini/settings.json"):
+        (tmp_path / place).parent.mkdir()
+        (tmp_path / place).write_bytes(on)
+    init_clients(tmp_path, ("claude-code", "gemini"))
+    of_claude, of_gemini = (str(tmp_path / one / "settings.json") for one in (".claude", ".gemini"))
+    assert rule_one(FileEdit(of_claude, on, off)).answer is Answer.ASK
+    assert rule_one(FileEdit(of_gemini, on, off)).answer is Answer.PASS

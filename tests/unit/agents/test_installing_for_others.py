@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from typer.testing import CliRunner
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.open_by_manifest import open_workspace
 from takeback.agents.events import CLIENTS
-from takeback.agents.installing import HOOKS, group_of
+from takeback.agents.installing import CODEX_SETTINGS, HOOKS, HOOKS_FILE, group_of
+from takeback.agents.opencode_plugin import plugin_text
 from takeback.agents.own_traces import find_hooks, is_own_hook
 from takeback.agents.plugin import plugin_files
 from takeback.cli import app, install
@@ -45,7 +47,7 @@ def write_settings(root: Path, name: str, value: Any) -> Path:
 def hooks_of(program: list[str], *, shared: bool = False) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for hook in HOOKS["claude-code"]:
-        found.setdefault(hook.event, []).append(group_of("claude-code", hook, program, shared=shared))
+        found.setdefault(hook.event, []).append(group_of("claude-code", hook, program, fails_open=shared))
     return {"hooks": found}
 
 
@@ -61,24 +63,89 @@ def test_hooks_go_into_the_settings_that_only_this_machine_reads_and_nothing_int
     assert files_of(tmp_path) == before
 
 
-@pytest.mark.parametrize("client", [client for client in CLIENTS if client != "claude-code"])
-def test_a_client_without_such_settings_is_refused_with_the_way_and_nothing_is_begun(
+OTHERS = [client for client in CLIENTS if client != "claude-code"]
+GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C")
+
+
+def commit_all(root: Path) -> None:
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
+        subprocess.run([*GIT, str(root), *words], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("client", OTHERS)
+@pytest.mark.parametrize("in_git", [False, True])
+def test_other_clients_get_hooks_in_a_file_that_git_does_not_track_and_nothing_else(
+    client: str, in_git: bool, tmp_path: Path
+) -> None:
+    root = tmp_path / "p"
+    root.mkdir()
+    write_harness(root, client)
+    if in_git:
+        for place in (HOOKS_FILE[client], CODEX_SETTINGS):
+            (root / place).unlink(missing_ok=True)
+        commit_all(root)
+    before = files_of(root)
+    told = run("install", client, "--dir", str(root))
+    after = files_of(root)
+    assert [path for path in after if after[path] != before.get(path)] == [HOOKS_FILE[client]]
+    way = next((one for one in told["warnings"] if "does not ignore it" in one), "")
+    assert bool(way) is in_git
+    assert any("--shared adds them" in one for one in told["warnings"])
+    run("uninstall", client, "--dir", str(root))
+    assert files_of(root) == before
+    if in_git:
+        command = way.partition("it: ")[2].partition(" keeps")[0]
+        subprocess.run(["/bin/sh", "-c", command], cwd=root, check=True)
+        again = run("install", client, "--dir", str(root))
+        assert not any("does not ignore it" in one for one in again["warnings"])
+        shown = subprocess.run([*GIT, str(root), "status", "--porcelain"], capture_output=True, text=True, check=True)
+        assert HOOKS_FILE[client].rpartition("/")[2] not in shown.stdout
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_where_git_tracks_the_file_the_refusal_says_so_with_the_way_and_nothing_is_begun(
     client: str, tmp_path: Path
 ) -> None:
     write_harness(tmp_path, client)
+    place = tmp_path / HOOKS_FILE[client]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if not place.exists():
+        place.write_text("{}")
+    commit_all(tmp_path)
     before = files_of(tmp_path)
     with pytest.raises(InputError) as refused:
         run("install", client, "--dir", str(tmp_path))
+    assert f"git tracks {HOOKS_FILE[client]}, so that others get it" in str(refused.value)
     assert f"takeback install {client} --shared" in str(refused.value)
     assert files_of(tmp_path) == before
     assert not (tmp_path / ".takeback").exists()
-    run("install", client, "--shared", "--dir", str(tmp_path))
+
+
+def test_hooks_of_codex_that_stand_in_its_settings_count_where_git_tracks_those(tmp_path: Path) -> None:
+    (tmp_path / ".codex").mkdir()
+    settings = '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "true"\n'
+    (tmp_path / ".codex/config.toml").write_text(settings)
+    commit_all(tmp_path)
+    with pytest.raises(InputError, match=r"git tracks \.codex/config\.toml"):
+        run("install", "codex", "--dir", str(tmp_path))
+
+
+def test_a_repository_of_which_git_tells_nothing_counts_as_one_that_tracks_everything(tmp_path: Path) -> None:
+    write_harness(tmp_path, "codex")
+    (tmp_path / ".git").write_text("gitdir: /nowhere\n")
+    with pytest.raises(InputError, match="cannot be told"):
+        run("install", "codex", "--dir", str(tmp_path))
 
 
 @pytest.mark.parametrize("client", [client for client in CLIENTS if HOOKS[client]])
-def test_shared_hooks_let_every_edit_pass_where_takeback_is_missing(client: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("flags", [("--shared",), ()])
+def test_hooks_that_others_may_get_let_every_edit_pass_where_takeback_is_missing(
+    client: str, flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    if client == "claude-code" and not flags:
+        return  # that file is private by its name
     write_harness(tmp_path, client)
-    run("install", client, "--shared", "--dir", str(tmp_path), "--command", "takeback-that-is-not-there")
+    run("install", client, *flags, "--dir", str(tmp_path), "--command", "takeback-that-is-not-there")
     with closing(open_workspace(tmp_path, hold=False)) as harness:
         found = [hook for _, element, _ in _groups(harness.state) for hook in element["options"]["hooks"]]
     ours = [hook for hook in found if "takeback" in hook["command"]]
@@ -92,6 +159,25 @@ def test_shared_hooks_let_every_edit_pass_where_takeback_is_missing(client: str,
         assert done.stdout == ""
 
 
+@pytest.mark.parametrize(
+    "program",
+    [["takeback-that-is-not-there"], ["/dev/null/takeback"], ["/dev/null"], [sys.executable, "-I", "-S", "-m"]],
+)
+def test_the_plugin_of_opencode_lets_every_edit_pass_where_takeback_is_missing(
+    program: list[str], tmp_path: Path
+) -> None:
+    words = [*program, "takeback"] if program[-1] == "-m" else program
+    (tmp_path / "takeback.mjs").write_text(plugin_text(words))
+    (tmp_path / "try.mjs").write_text(
+        f'const {{ Takeback }} = await import("file://{tmp_path}/takeback.mjs")\n'
+        'const hooks = await Takeback({ directory: "/there" })\n'
+        'await hooks["tool.execute.before"]({ tool: "edit", sessionID: "s" }, { args: { filePath: "x" } })\n'
+        'await hooks["tool.execute.after"]({ tool: "edit", sessionID: "s", args: {} })\n'
+    )
+    done = subprocess.run(["node", str(tmp_path / "try.mjs")], capture_output=True, text=True, check=True)
+    assert "not installed here" in done.stderr
+
+
 def _groups(state: Any) -> Any:
     return [(event, element, None) for event, elements in state["listeners"].items() for element in elements]
 
@@ -100,7 +186,7 @@ def test_shared_hooks_pass_on_what_the_guard_says_where_takeback_is_there(tmp_pa
     program = tmp_path / "takeback"
     program.write_text("#!/bin/sh\necho no >&2\nexit 2\n")
     program.chmod(0o755)
-    hook = group_of("claude-code", HOOKS["claude-code"][1], [str(program)], shared=True)["hooks"][0]
+    hook = group_of("claude-code", HOOKS["claude-code"][1], [str(program)], fails_open=True)["hooks"][0]
     done = subprocess.run(["/bin/sh", "-c", hook["command"]], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "no\n")
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.risky_settings import ABSENT, Case, cases, unknown
+from tests.support.risky_documents import CASES, DOCUMENTS, START, bytes_of, is_told, make_project, nested
+from tests.support.risky_settings import ABSENT, Case
 
 from takeback.adapters import open_workspace
-from takeback.adapters.clients.init import init_clients
 from takeback.adapters.clients.risk import Risk
 from takeback.agents.edits import FileEdit
 from takeback.agents.gates.directories import step_between
@@ -34,46 +33,6 @@ from takeback.web.undo import _outcome
 
 pytestmark = pytest.mark.long
 
-DOCUMENTS = {
-    "claude-code": ".claude/settings.json",
-    "codex": ".codex/config.toml",
-    "gemini": ".gemini/settings.json",
-    "opencode": "opencode.json",
-}
-START = {"opencode": "json:"}
-CASES = {client: [case for case in cases() if case.client == client] for client in DOCUMENTS}
-CASES["claude-code"] += [
-    Case("claude-code", place, ABSENT, value, Risk.EXECUTES) for place, value in dict(unknown()).items()
-]
-
-
-def _nested(place: str, value: Any) -> dict[str, Any]:
-    if value is ABSENT:
-        return {}
-    for step in reversed(place.split(".")):
-        value = {step: value}
-    return value
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
-    return json.dumps(value)
-
-
-def _bytes(client: str, content: dict[str, Any]) -> bytes:
-    if client == "codex":
-        return "".join(f"{key} = {_toml(item)}\n" for key, item in content.items()).encode()
-    return json.dumps(content).encode()
-
-
-def _project(root: Path, client: str) -> Path:
-    place = root / DOCUMENTS[client]
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(_bytes(client, {}))
-    init_clients(root, (client,))
-    return root
-
 
 @pytest.fixture(params=DOCUMENTS)
 def client(request: pytest.FixtureRequest) -> str:
@@ -82,7 +41,7 @@ def client(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def root(client: str, tmp_path: Path) -> Path:
-    return _project(tmp_path / "p", client)
+    return make_project(tmp_path / "p", client)
 
 
 def _operation(case: Case, value: Any) -> dict[str, Any]:
@@ -115,17 +74,13 @@ def _each(harness: Harness, client: str, *, stricter: bool = False) -> Iterator[
             assert isinstance(harness.undo(), Undone)
 
 
-def _told(case: Case, reasons: list[str]) -> bool:
-    return any(case.place.split(".")[0] in reason for reason in reasons)
-
-
 def test_the_guard_asks(client: str, root: Path) -> None:
     path = str(root / DOCUMENTS[client])
     for case in CASES[client]:
-        old, new = (_bytes(client, _nested(case.place, value)) for value in (case.before, case.after))
+        old, new = (bytes_of(client, nested(case.place, value)) for value in (case.before, case.after))
         ruling = rule_one(FileEdit(path, old, new))
         assert ruling.answer is Answer.ASK, (case, ruling)
-        assert _told(case, [ruling.reason]), (case, ruling)
+        assert is_told(case, [ruling.reason]), (case, ruling)
         if case.risk is not Risk.PROTECTED:
             assert rule_one(FileEdit(path, new, old)).answer is Answer.PASS, case
 
@@ -135,7 +90,7 @@ def test_the_server_asks_a_person(client: str, root: Path) -> None:
         desk = Desk(harness, str(root), method_of(parse_spec("portfolio"), None))
         for case, value in _each(harness, client):
             proposed = desk.propose(Sent(mutation=[_operation(case, value)]), "agent")
-            assert _told(case, proposed.person), (case, proposed)
+            assert is_told(case, proposed.person), (case, proposed)
         for case, value in _each(harness, client, stricter=True):
             assert desk.propose(Sent(mutation=[_operation(case, value)]), "agent").person == [], case
 
@@ -145,13 +100,13 @@ def test_the_command_line_says_it_before_and_after(client: str, root: Path) -> N
         for case, value in _each(harness, client):
             preview = harness.preview(_candidate(harness, case, value))
             assert isinstance(preview, Preview), (case, preview)
-            assert _told(case, outcome_json(preview, harness)["looser"]), case
+            assert is_told(case, outcome_json(preview, harness)["looser"]), case
         case = CASES[client][0]
         if case.before is not ABSENT:
             _set(harness, case, case.before)
         done = harness.apply(_candidate(harness, case, case.after))
         assert isinstance(done, Applied)
-        assert _told(case, outcome_json(done, harness)["looser"])
+        assert is_told(case, outcome_json(done, harness)["looser"])
 
 
 Seen = Callable[[Harness, Path, Plan], list[str]]
@@ -172,7 +127,7 @@ def test_an_undo_or_a_redo_that_loosens_says_so_beforehand(client: str, root: Pa
             plan = harness.plan(lambda ledger, name=entry.entry.id: undo_request(ledger, (name,)))
             assert isinstance(plan, Plan), (case, plan)
             for way, seen in SEEN.items():
-                assert _told(case, seen(harness, root, plan)), (case, way)
+                assert is_told(case, seen(harness, root, plan)), (case, way)
             assert isinstance(harness.undo(entry.entry.id), Undone)
             back = harness.plan(lambda ledger, name=entry.entry.id: redo_request(ledger, (name,)))
             assert isinstance(back, Plan), (case, back)
@@ -183,9 +138,9 @@ def test_an_undo_or_a_redo_that_loosens_says_so_beforehand(client: str, root: Pa
 
 
 def test_the_gate_says_it(client: str, tmp_path: Path) -> None:
-    before, after = (_project(tmp_path / name, client) for name in ("a", "b"))
+    before, after = (make_project(tmp_path / name, client) for name in ("a", "b"))
     for case in CASES[client]:
         for place, value in ((before, case.before), (after, case.after)):
-            (place / DOCUMENTS[client]).write_bytes(_bytes(client, _nested(case.place, value)))
+            (place / DOCUMENTS[client]).write_bytes(bytes_of(client, nested(case.place, value)))
         step = step_between(before, after)
-        assert _told(case, list(step.looser)), (case, step.reasons)
+        assert is_told(case, list(step.looser)), (case, step.reasons)

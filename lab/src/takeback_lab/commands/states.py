@@ -6,11 +6,12 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.inputs import CandidateFile, StateOption, read_state
+from takeback.cli.inputs import CandidateFile, StateOption, name_of, read_json, read_state
 from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.revealing import RevealFlag
 from takeback.counterfactual import SUITES, dev_states, hidden_states
 from takeback.errors import InputError
-from takeback.language import load_json, read_candidate
+from takeback.language import read_candidate
 from takeback.state import SURFACES, diff
 from takeback.state.pmap import ABSENT
 
@@ -27,6 +28,7 @@ def states(
     seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the states."),
     dev: str = typer.Option("Q20", "--dev", metavar="SUITE", help="Dev suite, with --split dev."),
     state: Path | None = StateOption,
+    reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Show the counterfactual states that a candidate is tried on.
@@ -35,7 +37,8 @@ def states(
 
     Example: `takeback states examples/candidates/config/candidate.json --split ood --n 5`
     """
-    candidate = read_candidate(load_json(file), str(file))
+    del reveal  # read by its callback
+    candidate = read_candidate(read_json(file), name_of(file))
     nominal = read_state(state)
     if split == "dev":
         if dev in SUITES and n > SUITES[dev]:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from takeback.adapters.clients.prompts_risk import weigh_prompts
 from takeback.adapters.clients.risk import Risk
 from takeback.adapters.clients.risk_tables import rules_of
 from takeback.adapters.clients.settings_risk import Leaves, is_set, leaves_of, minus, plain_path, weigh_settings
+from takeback.adapters.clients.whose import is_of, owners_of
 from takeback.canonical import encode
 
 if TYPE_CHECKING:
+    from takeback.harness.adapter import Adapter
     from takeback.state import State
 
 StateLike: TypeAlias = "State | Mapping[str, Any]"
@@ -38,15 +40,26 @@ LOADED: Final = re.compile(r"(?:^|/)\.opencode/plugins?/|^plugins?/[^/]+\.[cm]?[
 """Files that a client runs because of where they lie."""
 
 
-def loosened(before: StateLike, after: StateLike) -> list[str]:
-    """Return what the later state allows or runs that the earlier did not, and which guards are gone."""
+def clients_of(adapter: Adapter) -> tuple[str, ...]:
+    """Return the clients of a harness, the first with bare names; none where it is not of clients' files."""
+    from takeback.adapters.clients.adapter import ClientAdapter  # noqa: PLC0415 - the guard needs no adapter
+
+    return tuple(one.client.name for one in adapter.members) if isinstance(adapter, ClientAdapter) else ()
+
+
+def loosened(before: StateLike, after: StateLike, clients: Sequence[str] = ()) -> list[str]:
+    """Return what the later state allows or runs that the earlier did not, and which guards are gone.
+
+    `clients` are those of the harness, the first has bare names. Each setting is judged by the table of its client;
+    where no client is given, by the tables of all.
+    """
     old, new = leaves_of(before["config"]), leaves_of(after["config"])
     found = [
-        *weigh_settings(old, new),
+        *weigh_settings(old, new, clients),
         *_servers(before["tools"], after["tools"]),
         *_hooks(before["listeners"], after["listeners"]),
-        *_scripts(before, after, old, new),
-        *weigh_prompts(*_changed(before, after, "prompts")),
+        *_scripts(before, after, (old, new), clients),
+        *weigh_prompts(*_changed(before, after, "prompts"), clients),
     ]
     return list(dict.fromkeys(found))
 
@@ -151,27 +164,31 @@ def _each_hook(listeners: Mapping[str, Any]) -> Counter[_Hook]:
     return found
 
 
-def _scripts(before: StateLike, after: StateLike, old: Leaves, new: Leaves) -> Iterator[str]:
+def _scripts(
+    before: StateLike, after: StateLike, settings: tuple[Leaves, Leaves], clients: Sequence[str]
+) -> Iterator[str]:
     """Yield files that are run, by hooks, settings or servers, and files of rules, which are not what they were."""
     was, is_now = _changed(before, after, "files")
     if not was and not is_now:
         return
-    run = "\n".join((*_programs(before, old), *_programs(after, new)))
+    states = zip((before, after), settings, strict=True)
+    run = "\n".join(program for state, leaves in states for program in _programs(state, leaves, clients))
     for path in sorted({*was, *is_now}):
         what = "gone" if path not in is_now else "changed" if path in was else "new"
         if _is_named(path, run):
             yield f"files[{encode(path)}], which a hook, a setting or a server runs, is {what}"
-        elif path.endswith(".rules"):
+        elif path.endswith(".rules") and is_of("codex", clients):
             yield f"files[{encode(path)}], which says which commands are allowed, is {what}"
-        elif LOADED.search(path):
+        elif LOADED.search(path) and is_of("opencode", clients):
             yield f"files[{encode(path)}], which the client runs when it starts, is {what}"
 
 
-def _programs(state: StateLike, settings: Leaves) -> Iterator[str]:
+def _programs(state: StateLike, settings: Leaves, clients: Sequence[str]) -> Iterator[str]:
     """Yield what is run: by hooks, by settings, by servers."""
     yield from (hook.said for hook in _each_hook(state["listeners"]))
     for path, value in settings.items():
-        if is_set(value) and any(rule.risk is Risk.EXECUTES for rule in rules_of(plain_path(path))):
+        rules = rules_of(plain_path(path), owners_of(path[0], clients)) if is_set(value) and path else ()
+        if any(rule.risk is Risk.EXECUTES for rule in rules):
             yield encode(value)
     yield from (encode(record) for name, record in state["tools"].items() if _is_server(name, record))
 

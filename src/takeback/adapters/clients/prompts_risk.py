@@ -6,12 +6,13 @@ Front matter that cannot be read counts as loosened where it is new: some client
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from takeback.adapters.clients.looks import words_of
 from takeback.adapters.clients.risk_tables import TABLES
 from takeback.adapters.clients.settings_risk import is_set, leaves_of, minus, rank, told, weigh_settings
+from takeback.adapters.clients.whose import is_of, readers_of
 from takeback.canonical import encode
 from takeback.errors import InputError
 
@@ -33,34 +34,41 @@ EXPANDED: Final = frozenset({"commands", "command", "skills", "skill"})
 """Folders of texts in which a command is run when the text is used."""
 FRONTED: Final = EXPANDED | {"agents", "agent", "output-styles", "rules"}
 """Folders of texts of which a client reads the front matter."""
-_INJECTED: Final = re.compile(r"!`[^`\n]+`|!\{[^}\n]+\}|^```!", re.MULTILINE)
+_INJECTED: Final = {
+    re.compile(r"!`[^`\n]+`"): ("claude-code", "opencode"),
+    re.compile(r"^```!", re.MULTILINE): ("claude-code",),
+    re.compile(r"!\{[^}\n]+\}"): ("gemini",),
+}
+"""How a command stands in a text, and the clients that run it."""
 
 
-def weigh_prompts(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what texts that differ loosen."""
+def weigh_prompts(before: Mapping[str, Any], after: Mapping[str, Any], clients: Sequence[str] = ()) -> Iterator[str]:
+    """Yield what texts that differ loosen; `clients` are those of the harness, the first has bare names."""
     for name, text in after.items():
         was = before.get(name)
         if isinstance(text, str) and text != was:
             title = f"prompts[{encode(name)}]"
             steps = {*name.replace(":", "/").split("/")}
             if steps & EXPANDED:
-                yield from _injected(title, was if isinstance(was, str) else "", text)
+                readers = readers_of(name, clients)
+                yield from _injected(title, was if isinstance(was, str) else "", text, readers)
             if steps & FRONTED and (_has_front(text) or _has_front(was)):
-                yield from _front_matter(title, was, text)
+                yield from _front_matter(title, was, text, readers_of(name, clients))
 
 
 def _has_front(text: Any) -> bool:
     return isinstance(text, str) and text.lstrip("\ufeff \t\r\n").startswith("---")
 
 
-def _injected(title: str, was: str, text: str) -> Iterator[str]:
-    """Yield commands in a text, which the client runs when the text is used."""
-    came = sorted(set(_INJECTED.findall(text)) - set(_INJECTED.findall(was)))
+def _injected(title: str, was: str, text: str, readers: Sequence[str]) -> Iterator[str]:
+    """Yield commands in a text, which a client runs when the text is used."""
+    forms = [form for form, whose in _INJECTED.items() if any(is_of(client, readers) for client in whose)]
+    came = sorted({one for form in forms for one in set(form.findall(text)) - set(form.findall(was))})
     if came:
         yield f"{title} runs a program when it is used: {', '.join(came)}"
 
 
-def _front_matter(title: str, was: Any, text: str) -> Iterator[str]:
+def _front_matter(title: str, was: Any, text: str, readers: Sequence[str]) -> Iterator[str]:
     old, new = _said(was), _said(text)
     if new is None:
         if _head(was) != _head(text):
@@ -76,13 +84,17 @@ def _front_matter(title: str, was: Any, text: str) -> Iterator[str]:
         if gone:
             yield f"{title} may use more tools: {', '.join(gone)}"
     yield from _using(title, earlier, new)
-    yield from _modes(title, earlier, new)
+    if is_of("claude-code", readers):
+        yield from _modes(title, earlier, new)
     for key in RUNS:
         if is_set(new.get(key)) and encode(new[key]) != encode(earlier.get(key)):
             yield f"{title} runs a program: {key}"
-    if "permission" in earlier or "permission" in new:
-        rules = (leaves_of({"permission": one.get("permission")}) for one in (earlier, new))
-        yield from (reason.replace("config[", f"{title}[", 1) for reason in weigh_settings(*rules))
+    if is_of("opencode", readers) and ("permission" in earlier or "permission" in new):
+        old_rules, new_rules = (leaves_of({"permission": one.get("permission")}) for one in (earlier, new))
+        yield from (
+            reason.replace("config[", f"{title}[", 1)
+            for reason in weigh_settings(old_rules, new_rules, ("opencode",))
+        )
 
 
 def _using(title: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

@@ -6,6 +6,7 @@ them is judged by its looks (`looks.py`); one that is listed as harmless is let 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from takeback.adapters.clients.claude_types import TYPES
@@ -353,11 +354,12 @@ TABLES: Final[dict[str, RiskTable]] = {
 }
 
 
-def rules_of(path: Path) -> list[RiskRule]:
-    """Return what the clients' tables know of a path: names alone do not always say whose setting it is.
+def rules_of(path: Path, clients: Sequence[str] = ()) -> list[RiskRule]:
+    """Return what the tables of some clients know of a path; of every client where it is not known whose it is.
 
     Where one table names it more exactly than another, only that one counts.
     """
-    found = [known for table in TABLES.values() if (known := table.rule_of(path)) is not None]
+    tables = [TABLES[client] for client in clients if client in TABLES] or TABLES.values()
+    found = [known for table in tables if (known := table.rule_of(path)) is not None]
     best = max((exact for exact, _ in found), default=0)
     return [rule for exact, rule in found if exact == best]

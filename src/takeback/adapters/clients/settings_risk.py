@@ -13,6 +13,7 @@ from typing import Any, Final
 from takeback.adapters.clients import looks
 from takeback.adapters.clients.risk import SETS, Path, Risk, RiskRule
 from takeback.adapters.clients.risk_tables import rules_of
+from takeback.adapters.clients.whose import is_of, owners_of
 from takeback.canonical import encode
 
 Leaves = Mapping[Path, Any]
@@ -24,11 +25,11 @@ ACTIONS: Final = ("deny", "ask", "allow")
 _PROFILES: Final = "profiles"
 
 
-def weigh_settings(old: Leaves, new: Leaves) -> Iterator[str]:
-    """Yield what the later settings loosen."""
+def weigh_settings(old: Leaves, new: Leaves, clients: Sequence[str] = ()) -> Iterator[str]:
+    """Yield what the later settings loosen; `clients` are those of the harness, the first has bare names."""
     for path in sorted({*old, *new}):
         if path and not _same(path, old, new):
-            yield from dict.fromkeys(_weigh(path, old, new))
+            yield from dict.fromkeys(_weigh(path, old, new, owners_of(path[0], clients)))
 
 
 def leaves_of(config: Mapping[str, Any]) -> dict[Path, Any]:
@@ -54,15 +55,15 @@ def _same(path: Path, old: Leaves, new: Leaves) -> bool:
     return (path in old) == (path in new) and encode(old.get(path)) == encode(new.get(path))
 
 
-def _weigh(path: Path, old: Leaves, new: Leaves) -> Iterator[str]:
+def _weigh(path: Path, old: Leaves, new: Leaves, owners: Sequence[str]) -> Iterator[str]:
     steps, title = plain_path(path), _title(path)
     was, is_now = old.get(path), new.get(path)
-    if "permission" in steps:
+    if "permission" in steps and is_of("opencode", owners):
         if _is_looser(was, is_now):
             yield f"{title} is loosened from {told(was)} to {told(is_now)}"
         return
-    known = rules_of(steps)
-    if not known and "tools" in steps[:-1]:
+    known = rules_of(steps, owners)
+    if not known and "tools" in steps[:-1] and is_of("opencode", owners):
         if was is False and is_now is not False:
             yield f"{title} is no longer off"
         return

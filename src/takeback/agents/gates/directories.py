@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from takeback.adapters.clients.finding import FOREIGN
-from takeback.adapters.clients.guarding import loosened
+from takeback.adapters.clients.guarding import clients_of, loosened
 from takeback.adapters.clients.init import detect
 from takeback.adapters.directory import Directory
 from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, Workspace, manifest_path
@@ -121,7 +121,7 @@ def step_between(before: Path, after: Path, ignore: Sequence[str] = ()) -> Harne
             found.verdict,
             outside,
             told,
-            tuple(loosened(first.state, then.state)),
+            tuple(loosened(first.state, then.state, clients_of(old))),
         )
 
 

@@ -67,7 +67,7 @@ class Proposed(BaseModel):
 class Done(BaseModel):
     """What became of a request to change something."""
 
-    outcome: Literal["applied", "undone", "refused", "declined", "stale", "unknown token"]
+    outcome: Literal["applied", "unchanged", "undone", "refused", "declined", "stale", "unknown token"]
     message: str
     entry: str | None = Field(default=None, description="The id of the entry that was made.")
     number: int | None = None

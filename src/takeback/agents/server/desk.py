@@ -14,16 +14,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from takeback.adapters.clients.guarding import loosened
 from takeback.agents.server.answers import AddressChange, Done, Planned, Proposed, VerdictAnswer
 from takeback.agents.server.persons import Question, apply_command, command, others_entries, undo_command
 from takeback.agents.server.proposals import Judgement, Sent, judge
 from takeback.harness import Applied, Harness, Preview, Refused, Stale, Undone, Why
 from takeback.harness.drift import Footing, refuse_drift
+from takeback.harness.idle import is_idle
 from takeback.harness.log import change_json
 from takeback.journal import Record
 from takeback.present.gone import describe_gone
 from takeback.present.heed import list_unheeded
+from takeback.present.looser import weigh_plan, weigh_states
 from takeback.present.plans import headline, kept_lines
 from takeback.present.secrets import masked, masked_text
 from takeback.present.titles import listed
@@ -128,6 +129,9 @@ class Desk:
         with self._lock:
             self._proposals.put(who, token, proposal)
         message = "it can be taken back on every state: give the token to apply_change"
+        idle = is_idle(found.admitted.candidate.mutation, preview.before)
+        if idle:
+            message = "it is so already: apply_change would say so, and no entry is made"
         unheeded = list_unheeded(preview, self._harness)
         if unheeded:
             message = f"{message}; but {masked_text('; '.join(unheeded))}"
@@ -138,8 +142,8 @@ class Desk:
             message=message,
             token=token,
             candidate=masked(found.admitted.candidate.to_json()),
-            changes=_changes(preview.changes),
-            files=list(preview.paths),
+            changes=[] if idle else _changes(preview.changes),
+            files=[] if idle else list(preview.paths),
             person=[masked_text(reason) for reason in reasons],
             command=proposal.command if reasons else None,
             verdict=told,
@@ -169,6 +173,8 @@ class Desk:
             with harness.held() as state:
                 if isinstance(state, Refused):
                     return self._refused(state)
+                if is_idle(proposal.admitted.candidate.mutation, state):
+                    return self._unchanged(harness, proposal)
                 question = self.question_of_change(token, who)
                 objection = allowed(question)
                 if objection:
@@ -250,11 +256,18 @@ class Desk:
             planning.entry = done.entry
             return _made("undone", done.entry, headline(done.plan, done=True) or "taken back; the others stay")
 
+    def _unchanged(self, harness: Harness, proposal: WaitingProposal) -> Done:
+        """Say that a change is made already, if it could be made; no entry is made."""
+        preview = harness.preview(proposal.admitted)
+        if isinstance(preview, Refused):
+            return self._refused(preview)
+        return Done(outcome="unchanged", message="it is so already, and no entry was made")
+
     def _loosens(self, admitted: Admitted, before: State) -> list[str]:
-        return loosened(before, run_recorded(admitted.candidate.mutation, before).state)
+        return weigh_states(self._harness, before, run_recorded(admitted.candidate.mutation, before).state)
 
     def _undo_reasons(self, harness: Harness, plan: Plan, names: Sequence[str], who: str) -> list[str]:
-        found = [*others_entries(harness, plan, names, who), *loosened(plan.before, plan.state)]
+        found = [*others_entries(harness, plan, names, who), *weigh_plan(harness, plan)]
         return [masked_text(reason) for reason in found]
 
     def _no_plan(self, outcome: Blocked | Gone | Refused) -> Planned:

@@ -1,0 +1,51 @@
+"""Whose a thing of a harness with several clients is, by its name, so that it is judged by the clients that read it.
+
+Clients are given as a harness has them: the first has bare names, the names of the others begin with their own. Where
+no client is given, nobody knows whose a thing is, and it may be anybody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from takeback.adapters.clients.client import ANY, Client
+
+
+def owners_of(name: str, clients: Sequence[str]) -> Sequence[str]:
+    """Return the client that a setting is of; none where no client is given."""
+    return [client for client in clients[1:] if name.startswith(f"{client}:")] or clients[:1]
+
+
+def readers_of(name: str, clients: Sequence[str]) -> Sequence[str]:
+    """Return the clients that read a text; a file that lies where several look is that of all of them."""
+    named = [client for client in clients[1:] if name.startswith(f"{client}:")]
+    if named or len(clients) < 2:  # noqa: PLR2004 - one client reads everything
+        return named or clients
+    from takeback.adapters.clients import CLIENTS  # noqa: PLC0415 - it imports what imports this
+
+    declared = {client: CLIENTS[client]() for client in clients if client in CLIENTS}
+    lying = [client for client, one in declared.items() if any(name.startswith(f"{at}/") for at in _folders(one))]
+    first = declared.get(clients[0])
+    bare = first is not None and any(_fits(name, template) for template in _templates(first))
+    return lying or (clients[:1] if bare else clients)
+
+
+def is_of(client: str, owners: Sequence[str]) -> bool:
+    """Whether a thing is, or may be, of a client."""
+    return not owners or client in owners
+
+
+def _folders(client: Client) -> list[str]:
+    documents = (one.path.partition(ANY)[0].rstrip("/") for one in client.documents if ANY in one.path)
+    return [*(one.folder for one in client.texts), *(one.folder for one in client.skills), *filter(None, documents)]
+
+
+def _templates(client: Client) -> list[str]:
+    """Return the forms of the names that texts of a client have."""
+    inner = (rule.name for one in client.documents for rule in one.rules if rule.what == "text")
+    return [*(one.name for one in client.texts), *(one.name for one in client.skills), *inner]
+
+
+def _fits(name: str, template: str) -> bool:
+    start, _, end = template.partition("{}")
+    return name.startswith(start) and name.endswith(end) and len(name) > len(start) + len(end)

@@ -1,0 +1,116 @@
+"""Forgetting what entries captured, or a value wherever it stands: a preview, a confirmation that is bound to it.
+
+A value never stands in an address or on a page: it comes in a form, and is kept here, by a token, until it is
+confirmed. What is forgotten cannot be brought back, so that a confirmation has to say that it is meant.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from takeback.errors import InputError
+from takeback.harness.forgetting import Forgetting
+from takeback.harness.toggle_requests import named_entry
+from takeback.journal.forms import SEARCHED, Forms
+from takeback.journal.search import ValuePlace
+from takeback.state.slots import slot_title
+from takeback.web.asking import asked, told
+from takeback.web.forms import Form, first
+from takeback.web.rendering import page
+from takeback.web.shelf import Shown, WantedGone
+
+BYTES: Final = 18
+KEPT: Final = 20
+"""So many previews can be confirmed; older ones are asked for again."""
+STALE: Final = (
+    "Things have changed since the preview you confirmed. Nothing was forgotten. This is what would go now."
+)
+UNSURE: Final = "Nothing was forgotten: tick the box to say that it is meant."
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetView:
+    """What would be forgotten, or was, as the page shows it."""
+
+    done: bool
+    contents: int
+    goes: list[str]
+    stays: list[str]
+    kept: list[str]
+    live: list[str]
+    lingering: str
+    limits: list[str]
+    """In which forms a value was not looked for."""
+
+
+@asked
+def preview_forget(request: Request, shown: Shown) -> Response:
+    """Show what forgetting an entry's contents would delete."""
+    names = request.query_params.getlist("entry")
+    if not names:
+        raise InputError("entry", found="none", expected="the entry whose contents should go")
+    return _page(request, shown, WantedGone(tuple(names)))
+
+
+@told
+def forget(request: Request, shown: Shown, form: Form) -> Response:
+    """Show what forgetting a value would delete; carry out a preview that is confirmed."""
+    token = first(form, "token")
+    if not token:
+        value = first(form, "value")
+        if not value:
+            raise InputError("value", found="nothing", expected="the text that should go")
+        return _page(request, shown, WantedGone((), value.encode("utf-8", "surrogateescape")))
+    found = shown.gone.pop(token, None)
+    if found is None:
+        raise InputError(
+            "form", found="a preview that is not known any more", expected="a new one: go back to the entry"
+        )
+    wanted, head = found
+    shown.harness.ledger.refresh()
+    if head != shown.harness.ledger.head:
+        return _page(request, shown, wanted, STALE, 409)
+    if first(form, "sure") != "yes":
+        return _page(request, shown, wanted, UNSURE, 409)
+    return page(request, "forget.html", shown=shown, told=_do(shown, wanted, dry=False), token="", message="")
+
+
+def _page(request: Request, shown: Shown, wanted: WantedGone, message: str = "", code: int = 200) -> Response:
+    seen = _do(shown, wanted, dry=True)
+    token = secrets.token_urlsafe(BYTES)
+    shown.gone[token] = (wanted, shown.harness.ledger.head)
+    while len(shown.gone) > KEPT:
+        del shown.gone[next(iter(shown.gone))]
+    return page(request, "forget.html", code, shown=shown, told=seen, token=token, message=message)
+
+
+def _do(shown: Shown, wanted: WantedGone, *, dry: bool) -> ForgetView:
+    harness = shown.harness
+    harness.ledger.refresh()
+    if wanted.value is None:
+        names = [named_entry(harness.ledger, name).id for name in wanted.entries]
+        return _seen(harness.forget(*names, dry=dry))
+    return _seen(harness.forget_value(wanted.value, dry=dry), Forms(wanted.value))
+
+
+def _seen(done: Forgetting, searched: Forms | None = None) -> ForgetView:
+    return ForgetView(
+        done=done.record is not None,
+        contents=done.contents,
+        goes=[_named(place) for place in done.places if place.ref is not None],
+        stays=[_named(place) for place in done.stays],
+        kept=[slot_title(slot) for slot in done.kept],
+        live=[slot_title(slot) for slot in done.live],
+        lingering=done.lingering,
+        limits=[] if searched is None else [f"looked for as {', '.join(SEARCHED)}", *searched.limits],
+    )
+
+
+def _named(place: ValuePlace) -> str:
+    where = f"entry #{place.number}" if place.number is not None else f"record {place.seq}"
+    return f"{place.what} of {where} ({place.kind})"
