@@ -153,7 +153,8 @@ def alike(one: Any, two: Any) -> bool:
 def adopted(fresh: Any, known: Any) -> Any:
     """Return a content that was read anew, with the identities of what it still has of the known one.
 
-    What keeps nothing of a text or list that was there, or is none, is whole.
+    What keeps nothing of a text or list that was there, or is none, is whole. Not so a file: its mode is not written
+    with its text, however much of that is new.
     """
     if same(fresh, known):
         return known
@@ -162,7 +163,8 @@ def adopted(fresh: Any, known: Any) -> Any:
     new, old = parts_of(fresh), parts_of(known)
     if new is None or old is None or type(new) is not type(old):
         return fresh
-    revised = old.revised(new.whole())
+    has_frame = isinstance(fresh, Partial) and len(new) > 0 and len(old) > 0
+    revised = old.revised(new.whole(), anew=has_frame)
     return fresh if revised is None else with_parts(fresh, revised)
 
 

@@ -180,12 +180,12 @@ class Text(Parts):
         new.root = new.whole()
         return new
 
-    def revised(self, whole: str) -> Self | None:
+    def revised(self, whole: str, *, anew: bool = False) -> Self | None:
         """Return the text made another one, each new line standing for the old one it is paired with."""
         old = list(self.links())
         missing = self._missing(whole, old[0] if old else None)
         new = lines_of(whole + missing)
-        if not {link.record for link in old} & set(new):
+        if not anew and not {link.record for link in old} & set(new):
             return None
         return carry_over(self, old, new, self.compare(whole), None, None)._ended(missing)
 
