@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
     from takeback.harness.adapter import Adapter
     from takeback.harness.log import EntryView
-    from takeback.harness.results import Discarded
+    from takeback.harness.results import Discarded, Unchanged
     from takeback.journal import Record
     from takeback.language import Candidate, NoInverse, candidate_schema, gate, read_candidate
     from takeback.state import Kind, Level, State, Surface, diff, register
@@ -76,6 +76,7 @@ __all__ = [
     "Status",
     "Surface",
     "TakebackError",
+    "Unchanged",
     "Undone",
     "Verdict",
     "Why",
@@ -126,7 +127,7 @@ _HOMES = {
     ),
     "takeback.harness.adapter": ("Adapter",),
     "takeback.harness.log": ("EntryView",),
-    "takeback.harness.results": ("Discarded",),
+    "takeback.harness.results": ("Discarded", "Unchanged"),
     "takeback.journal": ("Record",),
     "takeback.language": ("Candidate", "NoInverse", "candidate_schema", "gate", "read_candidate"),
     "takeback.state": ("Kind", "Level", "State", "Surface", "diff", "register"),
