@@ -116,7 +116,7 @@ def _read_manifest(root: Path) -> tuple[Manifest | None, list[str]]:
     except TakebackError as fault:
         if not is_trusted(str(root)):
             raise refuse_untrusted(root, UNKNOWN_HERE) from fault
-        return None, [f"{_plainly(fault)}; what was changed outside Takeback was not looked for"]
+        return None, [f"{_say_why(fault)}; what was changed outside Takeback was not looked for"]
     demand_trusted(root, manifest)
     return manifest, []
 
@@ -134,7 +134,7 @@ def _open(stack: ExitStack, root: Path, journal: str | None, unread: list[str]) 
         return None
 
 
-def _plainly(fault: TakebackError) -> str:
+def _say_why(fault: TakebackError) -> str:
     """Return what an error says, where something is changed all the same."""
     return fault.message.removesuffix("; nothing was changed")
 
@@ -145,7 +145,7 @@ def _open_files(stack: ExitStack, root: Path, manifest: Manifest | None, unread:
     try:
         files = stack.enter_context(open_client_files(root, user=user))
     except TakebackError as fault:
-        unread.append(_plainly(fault))
+        unread.append(_say_why(fault))
         return None
     unread += [f"{one}; whether anything of ours is in it is not known" for one in files.reading.broken]
     return files

@@ -184,13 +184,17 @@ def show_broken(faults: Iterable[Broken]) -> None:
         out.print(here(f"! {fault} ('takeback discard {fault.path}' puts it back)"), style="yellow")
 
 
+def _show_unchanged(outcome: Unchanged) -> None:
+    out.print(UNCHANGED)
+    if outcome.drift:
+        out.print(here(STAYS), style="yellow")
+
+
 def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = False, name: str = "") -> None:
     """Print any outcome; `name` is what a verdict is about."""
     match outcome:
         case Unchanged():
-            out.print(UNCHANGED)
-            if outcome.drift:
-                out.print(here(STAYS), style="yellow")
+            _show_unchanged(outcome)
         case Applied():
             _show_applied(outcome, harness, stat=stat)
         case Preview():

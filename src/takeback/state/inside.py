@@ -158,8 +158,8 @@ def alike(one: Any, two: Any) -> bool:
 def adopted(fresh: Any, known: Any) -> Any:
     """Return a content that was read anew, with the identities of what it still has of the known one.
 
-    What keeps nothing of a text or list that was there, or is none, is whole. Not so a file with a mode of its own, or
-    one that was edited inside: its mode is not written with its text, however much of that is new.
+    What keeps nothing of a text or list that was there, or is none, is whole. Not so a file with a mode of its own,
+    or one that was edited inside: its mode is not written with its text, however much of that is new.
     """
     if same(fresh, known):
         return known

@@ -15,21 +15,13 @@ from takeback.adapters.clients.contents import BoundDocument, demand_mapping, no
 from takeback.adapters.clients.fresh import FreshReading
 from takeback.adapters.clients.homes import STORED, Homes, StoredIn
 from takeback.adapters.clients.hooks import as_listener
-from takeback.adapters.clients.layout import (
-    SURFACES_OF_DOCUMENTS,
-    ClientLayout,
-    Member,
-    find_layout,
-    include,
-    keep,
-    name_in,
-)
+from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, ClientLayout, Member, find_layout, include, keep
 from takeback.adapters.clients.linked import (
     find_behind,
     find_links,
+    has_nothing_at,
     is_nothing_read,
     is_read_through,
-    says_nothing,
     why_not_written,
 )
 from takeback.adapters.clients.own_writes import find_writer
@@ -339,10 +331,7 @@ class ClientAdapter(FilesAdapter):
         """Whether a link at a path leaves everything as the state says: what it leads to, or nothing of its own."""
         real = self.behind(path, image)
         if real is None or (self._layout.taken(real) and not is_read_through(self._layout, path, real)):
-            name, bound = self._homes.prompt_at(path, state), self._layout.document_at(path)
-            if bound is not None and not says_nothing(self._homes, bound, state):
-                return False
-            return name is None or name not in state.part("prompts")
+            return has_nothing_at(self._homes, path, state)
         there = self._peek(real)
         return there is not None and self.means(path, there, state)
 
@@ -365,8 +354,7 @@ class ClientAdapter(FilesAdapter):
 
     def is_document(self, path: str) -> bool:
         """Whether a path is that of a document of a client; not where a client reads it only through a link."""
-        bound = self._layout.documents.get(path)
-        return bound is not None and bool(name_in(bound.documents.path, path))
+        return self._layout.is_document(path)
 
     def is_bare(self, path: str, image: FileImage) -> bool:
         """Whether a document says nothing at all, not even in a comment."""

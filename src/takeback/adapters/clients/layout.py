@@ -90,6 +90,11 @@ class ClientLayout:
                     return self.documents[path]
         return None
 
+    def is_document(self, path: str) -> bool:
+        """Whether a document of a client stands at a path, and not only behind a link to it."""
+        bound = self.documents.get(path)
+        return bound is not None and bool(name_in(bound.documents.path, path))
+
     def with_room_for(self, surface: str, key: str) -> BoundDocument | None:
         """The document that holds something; a new one of a folder where that is what its name says."""
         for member in self.members:

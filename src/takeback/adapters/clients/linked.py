@@ -58,9 +58,17 @@ def is_nothing_read(directory: Directory, homes: Homes, bound: BoundDocument, kn
     """
     if bound.path not in homes.layout.outside:
         return False
-    return says_nothing(homes, bound, known) or isinstance(directory.look(bound.path), LinkImage)
+    return has_nothing_of(homes, bound, known) or isinstance(directory.look(bound.path), LinkImage)
 
 
-def says_nothing(homes: Homes, bound: BoundDocument, state: State) -> bool:
+def has_nothing_at(homes: Homes, path: str, state: State) -> bool:
+    """Tell whether a state has nothing that a file at a path would say."""
+    name, bound = homes.prompt_at(path, state), homes.layout.document_at(path)
+    if bound is not None and not has_nothing_of(homes, bound, state):
+        return False
+    return name is None or name not in state.part("prompts")
+
+
+def has_nothing_of(homes: Homes, bound: BoundDocument, state: State) -> bool:
     """Tell whether a state has nothing of a document."""
     return is_hollow(bound.joined(homes.contents(state, bound), {}))
