@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from takeback.harness import Adopted, Applied, Harness, Recovered, Refused, Stale, Status, Undone, Why
     from takeback.harness.adapter import Adapter
     from takeback.harness.log import EntryView
-    from takeback.harness.results import Discarded
+    from takeback.harness.results import Discarded, Unchanged
     from takeback.journal import Record
     from takeback.language import Candidate, NoInverse, candidate_schema, gate, read_candidate
     from takeback.state import Kind, Level, State, Surface, diff, register
@@ -66,6 +66,7 @@ __all__ = [
     "Status",
     "Surface",
     "TakebackError",
+    "Unchanged",
     "Undone",
     "Verdict",
     "Why",
@@ -116,7 +117,7 @@ _HOMES = {
     ),
     "takeback.harness.adapter": ("Adapter",),
     "takeback.harness.log": ("EntryView",),
-    "takeback.harness.results": ("Discarded",),
+    "takeback.harness.results": ("Discarded", "Unchanged"),
     "takeback.journal": ("Record",),
     "takeback.language": ("Candidate", "NoInverse", "candidate_schema", "gate", "read_candidate"),
     "takeback.state": ("Kind", "Level", "State", "Surface", "diff", "register"),

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 from tests.support.client_harnesses import HARNESSES, write_harness
 from typer.testing import CliRunner
 
@@ -15,7 +16,14 @@ from takeback.adapters.clients.init import init_clients
 from takeback.adapters.open_by_manifest import open_own_copy, open_workspace
 from takeback.adapters.workspace.init import make_workspace
 from takeback.agents.scratch import scratch_of
+from takeback.agents.server.desk import Desk
+from takeback.agents.server.reading import status_of
 from takeback.cli import app
+from takeback.synthesize.method import method_of
+from takeback.synthesize.spec import parse_spec
+from takeback.web.app import make_app
+from takeback.web.session import Session
+from takeback.web.shelf import HarnessShelf
 
 INNER = "packages/api"
 NESTED = f"{INNER}/CLAUDE.md"
@@ -218,3 +226,22 @@ def test_a_place_of_a_workspace_that_is_itself_a_harness_is_left_alone(workspace
     assert status(workspace)["drift"] == []
     said = " ".join(run(workspace, "undo", "#5", code=1).split())
     assert "belongs to the harness in" in said
+
+
+def test_doctor_the_mcp_server_and_the_page_name_the_inner_harness_too(both):
+    note = f"{INNER}: it has a harness of its own now"
+    told = json.loads(run(both, "doctor", "--json"))
+    assert [one["good"] for one in told["findings"] if note in one["detail"]] == [True]
+    assert note in " ".join(run(both, "doctor").split())
+    with closing(open_workspace(both, hold=False)) as harness, closing(open_workspace(both / INNER)) as inner:
+        answer = status_of(Desk(harness, str(both), method_of(parse_spec("portfolio"), None)), "agent")
+        assert answer.clean
+        assert [line.startswith(note) for line in answer.notes] == [True]
+        shelf = HarnessShelf([("outer", harness), ("inner", inner)])
+        session = Session()
+        host = "127.0.0.1:8765"
+        page = TestClient(make_app(shelf, session, [host]), base_url=f"http://{host}")
+        page.get(f"/open?link={session.link}")
+        assert note in page.get("/1/drift").text
+        assert note not in page.get("/2/drift").text
+        assert page.get("/").text.count(note) == 1

@@ -17,7 +17,7 @@ from takeback.adapters.trust_record import list_records
 from takeback.adapters.workspace.init import init_workspace
 from takeback.agents.events import CLIENTS
 from takeback.cli import app
-from takeback.errors import InputError
+from takeback.errors import InputError, TakebackError, UntrustedError
 from takeback.state import State
 
 
@@ -155,3 +155,76 @@ def test_a_journal_elsewhere_and_trailers_of_commits_are_named(tmp_path: Path) -
     told = run(root, "leave", "--yes")
     assert any("elsewhere.db" in one for one in told["left"])
     assert any("Takeback-Head" in one for one in told["left"])
+
+
+def spoil_journal(root: Path) -> None:
+    for place in (root / ".takeback").glob("journal.db*"):
+        place.unlink()
+    (root / ".takeback/journal.db").write_bytes(b"not a database" * 100)
+
+
+def lose_journal(root: Path) -> None:
+    for place in (root / ".takeback").glob("journal.db*"):
+        place.unlink()
+
+
+def spoil_manifest(root: Path) -> None:
+    (root / ".takeback/manifest.toml").write_text("[workspace\n")
+
+
+@pytest.mark.parametrize("spoil", [spoil_journal, lose_journal, spoil_manifest])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_harness_that_cannot_be_opened_is_left_all_the_same(client: str, spoil: Any, tmp_path: Path) -> None:
+    root = tmp_path / "p"
+    root.mkdir()
+    git(root, "init", "-q")
+    write_harness(root, client)
+    before = set(files_of(root))
+    run(root, "install", client, "--shared")
+    run(root, "git-hook", "install")
+    spoil(root)
+    with pytest.raises(TakebackError):
+        invoke(root, "status")
+    planned = run(root, "leave", "--plan")
+    assert (planned["entries"], len(planned["unchecked"])) == (None, 1)
+    assert (root / ".takeback").exists()
+    told = run(root, "leave", "--yes")
+    assert len(told["unchecked"]) == 1
+    assert "was not looked for" in told["unchecked"][0]
+    assert set(planned["would_remove"]) <= set(told["removed"])
+    assert not (root / ".takeback").exists()
+    assert not any(record["path"] == str(root) for _, record in list_records())
+    assert set(files_of(root)) - before <= {".codex/hooks.json", ".mcp.json", ".claude/settings.json"}
+    assert not any("which names takeback" in one for one in told["left"])
+    assert not any(b"takeback" in place.read_bytes() for place in (root / ".git/hooks").iterdir())
+
+
+def test_leaving_what_cannot_be_opened_keeps_what_others_wrote_and_names_what_it_could_not_read(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "p"
+    root.mkdir()
+    write_harness(root, "claude-code")
+    run(root, "install", "claude-code", "--shared")
+    settings = root / ".claude/settings.json"
+    value = json.loads(settings.read_text("utf-8-sig"))
+    value["env"] = {"MINE": "1"}
+    settings.write_text(json.dumps(value))
+    (root / ".mcp.json").write_text("{ broken")
+    spoil_journal(root)
+    done = invoke(root, "leave", "--yes")
+    said = " ".join(done.output.split())
+    assert done.exit_code == 0, said
+    assert "not checked: " in said
+    assert ".mcp.json" in said
+    assert json.loads(settings.read_text())["env"] == {"MINE": "1"}
+    assert "takeback" not in settings.read_text()
+    assert (root / ".mcp.json").read_text() == "{ broken"
+
+
+def test_a_strangers_harness_with_a_broken_manifest_is_not_left(tmp_path: Path) -> None:
+    (tmp_path / ".takeback").mkdir()
+    (tmp_path / ".takeback/manifest.toml").write_text("[workspace\n")
+    with pytest.raises(UntrustedError):
+        invoke(tmp_path, "leave", "--yes")
+    assert (tmp_path / ".takeback/manifest.toml").exists()

@@ -71,6 +71,9 @@ class Story:
         self.kinds: list[str] = []
         self.entries: list[tuple[str, int]] = []
         self.live: set[int] = set()
+        self.touched: list[set[str]] = []
+        self.kept: dict[tuple[str, frozenset[int]], tuple[bytes, int] | None] = {}
+        """What later edits kept of a file, by its live edits: with the same ones it is that again."""
         put(root, self.start.images(), {})
         init_clients(root, (client,))
 
@@ -84,6 +87,8 @@ class Story:
         assert isinstance(adopted, Adopted), (kind, path)
         self.live.add(len(self.edits))
         self.edits.append(edit)
+        one, two = now.images(), changed.images()
+        self.touched.append({path for path in one.keys() | two.keys() if one.get(path) != two.get(path)})
         self.kinds.append(f"{kind} {path}")
         self.entries.append((adopted.entry.id, adopted.entry.entry))
 
@@ -100,11 +105,20 @@ class Story:
         self.live -= {numbers.index(entry) for entry in outcome.plan.off}
         self.live |= {numbers.index(entry) for entry in outcome.plan.on}
         wanted = self.wanted().images()
+        if outcome.plan.kept:
+            differing = [path for path in wanted.keys() | seen.keys() if wanted.get(path) != seen.get(path)]
+            self.kept |= {(path, self.live_at(path)): seen.get(path) for path in differing}
+        known = {path: self.kept.get((path, self.live_at(path)), image) for path, image in wanted.items()}
+        wanted = {path: image for path, image in known.items() if image is not None}
         if not outcome.plan.kept:
             check(seen, wanted)
         for path in before.keys() & seen.keys():
             assert seen[path] == before[path] or wanted[path] != before[path], f"{path} was not to be touched"
         assert opened.status().clean
+
+    def live_at(self, path: str) -> frozenset[int]:
+        """Those of the live edits that changed a file."""
+        return frozenset(at for at in self.live if path in self.touched[at])
 
     def wanted(self) -> Files:
         return self.start.without(self.edits, self.live)

@@ -203,13 +203,17 @@ class Draw:
         elif body.lines and body.lines[0][1] == "---":
             at = max(at, 1)
             new = [(f"n{self.count}", f"key{self.count}: v")] if at < 7 else new
-        before = body.lines[at - 1][0] if at else None
+        before = body.lines[at - 1][0] if at else ""
+        behind = body.lines[at][0] if at < len(body.lines) else ""
 
         def edit(files: Files) -> None:
             there = files.files.get(path)
             if there is not None and isinstance(there.body, Lines):
                 place = there.body.at(before) if before else None
-                place = min(at, len(there.body.lines)) if place is None else place + 1
+                place = None if place is None else place + 1
+                if place is None and behind:  # blank lines have no name: what stands below tells where
+                    place = there.body.at(behind)
+                place = min(at, len(there.body.lines)) if place is None else place
                 there.body.lines[place:place] = new
 
         return edit

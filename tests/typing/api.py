@@ -32,6 +32,7 @@ from takeback import (
     State,
     Status,
     Surface,
+    Unchanged,
     Undone,
     Verdict,
     Why,
@@ -112,7 +113,7 @@ def planning(harness: Harness, applied: Applied) -> None:
     assert_type(plan, Plan | Blocked | Gone | Refused)
     if isinstance(plan, Plan):
         harness.undo(applied, token=plan.token)
-    harness.restore(applied)
+    assert_type(harness.restore(applied), Undone | Discarded | Blocked | Gone | Stale | Refused | Unchanged)
 
 
 def reading(harness: Harness) -> None:

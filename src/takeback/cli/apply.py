@@ -10,12 +10,12 @@ import typer
 
 from takeback.cli.doubts import doubts_of, tell_doubts
 from takeback.cli.inputs import STDIN, CandidateFile, LanguageOption, name_of, read_json, read_level
-from takeback.cli.outcomes import Unchanged, conclude
+from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, err
 from takeback.cli.revealing import RevealFlag, demand_no_placeholder
 from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError
-from takeback.harness import Applied, Harness, Preview, Refused, Why
+from takeback.harness import Applied, Harness, Preview, Refused, Unchanged, Why
 from takeback.harness.idle import is_idle
 from takeback.language import read_candidate
 from takeback.state import Level

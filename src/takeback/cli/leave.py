@@ -6,29 +6,33 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
 import typer
 
 from takeback.adapters.clients import CLIENTS as DECLARED
-from takeback.adapters.manifest import find_root, manifest_path
+from takeback.adapters.making import LOCAL
+from takeback.adapters.manifest import Manifest, find_root, manifest_path
 from takeback.adapters.open_by_manifest import manifest_of
 from takeback.adapters.roots import MANIFEST, PRIVATE
-from takeback.adapters.trust_gate import demand_trusted, remove_trust
-from takeback.adapters.trust_record import forget_record
+from takeback.adapters.trust_gate import UNKNOWN_HERE, demand_trusted, refuse_untrusted, remove_trust
+from takeback.adapters.trust_record import forget_record, is_trusted
 from takeback.agents.events import CLIENTS
 from takeback.agents.git.hooks import TRAILER, find_placed
 from takeback.agents.git.hooks import uninstall as take_out
 from takeback.agents.git.running import Git, git_in
 from takeback.agents.installing import NAME, candidate_of, installed
-from takeback.agents.own_traces import PLUGIN, find_plugins, list_removals
+from takeback.agents.leaving import ClientFiles, list_own, open_client_files
+from takeback.agents.own_traces import PLUGIN
 from takeback.cli.outcomes import conclude
 from takeback.cli.output import JsonFlag, emit, out, settle
 from takeback.cli.workspaces import DirOption, JournalOption, opened
-from takeback.errors import InputError, TakebackError
+from takeback.errors import InputError, TakebackError, UntrustedError
 from takeback.harness import Applied, Harness, Refused
 from takeback.present.titles import how_many
+from takeback.state import State
 
 NOTE: Final = "takeback leave"
 HOME: Final = (
@@ -58,6 +62,8 @@ def leave(
 
     Everything else stays as it is, changes that Takeback recorded included. The journal is your history: without
     `--yes` you are asked, `--keep-journal` leaves it, and `--export` moves it elsewhere; moved back, it goes on.
+    A harness that cannot be opened is left too: what is ours goes by what the files say, and what could not be
+    checked is said.
 
     Example: `takeback leave --plan`, `takeback leave --export ../history --yes`
     """
@@ -68,33 +74,81 @@ def leave(
         raise InputError(str(root), found="no harness under Takeback's care", expected="one to leave")
     if export is not None and export.exists():
         raise InputError("--export", found=f"{export}, which is there", expected="a directory that is not there yet")
-    demand_trusted(root, manifest_of(root))
+    manifest, unread = _read_manifest(root)
     git = git_in(root, os.environ)
     placed = find_placed(git)
     gone = [] if keep_journal else [name for name in (PRIVATE, MANIFEST) if os.path.lexists(root / name)]
-    elsewhere = _journal_elsewhere(root, journal)
-    with opened(root, journal) as harness:
-        ops = _removals(harness)
+    elsewhere = _journal_elsewhere(root, journal, manifest)
+    with ExitStack() as stack:
+        harness = None if manifest is None else _open(stack, root, journal, unread)
+        files = None if harness is not None else _open_files(stack, root, manifest, unread)
+        state = harness.state if harness is not None else State() if files is None else files.reading.state
+        ops = list_own(state)
         told = [_told(op) for op in ops] + [str(path) for path in placed] + gone
+        entries = None if harness is None else _entries(harness)
         if plan:
-            _say({"result": "plan", "would_remove": told, "entries": _entries(harness)}, [], as_json=as_json)
+            answer = {"result": "plan", "would_remove": told, "entries": entries, "unchecked": unread}
+            _say(answer, [f"not checked: {one}" for one in unread], as_json=as_json)
         if not yes:
-            _confirm(told, _entries(harness), keep=keep_journal or export is not None)
-        if ops:
+            _confirm([*told, *(f"not checked: {one}" for one in unread)], entries, keep=bool(keep_journal or export))
+        if ops and harness is not None:
             _take_back(harness, as_json=as_json)
+        elif ops and files is not None:
+            unread += [
+                f"{path}: it was changed just now; what is ours is still in it" for path in files.take_out(ops)
+            ]
     settle(0)
     removed = [_told(op) for op in ops] + [str(one.path) for one in (take_out(git) if placed else ())]
     if gone and export is None:
         remove_trust(root)
     removed += _clear(root, gone, export)
     left = [*elsewhere, *_left(root, git)] + ([f"{root / PRIVATE}: the journal, as asked"] if keep_journal else [])
-    answer = {"result": "left", "removed": removed, "exported": None if export is None else str(export), "left": left}
-    _say(answer, [f"left: {one}" for one in left], as_json=as_json)
+    exported = None if export is None else str(export)
+    answer = {"result": "left", "removed": removed, "exported": exported, "left": left, "unchecked": unread}
+    lines = [*(f"not checked: {one}" for one in unread), *(f"left: {one}" for one in left)]
+    _say(answer, lines, as_json=as_json)
 
 
-def _removals(harness: Harness) -> list[dict[str, Any]]:
-    plugins = [{"op_type": "unset_config", "target": key} for key in find_plugins(harness.state)]
-    return [*list_removals(harness.state), *plugins]
+def _read_manifest(root: Path) -> tuple[Manifest | None, list[str]]:
+    """Return the manifest of a harness that may be acted on, or why it cannot be read."""
+    try:
+        manifest = manifest_of(root)
+    except TakebackError as fault:
+        if not is_trusted(str(root)):
+            raise refuse_untrusted(root, UNKNOWN_HERE) from fault
+        return None, [f"{_say_why(fault)}; what was changed outside Takeback was not looked for"]
+    demand_trusted(root, manifest)
+    return manifest, []
+
+
+def _open(stack: ExitStack, root: Path, journal: str | None, unread: list[str]) -> Harness | None:
+    """Return the harness; where it cannot be opened, None, and why is added to what could not be checked."""
+    try:
+        return stack.enter_context(opened(root, journal))
+    except UntrustedError:
+        raise
+    except TakebackError as fault:
+        unread.append(
+            f"{fault.message}; what was changed outside Takeback was not looked for, and nothing is recorded"
+        )
+        return None
+
+
+def _say_why(fault: TakebackError) -> str:
+    """Return what an error says, where something is changed all the same."""
+    return fault.message.removesuffix("; nothing was changed")
+
+
+def _open_files(stack: ExitStack, root: Path, manifest: Manifest | None, unread: list[str]) -> ClientFiles | None:
+    """Return the clients' files as they are, without the journal; None where these cannot be read either."""
+    user = manifest is not None and manifest.workspace.user
+    try:
+        files = stack.enter_context(open_client_files(root, user=user))
+    except TakebackError as fault:
+        unread.append(_say_why(fault))
+        return None
+    unread += [f"{one}; whether anything of ours is in it is not known" for one in files.reading.broken]
+    return files
 
 
 def _told(op: dict[str, Any]) -> str:
@@ -111,7 +165,7 @@ def has_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _confirm(told: Sequence[str], entries: int, *, keep: bool) -> None:
+def _confirm(told: Sequence[str], entries: int | None, *, keep: bool) -> None:
     """Ask before anything is removed; the journal is named, because it is the user's history."""
     if not has_terminal():
         raise InputError(
@@ -123,9 +177,8 @@ def _confirm(told: Sequence[str], entries: int, *, keep: bool) -> None:
     for one in told:
         out.print(f"  {one}")
     if not keep:
-        out.print(
-            f"the journal with {how_many(entries, 'entry', 'entries')} goes with it: --export DIR keeps it elsewhere"
-        )
+        size = "which cannot be read," if entries is None else f"with {how_many(entries, 'entry', 'entries')}"
+        out.print(f"the journal {size} goes with it: --export DIR keeps it elsewhere")
     if not typer.confirm("Remove all of this?"):
         out.print("nothing was removed")
         raise typer.Exit(1)
@@ -140,7 +193,7 @@ def _take_back(harness: Harness, *, as_json: bool) -> None:
         entry = installed(harness, client)
         if entry is not None:
             harness.undo(entry.id, by=NOTE)  # byte for byte; where it cannot be done, what is ours goes below
-    rest = _removals(harness)
+    rest = list_own(harness.state)
     done = harness.apply(candidate_of(rest, harness.state), note=NOTE, by=NOTE) if rest else None
     if done is not None and not isinstance(done, Applied):
         conclude(done, harness, as_json=as_json)
@@ -162,9 +215,9 @@ def _clear(root: Path, gone: Sequence[str], export: Path | None) -> Iterator[str
         yield name
 
 
-def _journal_elsewhere(root: Path, journal: str | None) -> list[str]:
+def _journal_elsewhere(root: Path, journal: str | None, manifest: Manifest | None) -> list[str]:
     """Return where the journal is if it does not lie in our own directory."""
-    where = journal or manifest_of(root).workspace.journal
+    where = journal or (LOCAL if manifest is None else manifest.workspace.journal)
     inside = "://" not in where and (root / where).resolve().is_relative_to((root / PRIVATE).resolve())
     return [] if inside else [f"the journal {where.partition('@')[2] or where}"]
 

@@ -13,11 +13,11 @@ from takeback.canonical import parse
 from takeback.cli import completing
 from takeback.cli.doubts import doubts_of, is_wanted, tell_doubts
 from takeback.cli.inputs import read_bytes
-from takeback.cli.outcomes import CommandOutcome, Unchanged, conclude
+from takeback.cli.outcomes import CommandOutcome, conclude
 from takeback.cli.output import JSON_VALUE, JsonFlag, out
 from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError, TakebackError
-from takeback.harness import Harness, Refused
+from takeback.harness import Harness, Refused, Unchanged
 from takeback.harness.adapter import Spoken
 from takeback.harness.drift import Footing, put_changes, refuse_drift
 from takeback.harness.idle import is_idle

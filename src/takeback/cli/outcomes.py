@@ -6,7 +6,6 @@ The union is closed: an outcome that is missing here does not pass mypy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NoReturn, assert_never
 
 import typer
@@ -22,7 +21,7 @@ from takeback.harness import Adopted, Applied, Harness, Preview, Refused, Stale,
 from takeback.harness.adapter import Broken
 from takeback.harness.drift import Footing
 from takeback.harness.log import changes_of, state_before
-from takeback.harness.results import Discarded
+from takeback.harness.results import Discarded, Unchanged
 from takeback.journal import Record
 from takeback.present.gone import describe_gone
 from takeback.present.heed import list_unheeded
@@ -32,11 +31,7 @@ from takeback.state.slots import slot_title
 from takeback.undo import Blocked, Gone, Plan, SlotChange
 
 UNCHANGED: Final = "unchanged: it is so already, and no entry was made"
-
-
-@dataclass(frozen=True, slots=True)
-class Unchanged:
-    """A change that would leave everything as it is: nothing was done, and no entry was made."""
+STAYS: Final = "what was changed outside Takeback stays: 'takeback status' shows it, 'takeback discard' puts it back"
 
 
 CommandOutcome = (
@@ -98,7 +93,8 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
     """Any outcome as JSON."""
     match outcome:
         case Unchanged():
-            return {"result": "unchanged", "entry": None, "changes": []}
+            drift = {"drift": changes_json(outcome.drift)} if outcome.drift else {}
+            return {"result": "unchanged", "entry": None, "changes": [], **drift}
         case Applied():
             return {
                 "result": "applied",
@@ -191,11 +187,17 @@ def show_broken(faults: Iterable[Broken]) -> None:
         out.print(here(f"! {fault} ('takeback discard {fault.path}' puts it back)"), style="yellow")
 
 
+def _show_unchanged(outcome: Unchanged) -> None:
+    out.print(UNCHANGED)
+    if outcome.drift:
+        out.print(here(STAYS), style="yellow")
+
+
 def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = False, name: str = "") -> None:
     """Print any outcome; `name` is what a verdict is about."""
     match outcome:
         case Unchanged():
-            out.print(UNCHANGED)
+            _show_unchanged(outcome)
         case Applied():
             _show_applied(outcome, harness, stat=stat)
         case Preview():

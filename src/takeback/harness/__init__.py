@@ -11,6 +11,7 @@ from takeback.harness.results import (
     Refused,
     Stale,
     Status,
+    Unchanged,
     Undone,
     Why,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "Refused",
     "Stale",
     "Status",
+    "Unchanged",
     "Undone",
     "Unsayable",
     "Why",

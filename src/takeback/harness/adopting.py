@@ -11,11 +11,21 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
+from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.adapter import FileAdapter, Formatted, Heeding, Unsayable
 from takeback.harness.codec import change_draft
 from takeback.harness.engine import Engine, Look
 from takeback.harness.filing import LAYOUT
-from takeback.harness.images import UNKNOWN, FileImage, Image, KeptImage, LinkImage, Unknown, with_images
+from takeback.harness.images import (
+    UNKNOWN,
+    FileImage,
+    Image,
+    KeptImage,
+    LinkImage,
+    Unknown,
+    recorded_links,
+    with_images,
+)
 from takeback.harness.links import find_behind, is_link_change
 from takeback.harness.readings import read_versions
 from takeback.harness.recorded import formatted
@@ -123,9 +133,19 @@ def layout_changes(engine: Engine, look: Look) -> list[KeptImage]:
         return []
     adapter, ledger = engine.files, engine.ledger
     unread = {one.path for one in look.broken}
-    paths = ((path, image) for path, image in engine.formatted.formatted() if path not in unread)
+    there = dict(engine.formatted.formatted())
+    gone = ((path, None) for path in recorded_links(ledger.store) if path not in there and _is_gone(adapter, path))
+    paths = ((path, image) for path, image in (*there.items(), *gone) if path not in unread)
     found = [layout_only(adapter, ledger, ledger.state, image) for image in formatted(ledger, paths)]
     return [one for one in found if one is not None and not _is_only_read(engine.formatted, one)]
+
+
+def _is_gone(adapter: FileAdapter, path: str) -> bool:
+    """Whether nothing stands at a path by now that is the harness's own."""
+    try:
+        return adapter.image(path) is None
+    except (HarnessError, UnsafePathError):
+        return False
 
 
 def _is_only_read(adapter: Formatted, image: KeptImage) -> bool:

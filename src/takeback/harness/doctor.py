@@ -50,6 +50,8 @@ def examine_harness(harness: Harness, *, deep: bool = False) -> Iterator[Finding
         yield Finding("leftovers", good=True, detail="none")
     for problem in status.problems:
         yield Finding("problems", good=False, detail=problem)
+    for note in status.notes:
+        yield Finding("notes", good=True, detail=note)
     if deep:
         yield from _recoveries(harness)
 

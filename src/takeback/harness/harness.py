@@ -34,11 +34,12 @@ from takeback.harness.results import (
     Recovered,
     Refused,
     Status,
+    Unchanged,
     UndoOutcome,
 )
 from takeback.harness.retrying import tried_again
-from takeback.harness.toggle_requests import ToggleRequest, named_entry, redo_request, restore_request, undo_request
-from takeback.harness.toggling import ToggleAsk, footing_of, plan_request, put_back_rest, toggle
+from takeback.harness.toggle_requests import ToggleRequest, named_entry, redo_request, undo_request
+from takeback.harness.toggling import ToggleAsk, footing_of, plan_request, put_back_rest, restore, toggle
 from takeback.journal import Record, Ref, Store
 from takeback.journal.search import ValuePlace
 from takeback.language import Candidate
@@ -192,10 +193,19 @@ class Harness:
         request = partial(redo_request, names=names_of(entries))
         return self._toggle("redo", request, token, cascade=cascade, strict=strict, by=by)
 
-    def restore(self, to: EntryLike, *, token: str | None = None, strict: bool = False, by: str = "") -> UndoOutcome:
-        """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601)."""
-        request = partial(restore_request, name=name_of(to))
-        return self._toggle("restore", request, token, cascade=False, strict=strict, by=by)
+    def restore(
+        self, to: EntryLike, *, token: str | None = None, strict: bool = False, by: str = ""
+    ) -> UndoOutcome | Unchanged:
+        """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601).
+
+        Where no entry has to be taken back or brought back for that, none is made.
+        """
+
+        def make() -> UndoOutcome | Unchanged:
+            with self._engine.locked():
+                return restore(self._engine, name_of(to), token, _made_by(by), strict=strict)
+
+        return tried_again(make)
 
     def adopt(
         self,

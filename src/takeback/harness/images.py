@@ -20,6 +20,8 @@ from takeback.state.slots import slot_key
 
 FILE_KEY: Final = "@file"
 """First name of the index key under which a record is found by a file it changed."""
+LINKS_KEY: Final = slot_key(("@link",))
+"""The index key under which records are found that say of anything that it was or is a link."""
 IMAGES: Final = "images"
 """In a payload, the files that a record keeps images of; their bytes are contents under the next two names."""
 BEFORE: Final = "image_before"
@@ -97,6 +99,9 @@ def with_images(draft: Draft, images: Sequence[FileChange | KeptImage]) -> Draft
         return draft
     touches: Any = draft.payload.get("touches", [])
     keys = [file_key(image.path) for image in images]
+    keys += (
+        [LINKS_KEY] if any(isinstance(side, LinkImage) for one in images for side in (one.before, one.after)) else []
+    )
     rows = [[image.path, _form(image.before), _form(image.after)] for image in images]
     payload = {**draft.payload, "touches": [*touches, *keys], IMAGES: rows}
     sides = {
@@ -207,6 +212,18 @@ def modes_at(store: Store, path: str) -> Iterator[tuple[Record, int | None]]:
             forms = [rows[at][2] for at in _PLACES.of(record, rows).get(path, ())]
             modes = [form[1] if form is not None and form[0] == "f" else None for form in forms]
         yield from ((record, mode) for mode in reversed(modes))
+
+
+def recorded_links(store: Store) -> Iterator[str]:
+    """Yield the paths of which any record says that a link stood there; reads no bytes."""
+    seen: set[str] = set()
+    for number in dict.fromkeys(store.touching(LINKS_KEY)):
+        record = store.get(number)
+        rows: Any = record.payload.get(IMAGES, ())
+        with trusting(f"record {record.seq}", seq=record.seq):
+            paths = [path for path, *forms in rows if any(form and form[0] == "l" for form in forms)]
+        yield from (path for path in paths if path not in seen)
+        seen.update(paths)
 
 
 def image_in(

@@ -160,6 +160,14 @@ class Discarded:
 
 
 @dataclass(frozen=True, slots=True)
+class Unchanged:
+    """Everything is so already: nothing was done, and no entry was made."""
+
+    drift: tuple[SlotChange, ...] = ()
+    """What was changed outside Takeback; that stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """How a harness stands."""
 

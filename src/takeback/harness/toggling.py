@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from takeback.errors import UnknownSurfaceError
@@ -16,8 +17,17 @@ from takeback.harness.ledger import Ledger
 from takeback.harness.limits import can_grow, refuse_unreadable
 from takeback.harness.missing import not_installed
 from takeback.harness.naming import names_of
-from takeback.harness.results import Adopted, PlanOutcome, Refused, Stale, Undone, UndoOutcome, nothing_kept
-from takeback.harness.toggle_requests import ToggleRequest
+from takeback.harness.results import (
+    Adopted,
+    PlanOutcome,
+    Refused,
+    Stale,
+    Unchanged,
+    Undone,
+    UndoOutcome,
+    nothing_kept,
+)
+from takeback.harness.toggle_requests import ToggleRequest, restore_request
 from takeback.harness.two_roads import compare_roads
 from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
@@ -84,6 +94,21 @@ def toggle(
     draft = toggle_draft(kind, plan.off, plan.on, plan.changes, about, packer=engine.ledger.packer)
     draft = found_by_files(engine, draft, (*plan.off, *plan.on))
     return Undone(engine.make(draft, writes, footing[:2], changes), plan)
+
+
+def restore(
+    engine: Engine, name: str, token: str | None, said: Mapping[str, Any], *, strict: bool
+) -> UndoOutcome | Unchanged:
+    """Go to how things were after an entry or at a time; where that is how they are, nothing is recorded."""
+    look = looked(engine)
+    ask = partial(restore_request, name=name)
+    off, on, _ = ask(engine.ledger)
+    if off or on:
+        return toggle(engine, "restore", ask, token, said, cascade=False, strict=strict)
+    plan = plan_request(engine, off, on, cascade=False, strict=strict)
+    if isinstance(plan, Plan):
+        return Unchanged(look.drift) if token in {None, plan.token} else Stale(token or "", plan)
+    return plan
 
 
 def put_back_rest(engine: Engine, gone: Gone, said: Mapping[str, Any]) -> Adopted | Refused:

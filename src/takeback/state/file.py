@@ -116,6 +116,11 @@ class File(Partial):
         """The permission bits."""
         return self.mode
 
+    @property
+    def has_own_frame(self) -> bool:
+        """Whether its permission bits are not those of any file."""
+        return self.mode != DEFAULT_MODE
+
     def framed(self, frame: int) -> File:
         """Return the file with other permission bits."""
         return File(self.content if self._text is None else self._text, frame)

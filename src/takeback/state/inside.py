@@ -47,6 +47,11 @@ class Partial(ABC):
     def frame(self) -> Any:
         """What it holds besides its parts."""
 
+    @property
+    @abstractmethod
+    def has_own_frame(self) -> bool:
+        """Whether that is anything but what is there unless someone says otherwise."""
+
     @abstractmethod
     def framed(self, frame: Any) -> Any:
         """Return the content with something else besides its parts."""
@@ -153,7 +158,8 @@ def alike(one: Any, two: Any) -> bool:
 def adopted(fresh: Any, known: Any) -> Any:
     """Return a content that was read anew, with the identities of what it still has of the known one.
 
-    What keeps nothing of a text or list that was there, or is none, is whole.
+    What keeps nothing of a text or list that was there, or is none, is whole. Not so a file with a mode of its own,
+    or one that was edited inside: its mode is not written with its text, however much of that is new.
     """
     if same(fresh, known):
         return known
@@ -163,8 +169,13 @@ def adopted(fresh: Any, known: Any) -> Any:
     new = None if old is None else parts_of(fresh)
     if new is None or old is None or type(new) is not type(old):
         return fresh
-    revised = old.revised(new.whole())
+    revised = old.revised(new.whole(), anew=_is_apart(known) and bool(new.whole()) and bool(old.whole()))
     return fresh if revised is None else with_parts(fresh, revised)
+
+
+def _is_apart(known: Any) -> bool:
+    """Whether what a content holds besides its parts counts by itself."""
+    return isinstance(known, Partial) and (known.edited or known.has_own_frame)
 
 
 def differing_below(before: PMap, after: PMap) -> Iterator[tuple[str, ...]]:

@@ -174,11 +174,11 @@ class Items(Parts):
         new.root = new.whole()
         return new
 
-    def revised(self, whole: Any) -> Self | None:
+    def revised(self, whole: Any, *, anew: bool = False) -> Self | None:
         """Return the list made another one, each new item standing for the old one it is paired with."""
         new: tuple[Any, ...] = whole
         old = list(self.links())
-        if not {encode(thaw(link.record)) for link in old} & {encode(thaw(item)) for item in new}:
+        if not anew and not {encode(thaw(link.record)) for link in old} & {encode(thaw(item)) for item in new}:
             return None
         return carry_over(self, old, new, self.compare(new), None, None)
 

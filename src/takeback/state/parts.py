@@ -304,8 +304,11 @@ class Parts(Whole):
         """Return which part of this value each part of another whole stands for."""
 
     @abstractmethod
-    def revised(self, whole: Any) -> Self | None:
-        """Return the value made another whole, parts that are still there keeping their identity; None if none is."""
+    def revised(self, whole: Any, *, anew: bool = False) -> Self | None:
+        """Return the value made another whole, parts that are still there keeping their identity.
+
+        None if no part is still there, unless that is asked for too.
+        """
 
     @abstractmethod
     def _run_to_json(self, run: Run) -> Any:

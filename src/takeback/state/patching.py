@@ -89,7 +89,7 @@ def _patched_items(here: Sequence[Any], before: Sequence[Any], after: Sequence[A
 def paired(before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]:
     """Which item became which: equal ones in order, equal ones that moved, then mappings that were changed."""
     one, two = ([encode(item) for item in items] for items in (before, after))
-    codes = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    codes = _compare_in_place(one, two) or SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
     found = {
         low + at: first + at for kind, low, high, first, _ in codes if kind == "equal" for at in range(high - low)
     }
@@ -107,3 +107,11 @@ def paired(before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]:
     came = [at for at in free if at not in found.values() and isinstance(after[at], dict)]
     found |= dict(zip(rest, came, strict=True)) if len(rest) == len(came) == 1 else {}
     return dict(sorted(found.items()))
+
+
+def _compare_in_place(one: Sequence[str], two: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+    """Return what differs place by place, where as many items stand and none of those that differ only moved."""
+    differing = [at for at, (old, new) in enumerate(zip(one, two, strict=False)) if old != new]
+    if len(one) != len(two) or {one[at] for at in differing} & {two[at] for at in differing}:
+        return []
+    return [("replace" if at in differing else "equal", at, at + 1, at, at + 1) for at in range(len(one))]

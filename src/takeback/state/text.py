@@ -185,11 +185,11 @@ class Text(Parts):
         new.root = new.whole()
         return new
 
-    def revised(self, whole: str) -> Self | None:
+    def revised(self, whole: str, *, anew: bool = False) -> Self | None:
         """Return the text made another one, each new line standing for the old one it is paired with."""
         between = self._between(whole)
         old, new = between.old, between.new
-        if not between.shared and not {link.record for link in old} & set(new):
+        if not anew and not between.shared and not {link.record for link in old} & set(new):
             return None
         alignment = align([link.record for link in old], new)
         return carry_over(self, old, new, alignment, between.low, between.high)._ended(between.missing)

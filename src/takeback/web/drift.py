@@ -62,6 +62,7 @@ def _page(request: Request, shown: Shown, message: str = "", code: int = 200) ->
         shown=shown,
         files=files,
         others=others,
+        notes=status.notes,
         message=message,
         token=token,
         adopting=adopting,

@@ -49,6 +49,8 @@ class Standing:
     last: LastChange | None = None
     problems: tuple[str, ...] = ()
     """What needs attention; empty if all is well."""
+    notes: tuple[str, ...] = ()
+    """What is to be known and needs nothing done."""
 
 
 class JournalColumns(TypedDict):
@@ -78,7 +80,7 @@ def standing(shown: Shown) -> Standing:
     columns = told(shown.tally)
     if newest:
         columns["last"] = LastChange(newest[0].what, newest[0].entry.at, newest[0].entry.by)
-    return Standing(shown.name, where, link, drift=drift, problems=problems, **columns)
+    return Standing(shown.name, where, link, drift=drift, problems=problems, notes=status.notes, **columns)
 
 
 def told(tally: JournalTally) -> JournalColumns:

@@ -19,7 +19,8 @@ from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, ClientLayout
 from takeback.adapters.clients.linked import (
     find_behind,
     find_links,
-    is_nothing_known,
+    has_nothing_at,
+    is_nothing_read,
     is_read_through,
     why_not_written,
 )
@@ -105,7 +106,8 @@ class ClientAdapter(FilesAdapter):
                 if self._layout.inner.find_above(path) is not None:
                     values[path] = bound.joined(self._homes.contents(known, bound), {})
                     continue
-                image = None if is_nothing_known(self._homes, bound, known) else self._look(path)
+                unread = is_nothing_read(self._directory, self._homes, bound, known)
+                image = None if unread else self._look(path)
                 value = {} if image is None else self._document(bound, image.content).value
                 values[path] = demand_mapping(value, self._where(path))
             except InputError as fault:
@@ -306,7 +308,7 @@ class ClientAdapter(FilesAdapter):
             return self._link_means(path, image, state)
         if not isinstance(image, FileImage | None):
             return False
-        bound = self._layout.documents.get(path) or self._layout.documents.get(self._layout.links.get(path, ""))
+        bound = self._layout.document_at(path)
         try:
             if bound is not None:
                 return self._document_means(bound, image, state)
@@ -329,8 +331,7 @@ class ClientAdapter(FilesAdapter):
         """Whether a link at a path leaves everything as the state says: what it leads to, or nothing of its own."""
         real = self.behind(path, image)
         if real is None or (self._layout.taken(real) and not is_read_through(self._layout, path, real)):
-            name = self._homes.prompt_at(path, state)
-            return path not in self._layout.documents and (name is None or name not in state.part("prompts"))
+            return has_nothing_at(self._homes, path, state)
         there = self._peek(real)
         return there is not None and self.means(path, there, state)
 
@@ -352,8 +353,8 @@ class ClientAdapter(FilesAdapter):
         return (*self._images.items(), *self._links.items(), *inner_files.list_missing(self._layout, missing))
 
     def is_document(self, path: str) -> bool:
-        """Whether a path is that of a document of a client."""
-        return path in self._layout.documents
+        """Whether a path is that of a document of a client; not where a client reads it only through a link."""
+        return self._layout.is_document(path)
 
     def is_bare(self, path: str, image: FileImage) -> bool:
         """Whether a document says nothing at all, not even in a comment."""

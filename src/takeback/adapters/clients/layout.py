@@ -77,6 +77,24 @@ class ClientLayout:
                 return one
         return None
 
+    def document_at(self, path: str) -> BoundDocument | None:
+        """The document at a path, or behind a link there; one that would be if a file stood there."""
+        found = self.documents.get(path) or self.documents.get(self.links.get(path, ""))
+        if found is not None or self.taken(path):
+            return found
+        for member in self.members:
+            for documents in member.client.documents:
+                name = name_in(documents.path, path) if ANY in documents.path else ""
+                if name:
+                    self.documents[path] = BoundDocument(documents, path, client=member.prefix, name=name)
+                    return self.documents[path]
+        return None
+
+    def is_document(self, path: str) -> bool:
+        """Whether a document of a client stands at a path, and not only behind a link to it."""
+        bound = self.documents.get(path)
+        return bound is not None and bool(name_in(bound.documents.path, path))
+
     def with_room_for(self, surface: str, key: str) -> BoundDocument | None:
         """The document that holds something; a new one of a folder where that is what its name says."""
         for member in self.members:
@@ -213,6 +231,7 @@ def _documents(finder: Finder, member: Member, layout: ClientLayout) -> Iterator
             if seen.outside:
                 layout.leave(seen)
             elif seen.path.endswith(ending):
+                layout.links |= {seen.path: seen.real} if seen.real != seen.path else {}
                 name = seen.path[len(above) : len(seen.path) - len(ending)]
                 yield seen.real, BoundDocument(documents, seen.real, client=member.prefix, name=name)
 
@@ -302,6 +321,16 @@ def _usable(layout: ClientLayout, seen: SeenFile) -> bool:
         layout.strange.append(f"{shown}: its name is not UTF-8; left alone")
         return False
     return not layout.taken(seen.real)
+
+
+def name_in(pattern: str, path: str) -> str:
+    """What a path has in the place of a pattern's name, the path itself if there is none; empty if it is none."""
+    above, star, ending = pattern.partition(ANY)
+    if not star:
+        return path if path == pattern else ""
+    name = path[len(above) : len(path) - len(ending)]
+    fits = path.startswith(above) and path.endswith(ending) and len(path) > len(above) + len(ending)
+    return name if fits and (above or "/" not in name) else ""
 
 
 def _between(text: str, template: str) -> str:

@@ -51,6 +51,24 @@ def is_read_through(layout: ClientLayout, path: str, real: str) -> bool:
     return path in {name, layout.place_of(name)}
 
 
-def is_nothing_known(homes: Homes, bound: BoundDocument, known: State) -> bool:
-    """Tell whether a link that leads out stands in a document's place, and never was anything else."""
-    return bound.path in homes.layout.outside and is_hollow(bound.joined(homes.contents(known, bound), {}))
+def is_nothing_read(directory: Directory, homes: Homes, bound: BoundDocument, known: State) -> bool:
+    """Tell whether a link that leads out or nowhere stands in a document's place: it is not followed.
+
+    Where a folder above it is such a link, only a document that never was anything counts as nothing.
+    """
+    if bound.path not in homes.layout.outside:
+        return False
+    return has_nothing_of(homes, bound, known) or isinstance(directory.look(bound.path), LinkImage)
+
+
+def has_nothing_at(homes: Homes, path: str, state: State) -> bool:
+    """Tell whether a state has nothing that a file at a path would say."""
+    name, bound = homes.prompt_at(path, state), homes.layout.document_at(path)
+    if bound is not None and not has_nothing_of(homes, bound, state):
+        return False
+    return name is None or name not in state.part("prompts")
+
+
+def has_nothing_of(homes: Homes, bound: BoundDocument, state: State) -> bool:
+    """Tell whether a state has nothing of a document."""
+    return is_hollow(bound.joined(homes.contents(state, bound), {}))

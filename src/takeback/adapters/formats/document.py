@@ -104,6 +104,24 @@ class Document(ABC):
         self._check(path, value)
         return self._edited(self._insert(path, value), path, inserted(self.value, path, value))
 
+    def insert_all(self, path: DocumentPath, values: Sequence[Any]) -> Self:
+        """The document with new items before position `path[-1]` of a list, read as often for many as for two."""
+        *others, last = values
+        found = self.insert(path, last)
+        for value in others:
+            self._check(path, value)
+        edits = [edit for value in others for edit in found._insert(path, value)]  # noqa: SLF001 - of one class
+        if len(edits) == len(others) and all(edit[:2] == (edits[0].start, edits[0].start) for edit in edits):
+            expected = found.value
+            for value in reversed(others):
+                expected = inserted(expected, path, value)
+            merged = [Splice(edits[0].start, edits[0].start, b"".join(edit.text for edit in edits))] if edits else []
+            return found._edited(merged, path, expected)  # noqa: SLF001
+        found = self
+        for at, value in enumerate(values, int(path[-1])):
+            found = found.insert((*path[:-1], at), value)
+        return found
+
     def move(self, path: DocumentPath, to: int) -> Self:
         """The document with one item of a list taken to another position of it."""
         return self._edited(self._move(path, to), path, moved(self.value, path, to))
@@ -199,8 +217,8 @@ def _transform_list(document: Document, present: list[Any], value: list[Any], pa
         both = min(end_one - one, end_two - two)
         for at in reversed(range(one + both, end_one)):
             document = document.remove((*path, at))
-        for at in range(two + both, end_two):
-            document = document.insert((*path, one + at - two), value[at])
+        if two + both < end_two:
+            document = document.insert_all((*path, one + both), value[two + both : end_two])
         for at in range(both):
             document = transform(document, value[two + at], (*path, one + at))
     return document

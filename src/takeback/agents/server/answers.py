@@ -124,5 +124,8 @@ class StatusAnswer(BaseModel):
     head: str
     drift: list[str] = Field(description="What was changed behind Takeback's back; a person or a hook adopts it.")
     problems: list[str]
+    notes: list[str] = Field(
+        description="What is to be known and needs nothing done, such as folders with a harness of their own."
+    )
     you: str = Field(description="How this client's entries are signed.")
     command: str | None = Field(default=None, description="What a person can run where something needs attention.")

@@ -95,6 +95,7 @@ def status_of(desk: Desk, who: str) -> StatusAnswer:
         head=found.head,
         drift=[masked_text(one) for one in drift],
         problems=[masked_text(one) for one in problems],
+        notes=[masked_text(one) for one in found.notes],
         you=who,
         command=None if found.clean else command("adopt" if drift and not problems else "status", desk.directory),
     )

@@ -242,3 +242,108 @@ def test_a_file_of_a_workspace_replaced_by_a_link_stops_no_opening_and_comes_bac
             assert isinstance(harness.redo(), Undone)
             assert shape(root) == linked
         assert outside.read_text() == "secret\n"
+
+
+DOCUMENTS = [
+    ("claude-code", ".claude/settings.json", '{"model": "opus"}\n'),
+    ("claude-code", ".mcp.json", '{"mcpServers": {"a": {"command": "a"}}}\n'),
+    ("codex", ".codex/config.toml", 'model = "x"\n'),
+    ("codex", ".codex/agents/r.toml", 'name = "r"\ndescription = "R"\ndeveloper_instructions = "R."\n'),
+    ("gemini", ".gemini/settings.json", '{"model": {"name": "g"}}'),
+    ("gemini", ".gemini/commands/c.toml", 'prompt = "c"\n'),
+    ("opencode", "opencode.json", '{"model": "a/b"}\n'),
+]
+WHERE = ["out of the directory", "nowhere", "beside it", "beside it, the same"]
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize(("client", "name", "text"), DOCUMENTS)
+def test_a_document_replaced_by_a_link_is_adopted_taken_back_and_brought_back(tmp_path, client, name, text, where):
+    root, outside = tmp_path / "project", tmp_path / "outside"
+    place = root / name
+    place.parent.mkdir(parents=True)
+    place.write_text(text)
+    place.chmod(0o600)
+    for instructions in ("CLAUDE.md", "AGENTS.md", "GEMINI.md"):
+        (root / instructions).write_text("x\n")
+    changed = text.replace('"', '"n', 1) if name.endswith(".toml") else "{}\n"
+    outside.write_text(changed)
+    init_clients(root, [client])
+    with open_workspace(root) as harness:
+        if where.startswith("beside"):
+            (root / "shared").write_text(text if where.endswith("same") else changed)
+        before = shape(root)
+        target = {"out of the directory": outside, "nowhere": root / "nowhere"}.get(where, root / "shared")
+        relink(place, os.path.relpath(target, place.parent))
+        linked = shape(root)
+        assert not harness.status().clean or harness.status().layout
+        adopted = harness.adopt()
+        assert isinstance(adopted, Adopted), adopted
+        status = harness.status()
+        assert (status.drift, status.layout, status.broken) == ((), (), ())
+        for _ in range(2):
+            assert isinstance(harness.undo(adopted.entry), Undone)
+            assert shape(root) == before
+            assert harness.status().layout == ()
+            assert isinstance(harness.redo(adopted.entry), Undone)
+            assert shape(root) == linked
+    with open_workspace(root) as again:
+        assert again.journal.check().whole
+        assert isinstance(again.undo(adopted.entry.id), Undone)
+        assert shape(root) == before
+    assert outside.read_text() == changed
+
+
+def test_nothing_is_written_through_a_link_that_stands_for_settings(root, outside):
+    with opened(root) as harness:
+        relink(root / ".claude/settings.json", "../../outside.md")
+        harness.adopt()
+        refused = harness.apply(candidate(config("cleanupPeriodDays", 9)))
+        assert isinstance(refused, Refused)
+        assert "put a file in its place" in refused.message
+        assert outside.read_text() == "secret\n"
+        assert "secret" not in str(harness.state.write())
+        (root / ".claude/settings.json").unlink()
+        (root / ".claude/settings.json").write_text("{}\n")
+        harness.adopt()
+        assert isinstance(harness.apply(candidate(config("cleanupPeriodDays", 9))), Applied)
+
+
+def test_a_folder_above_settings_that_is_a_link_is_not_taken_for_their_removal(root, tmp_path):
+    with opened(root) as harness:
+        (root / ".claude").rename(tmp_path / "elsewhere")
+        (root / ".claude").symlink_to(tmp_path / "elsewhere")
+        status = harness.status()
+        assert not any(change.slot[0] == "config" for change in status.drift)
+        assert ".claude/settings.json" in [fault.path for fault in status.broken]
+
+
+@pytest.mark.parametrize("target", ["../AGENTS.md", "../notes.md", "nowhere.md", "../../outside.md"])
+@pytest.mark.parametrize("from_the_start", [True, False])
+def test_a_link_below_the_top_that_is_removed_is_noticed_and_comes_back(root, outside, target, from_the_start):
+    place = root / "packages" / "CLAUDE.md"
+    place.parent.mkdir()
+    if from_the_start:
+        place.symlink_to(target)
+    with opened(root) as harness:
+        if not from_the_start:
+            place.symlink_to(target)
+            harness.adopt()
+        before = shape(root)
+        assert not harness.status().layout
+        place.unlink()
+        gone = shape(root)
+        status = harness.status()
+        assert status.drift or status.layout == ("packages/CLAUDE.md",)
+        adopted = harness.adopt()
+        assert isinstance(adopted, Adopted)
+        assert isinstance(harness.undo(adopted.entry), Undone)
+        assert shape(root) == before
+        assert isinstance(harness.redo(adopted.entry), Undone)
+        assert shape(root) == gone
+        assert not harness.status().layout
+        assert isinstance(harness.undo(adopted.entry), Undone)
+        place.unlink()
+        assert isinstance(harness.discard(), Discarded)
+        assert shape(root) == before
+    assert outside.read_text() == "secret\n"

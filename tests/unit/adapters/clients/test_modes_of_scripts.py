@@ -74,3 +74,32 @@ def test_of_two_modes_the_later_stays_and_the_undo_says_so(tmp_path: Path) -> No
         assert place.stat().st_mode & 0o777 == 0o700
         assert isinstance(harness.undo(second), Undone)
         assert place.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["chmod", "text"])))
+@pytest.mark.parametrize("new", ["exit 0 # 2\n", "true\ntrue\n"])
+def test_a_script_of_which_no_line_is_left_keeps_its_mode_apart_from_its_text(
+    order: tuple[str, ...], new: str, tmp_path: Path
+) -> None:
+    (tmp_path / "CLAUDE.md").write_text("# X\n")
+    place = tmp_path / ".claude" / "hooks" / "guard.sh"
+    place.parent.mkdir(parents=True)
+    place.write_text("exit 0\n")
+    place.chmod(0o755)
+    init_clients(tmp_path)
+    entries: dict[str, str] = {}
+    with closing(open_workspace(tmp_path)) as harness:
+        for one in order:
+            place.write_text(new) if one == "text" else place.chmod(0o600)
+            adopted = harness.adopt(one)
+            assert isinstance(adopted, Adopted)
+            entries[one] = adopted.entry.id
+        for gone in (*itertools.permutations(order), *itertools.permutations(order)):
+            left = set(order)
+            for one in (*gone, *gone):
+                outcome = (harness.undo if one in left else harness.redo)(entries[one])
+                assert isinstance(outcome, Undone), outcome
+                assert not outcome.plan.kept
+                left ^= {one}
+                assert place.read_text() == (new if "text" in left else "exit 0\n")
+                assert place.stat().st_mode & 0o777 == (0o600 if "chmod" in left else 0o755)

@@ -100,3 +100,27 @@ def test_a_group_that_went_comes_back_with_the_edits_that_are_live(tmp_path: Pat
         assert isinstance(harness.undo(first), Undone)
         assert isinstance(harness.undo(second), Undone)
         assert group(tmp_path) == {"matcher": "A", "hooks": [hook("a")]}
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations([0, 1, 2])))
+def test_edits_of_hooks_that_are_all_alike_stay_with_the_hook_they_were_made_of(
+    order: tuple[int, ...], tmp_path: Path
+) -> None:
+    def alike(done: set[int]) -> dict[str, Any]:
+        return {"hooks": [hook("a", **({"timeout": at + 5} if at in done else {})) for at in range(3)]}
+
+    write(tmp_path, alike(set()))
+    init_clients(tmp_path)
+    entries: dict[int, str] = {}
+    with closing(open_workspace(tmp_path)) as harness:
+        for at, one in enumerate(order):
+            write(tmp_path, alike({*order[: at + 1]}))
+            adopted = harness.adopt()
+            assert isinstance(adopted, Adopted)
+            entries[one] = adopted.entry.id
+        left = set(order)
+        for one in (0, 1, 2, 2, 0, 1):
+            outcome = (harness.undo if one in left else harness.redo)(entries[one])
+            assert isinstance(outcome, Undone), outcome
+            left ^= {one}
+            assert group(tmp_path) == alike(left)
