@@ -1,11 +1,11 @@
 """Which old line or item each new one stands for: the same reading for the same two versions, every time.
 
 What is equal comes first: lines that occur once in both versions divide the two, as many as kept their order; the
-others of them have moved. What lies between is read in the way that is shortest to tell (`telling`). In long stretches
-what is equal at both ends stays, and what is left is replaced: as many lines as before, each in its place; otherwise
-a new line stands for an old one that it is like, and the rest came or went. Still longer ones are not compared for
-likeness: they are replaced as a block (`coarse`). Of equal neighbours the first one came or went. Two versions may allow
-several readings; `Alignment.several` says so.
+others of them have moved. What lies between is read in the way that is shortest to tell (`telling`). In long
+stretches what is equal at both ends stays, and what is left is replaced: as many lines as before, each in its place;
+otherwise a new line stands for an old one that it is like, and the rest came or went. Still longer ones are not
+compared for likeness: they are replaced as a block (`coarse`). Of equal neighbours the first one came or went. Two
+versions may allow several readings; `Alignment.several` says so.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ MOST_COMPARED: Final = 250_000
 """Stretches with more pairs of lines than this are compared by a shortest script of few steps."""
 MOST_GIVEN: Final = 6
 """Of what is equal at the ends, so many lines are left open where what changed says the same."""
+MOST_ALONE: Final = 32
+"""Versions in which more lines than this are equal without an equal neighbour are divided at each of them."""
 
 
 class Alignment(NamedTuple):
@@ -66,7 +68,7 @@ def align(old: Sequence[str], new: Sequence[str], *, lines: bool = True, span: b
 
 
 def _clear_ends(old: Sequence[str], new: Sequence[str]) -> PairedPositions:
-    """How many parts both versions begin with, and end with, but for a few that what changed next to them says too."""
+    """How many parts both versions begin with, and end with, but for a few that what changed beside them says too."""
     begin, end = common_ends(old, new)
     said = {*old[begin : len(old) - end], *new[begin : len(new) - end]}
     low, high = begin, end
@@ -152,20 +154,23 @@ class _Reading:
         return not self.lines or has_word(part)
 
     def _lone(self, found: list[PairedPositions]) -> list[PairedPositions]:
-        """Of what seems to have moved, what stands nowhere else, also where nothing changed: a line like many comes."""
+        """Of what seems to have moved, what stands nowhere else, also where nothing changed."""
         if not found or not self.lines:
             return found
         once, also = Counter(self.old), Counter(self.new)
         return [(at, to) for at, to in found if once[self.old[at]] == also[self.old[at]] == 1]
 
-    def _dividing(self, kept: Sequence[PairedPositions], middle: Stretch) -> list[PairedPositions]:
+    def _dividing(self, kept: list[PairedPositions], middle: Stretch) -> list[PairedPositions]:
         """What divides the versions: matches with an equal neighbour, and others where too much lies around."""
+        alone = {pair for pair in kept if not self._is_backed(*pair)}
+        if len(alone) > MOST_ALONE:
+            return kept
         found: list[PairedPositions] = []
         for place, (at, to) in enumerate(kept):
             low, first = found[-1] if found else (middle.low - 1, middle.first - 1)
             high, last = kept[place + 1] if place + 1 < len(kept) else (middle.high, middle.last)
             few = (high - low - 1) * (last - first - 1) <= MOST_PAIRS
-            if not few or self._is_backed(at, to):
+            if not few or (at, to) not in alone:
                 found.append((at, to))
         return found
 

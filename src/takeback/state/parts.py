@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple, Self
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
 from takeback.state.align import Alignment
 from takeback.state.chain import STEP, ChainPlace, Link, between
@@ -38,6 +38,7 @@ class Run(NamedTuple):
 
 
 Segment = Run | Link
+P = TypeVar("P", bound="Parts")
 
 
 class Parts(Whole):
@@ -178,6 +179,67 @@ class Parts(Whole):
         """Return the value with a part saying something else where it stands, and the part."""
         home = self.find(link.id) or link
         return self.put(Link(home.place, link.id, record)), Link(link.place, link.id, record)
+
+    def bulk(self) -> Bulk[Self]:
+        """Return what takes many changes of parts and makes them at once."""
+        return Bulk(self)
+
+    def changed(self, changes: Iterable[tuple[str, Link | None]]) -> Self:
+        """Return the value with many parts put or, where there is None, dropped: as one after the other would."""
+        bulk = self.bulk()
+        for part, link in changes:
+            if link is None:
+                bulk.drop(part)
+            else:
+                bulk.put(link)
+        return bulk.done()
+
+    def _assembled(self, parts: Mapping[str, Link | None], moved: Mapping[str, ChainPlace | None]) -> Self:
+        """The value with other parts, by id, each at its home, and with parts moved; None: not there, at home."""
+        places = {part: place for part, place in {**dict(self._moved.items()), **moved}.items() if place is not None}
+        links = {part: link for part, link in {**dict(self._links.items()), **parts}.items() if link is not None}
+        stand = sorted(
+            Link(places.get(part, link.place), part, link.record) for part, link in parts.items() if link is not None
+        )
+        new = self._grown(tuple(self._merged(self._remaining(parts), stand)), PMap(links))
+        new._moved = PMap(places)
+        return new
+
+    def _remaining(self, gone: Container[str]) -> Iterator[Segment]:
+        """The segments without some parts."""
+        for segment in self._segments:
+            if isinstance(segment, Link):
+                if segment.id not in gone:
+                    yield segment
+                continue
+            rest: Run | None = segment
+            for number in range(segment.first, segment.first + segment.size):
+                if rest is not None and str(number) in gone:
+                    left, rest = self._split(rest, number - rest.first)
+                    rest = None if rest is None else self._split(rest, 1)[1]
+                    if left is not None:
+                        yield left
+            if rest is not None:
+                yield rest
+
+    def _merged(self, segments: Iterable[Segment], links: Sequence[Link]) -> Iterator[Segment]:
+        """Segments with links among them, both in order; a run is divided where a link goes into it."""
+        at = 0
+        waiting: Segment | None = None
+        for segment in (*segments, None):
+            while at < len(links) and (segment is None or links[at].place < _begins(segment)):
+                if isinstance(waiting, Run):
+                    left, waiting = self._split(waiting, links[at].place[0][0] // STEP - waiting.first)
+                    if left is not None:
+                        yield left
+                elif waiting is not None:
+                    yield waiting
+                    waiting = None
+                yield links[at]
+                at += 1
+            if waiting is not None:
+                yield waiting
+            waiting = segment
 
     def _free_place(
         self, low: Link | None, high: Link | None, part: str, *, before: bool, follows: bool
@@ -363,6 +425,81 @@ class Parts(Whole):
         return f"{type(self).__name__}({self.whole()!r})"
 
 
+class Bulk(Generic[P]):
+    """Changes of many parts of a value, made one after the other and put into it at once."""
+
+    def __init__(self, parts: P) -> None:
+        self._parts = parts
+        self._shape = parts._grown((), EMPTY)
+        """Knows how far the value reaches and what new parts are called."""
+        self._written: dict[str, Link | None] = {}
+        self._moved: dict[str, ChainPlace | None] = {}
+
+    def find(self, part: str) -> Link | None:
+        """Return a part at its home."""
+        return self._written[part] if part in self._written else self._parts.find(part)
+
+    def put(self, link: Link) -> None:
+        """Put a part in place of the one of the same id, or move one."""
+        if link.id[0] == PLACE:
+            self._move_to(link.id[1:], link.place)
+        else:
+            self._write(link)
+
+    def drop(self, part: str) -> None:
+        """Take a part out, or put a moved one back to its home."""
+        if part[0] != PLACE:
+            self._written[part] = None
+        elif self._place(part[1:]) is not None:
+            self._move_to(part[1:], None)
+
+    def add(self, low: Link | None, high: Link | None, record: Any, *, before: bool, follows: bool) -> Link:
+        """Add a new part as `Parts.add` does, and return it."""
+        part = f"{FRESH}{self._shape._fresh}"
+        link = Link(self._shape._free_place(low, high, part, before=before, follows=follows), part, record)
+        self.put(link)
+        return link
+
+    def move(self, link: Link, low: Link | None, high: Link | None, *, before: bool, follows: bool) -> Link:
+        """Move a part as `Parts.move` does, and return it where it stands."""
+        place = self._shape._free_place(low, high, link.id, before=before, follows=follows)
+        self._move_to(link.id, place)
+        return Link(place, link.id, link.record)
+
+    def rewrite(self, link: Link, record: Any) -> Link:
+        """Let a part say something else where it stands, and return it."""
+        self._write(Link((self.find(link.id) or link).place, link.id, record))
+        return Link(link.place, link.id, record)
+
+    def done(self) -> P:
+        """Return the value with all that was done."""
+        if not self._written and not self._moved:
+            return self._parts
+        new = self._parts._assembled(self._written, self._moved)
+        new._fresh, new._reach = self._shape._fresh, self._shape._reach
+        return new
+
+    def _place(self, part: str) -> ChainPlace | None:
+        place: ChainPlace | None = self._parts._moved.get(part)
+        return self._moved.get(part, place)
+
+    def _write(self, link: Link) -> None:
+        self._written[link.id] = link
+        number = (self._place(link.id) or link.place)[0][0]
+        low, high = self._shape._reach
+        self._shape._reach = (min(low, number), max(high, number))
+        if link.id[0] == FRESH:
+            self._shape._fresh = max(self._shape._fresh, int(link.id[1:]) + 1)
+
+    def _move_to(self, part: str, place: ChainPlace | None) -> None:
+        self._moved[part] = place
+        if place is not None:
+            self._shape._fresh = max(self._shape._fresh, abs(place[-1][0]) // SPREAD)
+        link = self.find(part)
+        if link is not None:
+            self._write(link)
+
+
 def place_of(number: int) -> ChainPlace:
     """Return the place of a part that was there from the start."""
     return (((number + 1) * STEP, str(number)),)
@@ -385,6 +522,7 @@ __all__ = [
     "END",
     "FRAME",
     "PLACE",
+    "Bulk",
     "Parts",
     "Run",
     "Segment",
