@@ -28,7 +28,7 @@ from takeback.adapters import open_memory
 from takeback.adapters.memory import MemoryAdapter
 from takeback.bench.edit_growth import SIZES, measure_growth
 from takeback.bench.edit_peers import LIST_PEERS, TEXT_PEERS, Peer, PeerParts, PeerVersions
-from takeback.bench.histories import CLASSES, TAKEN_OUT, TextHistory, histories
+from takeback.bench.histories import CLASSES, EDITS, TAKEN_OUT, TextHistory, histories
 from takeback.bench.list_histories import ListHistory, list_histories, sorted_histories
 from takeback.bench.place_histories import place_histories
 from takeback.harness import Adopted, Applied, Harness, Undone
@@ -54,6 +54,8 @@ class EditCase:
     parts: Callable[[State], PeerParts]
     depends: bool = False
     """Whether a later edit could not have been made without the third."""
+    open: tuple[bool, ...] = (False,) * EDITS
+    """Of each edit, whether what came can have been put before or after what had stood there."""
 
     @property
     def one_operation(self) -> bool:
@@ -139,8 +141,10 @@ def _ambiguous(cases: Sequence[EditCase], adopted: Sequence[UndoEnding]) -> dict
     for case, told in zip(cases, adopted, strict=True):
         if not case.one_operation:
             continue
-        for before, after, spoken in zip(case.versions, case.versions[1:], told.said, strict=False):
-            allows = readings(before, after) > 1
+        for before, after, spoken, left_open in zip(
+            case.versions, case.versions[1:], told.said, case.open, strict=False
+        ):
+            allows = readings(before, after) > 1 or left_open
             edits, several = edits + 1, several + allows
             said, needlessly = said + (allows and spoken), needlessly + (spoken and not allows)
     return {"edits": edits, "several": several, "said": said, "said_needlessly": needlessly}
@@ -219,7 +223,10 @@ def _of_text(history: TextHistory) -> EditCase:
 
 def _of_list(history: ListHistory) -> EditCase:
     operations = tuple(({"target": _KEY, **operation},) for operation in history.operations)
-    return EditCase(history.kind, history.versions, operations, history.right, _list_state, _list_of, history.depends)
+    left_open = history.open or (False,) * EDITS
+    return EditCase(
+        history.kind, history.versions, operations, history.right, _list_state, _list_of, history.depends, left_open
+    )
 
 
 def _lines(text: str) -> PeerParts:

@@ -102,8 +102,8 @@ class Parts(Whole):
         rest = Run(start, run.end, number, run.first + run.size - number)
         return Link(place_of(number), str(number), self._record(start, self._offset(rest, 1)))
 
-    def _standing(self, link: Link) -> Link:
-        """A part where it stands."""
+    def standing(self, link: Link) -> Link:
+        """Return a part where it stands, or would if it were there."""
         moved = self._moved.get(link.id)
         return link if moved is None else Link(moved, link.id, link.record)
 
@@ -111,10 +111,10 @@ class Parts(Whole):
         """Return the value with a part in place of the one of the same id, or with a part moved."""
         if link.id[0] == PLACE:
             return self._moved_to(link.id[1:], link.place)
-        there, stands = self._links.get(link.id), self._standing(link)
+        there, stands = self._links.get(link.id), self.standing(link)
         if there is None:
             return self._inserted(link, stands)
-        if self._standing(there).place != stands.place:
+        if self.standing(there).place != stands.place:
             return self.drop(link.id)._inserted(link, stands)
         at, _ = self._segment(stands.place)
         segments = (*self._segments[:at], stands, *self._segments[at + 1 :])
@@ -139,7 +139,7 @@ class Parts(Whole):
         new._moved = moved
         if place is not None:
             new._fresh = max(new._fresh, abs(place[-1][0]) // SPREAD)
-        return new if link is None else new._inserted(link, new._standing(link))
+        return new if link is None else new._inserted(link, new.standing(link))
 
     def drop(self, part: str) -> Self:
         """Return the value without a part, or with a moved one at home again; the value itself if it is not there."""
@@ -147,7 +147,7 @@ class Parts(Whole):
             return self if self._moved.get(part[1:]) is None else self._moved_to(part[1:], None)
         there = self._links.get(part)
         if there is not None:
-            at, _ = self._segment(self._standing(there).place)
+            at, _ = self._segment(self.standing(there).place)
             return self._grown((*self._segments[:at], *self._segments[at + 1 :]), self._links.drop(part))
         number = original(part)
         if number is None or self.find(part) is None:
@@ -286,7 +286,7 @@ class Parts(Whole):
         link = self.find(part)
         if link is None or part == END:
             return None
-        at, segment = self._segment(self._standing(link).place)
+        at, segment = self._segment(self.standing(link).place)
         before = sum(one.size if isinstance(one, Run) else 1 for one in self._segments[:at])
         return before + int(part) - segment.first if isinstance(segment, Run) else before
 
@@ -401,7 +401,7 @@ class Parts(Whole):
                 end += len(pieces[-1])
             else:
                 link = Link(_place_from_json(second), first, freeze(content, where, stored=True))
-                segments.append(self._standing(link))
+                segments.append(self.standing(link))
                 self._links = self._links.put(link.id, link)
         self._segments, self._base = tuple(segments), self._joined(pieces)
 
