@@ -218,14 +218,21 @@ def _of_text(history: TextHistory) -> EditCase:
         for changes in history.changes
     )
     versions = tuple(map(_lines, history.versions))
-    return EditCase(history.kind, versions, operations, _lines(history.right), _text_state, _text_of)
+    right = _lines(history.right)
+    return EditCase(history.kind, versions, operations, right, _text_state, _text_of, open=history.open)
 
 
 def _of_list(history: ListHistory) -> EditCase:
     operations = tuple(({"target": _KEY, **operation},) for operation in history.operations)
-    left_open = history.open or (False,) * EDITS
     return EditCase(
-        history.kind, history.versions, operations, history.right, _list_state, _list_of, history.depends, left_open
+        history.kind,
+        history.versions,
+        operations,
+        history.right,
+        _list_state,
+        _list_of,
+        history.depends,
+        history.open,
     )
 
 

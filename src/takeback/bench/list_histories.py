@@ -46,7 +46,7 @@ class ListHistory:
     right: tuple[str, ...]
     depends: bool = False
     """Whether a later edit removed what the third had added."""
-    open: tuple[bool, ...] = ()
+    open: tuple[bool, ...] = (False,) * EDITS
     """Of each edit, whether it put an item between two others between which one had stood: before that or after?"""
 
 

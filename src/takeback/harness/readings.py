@@ -1,25 +1,28 @@
 """Whether what someone else did can be told from the versions before and after: which of two equal lines went?
 
-An item that came into a list between two others, where one had been removed earlier, can have been put before that or
-after it: only the history tells that there was one.
+A line or item that came between two others, where one had been removed earlier, can have been put before that or
+after it: only the history tells that there was one, and where.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from takeback.state import ABSENT, State
 from takeback.state.chain import ChainPlace, Link
 from takeback.state.inside import compare, parts_of
-from takeback.state.items import Items
-from takeback.state.part_names import is_place
+from takeback.state.part_names import PLACE, original, part_name
+from takeback.state.parts import Parts, place_of
 from takeback.state.slots import Slot, get_slot, slot_title, whole_of
 from takeback.undo import Write
-from takeback.undo.versions import Version
+from takeback.undo.versions import Versions
 
-FindVersions = Callable[[Slot], Iterable[Version]]
-"""Every version of what lies in a whole."""
+FindVersions = Callable[[Slot], Versions]
+"""Every version of a slot, oldest first."""
+MOST_GONE: Final = 256
+"""Of parts that were added and removed again, so many are looked for in the history, the last ones first."""
 
 
 class Readings(NamedTuple):
@@ -31,8 +34,8 @@ class Readings(NamedTuple):
     """A stretch of them was too long to be compared line by line: it counts as replaced."""
 
 
-def read_versions(before: State, after: State, writes: Iterable[Write], below: FindVersions) -> Readings:
-    """Return what is open about the texts and lists whose parts were written; `below` is asked about lists only."""
+def read_versions(before: State, after: State, writes: Iterable[Write], at: FindVersions) -> Readings:
+    """Return what is open about the texts and lists whose parts were written; `at` tells of parts that are gone."""
     wholes: dict[Slot, list[Write]] = {}
     for write in writes:
         if whole_of(write.slot) is not write.slot:
@@ -44,33 +47,45 @@ def read_versions(before: State, after: State, writes: Iterable[Write], below: F
         parts = parts_of(get_slot(after, slot))
         if one is not None and one.coarse:
             coarse.append(slot_title(slot))
-        if (one is not None and one.several) or (
-            isinstance(parts, Items) and _came_where_one_was(parts, slot, written, below)
-        ):
+        several_here = one is not None and one.several
+        if several_here or (parts is not None and _came_where_one_was(parts, slot, written, at)):
             several.append(slot_title(slot))
     return Readings(tuple(several), tuple(coarse))
 
 
-def _came_where_one_was(items: Items, whole: Slot, writes: Sequence[Write], below: FindVersions) -> bool:
-    """Whether an item came between two others between which one had stood that is not there now."""
-    came = {write.slot[-1][1:] for write in writes if write.before is ABSENT and not is_place(write.slot[-1])}
-    gaps = list(_gaps(items, came))
+def _came_where_one_was(parts: Parts, whole: Slot, writes: Sequence[Write], at: FindVersions) -> bool:
+    """Whether a part came between two others between which one had stood that is not there now."""
+    written = {write.slot[-1][1:] for write in writes}
+    came = {write.slot[-1][1:].removeprefix(PLACE) for write in writes if write.before is ABSENT}
+    gaps = list(_gaps(parts, came))
     if not gaps:
         return False
-    there = {link.id for link in items.links()} | {write.slot[-1][1:] for write in writes}
-    links = (link for version in below(whole) for link in (version.write.before, version.write.after))
-    stood = (items.standing(link).place for link in links if isinstance(link, Link) and link.id not in there)
-    return any(low < place < high for place in stood for low, high in gaps)
+    stood = sorted(_places(parts, [part for part in parts.gone(MOST_GONE) if part not in written], whole, at))
+    return any(bisect_left(stood, high) > bisect_right(stood, low) for low, high in gaps)
 
 
-def _gaps(items: Items, came: set[str]) -> Iterator[tuple[ChainPlace, ChainPlace]]:
-    """Where the items stand between which others came; at an end, what comes stands beyond all that ever was."""
+def _gaps(parts: Parts, came: set[str]) -> Iterator[tuple[ChainPlace, ChainPlace]]:
+    """Where the parts stand between which others came; at an end, what comes stands beyond all that ever was."""
     low: ChainPlace | None = None
     between = False
-    for link in items.links():
+    for link in parts.links():
         if link.id in came:
             between = True
             continue
         if low is not None and between:
             yield low, link.place
         low, between = link.place, False
+
+
+def _places(parts: Parts, gone: Iterable[str], whole: Slot, at: FindVersions) -> Iterator[ChainPlace]:
+    """Where parts stood that are not there now: those from the start at their numbers, others as the history says."""
+    for part in gone:
+        number = original(part)
+        if number is not None:
+            yield parts.standing(Link(place_of(number), part, None)).place
+            continue
+        versions = at((*whole, part_name(part)))
+        last = versions[len(versions) - 1].write if len(versions) else None
+        link = None if last is None else last.before if last.after is ABSENT else last.after
+        if isinstance(link, Link):
+            yield parts.standing(link).place

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
 from takeback.state.align import Alignment
@@ -324,6 +325,12 @@ class Parts(Whole):
                 found.update(map(str, range(expected, segment.first)))
                 expected = segment.first + segment.size
         return found | set(map(str, range(expected, self._originals)))
+
+    def gone(self, most: int) -> Iterator[str]:
+        """Yield the ids of parts that are not there any more: those from the start, and the last `most` added since."""
+        yield from (part for part in self.touched() if original(part) is not None and part not in self._links)
+        fresh = (f"{FRESH}{number}" for number in range(self._fresh - 1, -1, -1))
+        yield from islice((part for part in fresh if part not in self._links), most)
 
     def written(self) -> Iterator[Link]:
         """Yield the parts that were written or added, in no particular order."""

@@ -25,6 +25,8 @@ ALIKE: Final = 0.5
 UNLIKE: Final = 0.2
 """What is added where a line stands for an unlike one."""
 GONE: Final = 0.1
+AGAIN: Final = 3.0
+"""What is added where a line with a word in it is written though it was there: it rather stayed."""
 _LITTLE: Final = 1e-6
 """What two sums of the same costs may differ by."""
 _NEVER: Final = float("inf")
@@ -67,7 +69,8 @@ class _Table:
 
     def __init__(self, old: Sequence[str], new: Sequence[str], likeness: Likeness, *, unlike: bool) -> None:
         self.height, self.width = len(old), len(new)
-        come = [WORDS if has_word(line) else PLAIN for line in new]
+        there = set(old)
+        come = [(WORDS + (AGAIN if line in there else 0.0)) if has_word(line) else PLAIN for line in new]
         self._steps = [
             [
                 [
