@@ -10,6 +10,7 @@ versions may allow several readings; `Alignment.several` says so.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
@@ -31,6 +32,8 @@ MOST_COMPARED: Final = 250_000
 """Stretches with more pairs of lines than this are compared by a shortest script of few steps."""
 MOST_GIVEN: Final = 6
 """Of what is equal at the ends, so many lines are left open where what changed says the same."""
+FEW_PASSED: Final = 2
+"""A block that moved past at most so many times its own length may be what was moved past."""
 MOST_ALONE: Final = 32
 """Versions in which more lines than this are equal without an equal neighbour are divided at each of them."""
 
@@ -100,6 +103,18 @@ def slide_up(stays: list[PairedPositions], old: Sequence[str], new: Sequence[str
         low, first = behind
 
 
+def _is_exchange(kept: Sequence[PairedPositions], moved: Mapping[int, int]) -> bool:
+    """Whether a block moved past lines that are not many more than it: those may have moved past it instead."""
+    old, new = [at for at, _ in kept], [to for _, to in kept]
+    size = 0
+    for at, to in sorted(moved.items()):
+        size = size + 1 if moved.get(at - 1) == to - 1 else 1
+        passed = abs(bisect_left(old, at) - bisect_left(new, to))
+        if moved.get(at + 1) != to + 1 and passed <= FEW_PASSED * size:
+            return True
+    return False
+
+
 def _is_one_replaced(old: Sequence[str], new: Sequence[str]) -> bool:
     """Whether one line was replaced by one other and nothing else changed: it counts as rewritten."""
     return len(old) == len(new) and sum(map(ne, old, new)) == 1
@@ -135,7 +150,7 @@ class _Reading:
             self._replaced(range(middle.low, middle.high), range(middle.first, middle.last))
             return
         self._move(self._lone([(middle.low + at, middle.first + to) for at, to in singles.moved]), kept, middle)
-        self.several = singles.tied and bool(self.moved)
+        self.several = bool(self.moved) and (singles.tied or _is_exchange(kept, self.moved))
         kept = kept if self.span else self._dividing(kept, middle)
         self.stays += kept
         gone, come = set(self.moved), set(self.moved.values())

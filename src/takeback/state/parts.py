@@ -327,7 +327,7 @@ class Parts(Whole):
         return found | set(map(str, range(expected, self._originals)))
 
     def gone(self, most: int) -> Iterator[str]:
-        """Yield the ids of parts that are not there any more: those from the start, and the last `most` added since."""
+        """Yield the ids of parts that are gone: all of those from the start, and the last `most` of those added."""
         yield from (part for part in self.touched() if original(part) is not None and part not in self._links)
         fresh = (f"{FRESH}{number}" for number in range(self._fresh - 1, -1, -1))
         yield from islice((part for part in fresh if part not in self._links), most)

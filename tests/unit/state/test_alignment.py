@@ -185,6 +185,7 @@ def test_a_text_indented_anew_keeps_every_line_however_long_it_is() -> None:
         ("alpha beta gamma omega", "alpha one two omega", True),
         ("one two three four five", "two three four one five", False),
         ("one two", "two one", True),
+        ("zero one two three four five six", "zero three four five one two six", True),
         ("x same y same z", "x y same z same", True),
     ],
 )
