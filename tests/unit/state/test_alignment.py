@@ -370,5 +370,13 @@ def test_an_item_is_found_by_its_type_as_well() -> None:
         Items.of((True,)).put(Link(((4096, "n0"),), "n0", False)).only(1)
 
 
+@pytest.mark.parametrize(("held", "asked"), [(True, 1), (1, True), (0, False), (1.0, 1)])
+def test_an_item_that_was_written_is_not_found_by_one_of_another_type(held, asked) -> None:
+    items = Items.of(("x",)).put(Link(((4096, "n0"),), "n0", held))
+    with pytest.raises(OperationFailed):
+        items.only(asked)
+    assert items.only(held).id == "n0"
+
+
 def test_an_item_that_became_a_number_was_changed_by_hand() -> None:
     assert Items.of((True, "x")).differing(Items.of((True, "x")).put(Link(((1024, "0"),), "0", 1))) == ["0"]
