@@ -10,8 +10,8 @@ and `put` go by homes, everything else by where parts stand. Equality looks at c
 from __future__ import annotations
 
 from abc import abstractmethod
-from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
@@ -23,6 +23,8 @@ from takeback.state.values import Whole, freeze, same, thaw
 
 SPREAD: Final = 2**24
 """More than any edit adds at once: how far apart the places of parts lie that edits put next to the same one."""
+FEW: Final = 32
+"""So many changes of a map and no more are made one by one."""
 DEEPEST: Final = 8
 """Edits that each add next to what the last one added nest no deeper than this."""
 _LAST: Final = "~"
@@ -197,25 +199,27 @@ class Parts(Whole):
 
     def _assembled(self, parts: Mapping[str, Link | None], moved: Mapping[str, ChainPlace | None]) -> Self:
         """The value with other parts, by id, each at its home, and with parts moved; None: not there, at home."""
-        places = {part: place for part, place in {**dict(self._moved.items()), **moved}.items() if place is not None}
-        links = {part: link for part, link in {**dict(self._links.items()), **parts}.items() if link is not None}
+        places, links = _with_all(self._moved, moved), _with_all(self._links, parts)
         stand = sorted(
             Link(places.get(part, link.place), part, link.record) for part, link in parts.items() if link is not None
         )
-        new = self._grown(tuple(self._merged(self._remaining(parts), stand)), PMap(links))
-        new._moved = PMap(places)
+        new = self._grown(tuple(self._merged(self._remaining(parts), stand)), links)
+        new._moved = places
         return new
 
-    def _remaining(self, gone: Container[str]) -> Iterator[Segment]:
+    def _remaining(self, gone: Iterable[str]) -> Iterator[Segment]:
         """The segments without some parts."""
+        gone = set(gone)
+        numbers = sorted(number for number in map(original, gone) if number is not None)
         for segment in self._segments:
             if isinstance(segment, Link):
                 if segment.id not in gone:
                     yield segment
                 continue
             rest: Run | None = segment
-            for number in range(segment.first, segment.first + segment.size):
-                if rest is not None and str(number) in gone:
+            low = bisect_left(numbers, segment.first)
+            for number in numbers[low : bisect_left(numbers, segment.first + segment.size, low)]:
+                if rest is not None:
                     left, rest = self._split(rest, number - rest.first)
                     rest = None if rest is None else self._split(rest, 1)[1]
                     if left is not None:
@@ -505,6 +509,15 @@ class Bulk(Generic[P]):
         link = self.find(part)
         if link is not None:
             self._write(link)
+
+
+def _with_all(known: PMap, changes: Mapping[str, Any]) -> PMap:
+    """A map with many changes made at once; None: the key is gone."""
+    if len(changes) > FEW:
+        return PMap({key: value for key, value in {**dict(known.items()), **changes}.items() if value is not None})
+    for key, value in changes.items():
+        known = known.drop(key) if value is None else known.put(key, value)
+    return known
 
 
 def place_of(number: int) -> ChainPlace:
