@@ -79,7 +79,7 @@ def adopt(
         return None
     gone = tuple(Write(slot, held, ABSENT) for slot, held in ledger.holes.items())
     writes = ledger.history.grounded((*writes_between(ledger.state, look.actual), *gone))
-    several, coarse = read_versions(ledger.state, look.actual, writes)
+    several, coarse = read_versions(ledger.state, look.actual, writes, ledger.history.index.at)
     about = {**about, **_noticed(engine, writes)}
     about |= {"ambiguous": list(several)} if several else {}
     about |= {"coarse": list(coarse)} if coarse else {}

@@ -226,7 +226,14 @@ class Ledger:
 
     def _put(self, writes: Sequence[Write]) -> None:
         """Put what was written into the state; what is gone of it, or lies in what is gone, into the holes."""
-        for write in installed(writes, self.missing):
+        known = list(installed(writes, self.missing))
+        contents = [(write.slot, write.after) for write in known]
+        if not self.holes and not self._hidden and not all_holes(contents):
+            for slot in {slot[:-1] for slot, _ in contents if is_part(slot[-1])}:
+                self._known.pop(slot, None)  # what is stored is not what stands there any more
+            self.state = put_slots(self.state, contents)
+            return
+        for write in known:
             slot, whole = write.slot, write.slot[:-1]
             for place in (*self.holes, *self._hidden):
                 if place[: len(slot)] == slot:

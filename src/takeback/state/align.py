@@ -1,18 +1,20 @@
 """Which old line or item each new one stands for: the same reading for the same two versions, every time.
 
 What is equal comes first: lines that occur once in both versions divide the two, as many as kept their order; the
-others of them have moved. Between two such lines, what is equal at both ends stays. What is left in between was
-replaced: as many lines as before, each in its place; otherwise a new line stands for an old one that it is like, and
-the rest came or went. Long stretches are not compared for likeness: they are replaced as a block (`coarse`). Two
+others of them have moved. What lies between is read in the way that is shortest to tell (`telling`). In long
+stretches what is equal at both ends stays, and what is left is replaced: as many lines as before, each in its place;
+otherwise a new line stands for an old one that it is like, and the rest came or went. Still longer ones are not
+compared for likeness: they are replaced as a block (`coarse`). Of equal neighbours the first one came or went. Two
 versions may allow several readings; `Alignment.several` says so.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from operator import eq
+from operator import eq, ne
 from typing import Final, NamedTuple
 
 from takeback.state.likeness import MOST_IN_PLACE, MOST_PAIRS, Likeness, alike_in_place, squeeze
@@ -24,10 +26,16 @@ from takeback.state.matching import (
     shortest_script,
     stretches_between,
 )
+from takeback.state.telling import has_word, tell
 
 MOST_COMPARED: Final = 250_000
 """Stretches with more pairs of lines than this are compared by a shortest script of few steps."""
-_WORD: Final = re.compile(r"\w")
+MOST_GIVEN: Final = 6
+"""Of what is equal at the ends, so many lines are left open where what changed says the same."""
+FEW_PASSED: Final = 2
+"""A block that moved past at most so many times its own length may be what was moved past."""
+MOST_ALONE: Final = 32
+"""Versions in which more lines than this are equal without an equal neighbour are divided at each of them."""
 
 
 class Alignment(NamedTuple):
@@ -48,15 +56,68 @@ def align(old: Sequence[str], new: Sequence[str], *, lines: bool = True, span: b
 
     Of `lines`, one without a word in it does not move by itself. Of a `span` it is known that one edit replaced it.
     """
-    begin, end = common_ends(old, new)
+    begin, end = common_ends(old, new) if span else _clear_ends(old, new)
     reading = _Reading(old, new, lines=lines, span=span)
     reading.read(Stretch(begin, len(old) - end, begin, len(new) - end))
     shift = len(new) - len(old)
     stays = [*((at, at) for at in range(begin)), *sorted(reading.stays)]
     stays += [(at, at + shift) for at in range(len(old) - end, len(old))]
     moved = tuple(sorted(reading.moved.items(), key=lambda pair: pair[1]))
+    slide_up(stays, old, new, reading.moved)
     several = reading.several or reading.has_guessed() or _is_crowded(stays, old, new)
+    if several and lines and _is_one_replaced(old, new):
+        several = False
     return Alignment(tuple(stays), moved, several, reading.coarse)
+
+
+def _clear_ends(old: Sequence[str], new: Sequence[str]) -> PairedPositions:
+    """How many parts both versions begin with, and end with, but for a few that what changed beside them says too."""
+    begin, end = common_ends(old, new)
+    said = {*old[begin : len(old) - end], *new[begin : len(new) - end]}
+    low, high = begin, end
+    while low and begin - low < MOST_GIVEN and old[low - 1] in said:
+        low -= 1
+    while high and end - high < MOST_GIVEN and old[-high] in said:
+        high -= 1
+    return low, high
+
+
+def slide_up(stays: list[PairedPositions], old: Sequence[str], new: Sequence[str], moved: Mapping[int, int]) -> None:
+    """Let what came or went next to equal parts be the first of them; what has moved is left where it is."""
+    gone, come = moved.keys(), set(moved.values())
+    low = first = 0
+    for at in range(len(stays) + 1):
+        high, last = stays[at] if at < len(stays) else (len(old), len(new))
+        behind = (high + 1, last + 1)
+        alone = (low < high) != (first < last) and gone.isdisjoint(range(low, high))
+        back = at - 1 if alone and come.isdisjoint(range(first, last)) else -1
+        while (
+            back >= 0
+            and stays[back] == (low - 1, first - 1)
+            and old[low - 1] == new[first - 1]
+            and old[high - 1] == new[last - 1]
+        ):
+            low, high, first, last = low - 1, high - 1, first - 1, last - 1
+            stays[back] = (high, last)
+            back -= 1
+        low, first = behind
+
+
+def _is_exchange(kept: Sequence[PairedPositions], moved: Mapping[int, int]) -> bool:
+    """Whether a block moved past lines that are not many more than it: those may have moved past it instead."""
+    old, new = [at for at, _ in kept], [to for _, to in kept]
+    size = 0
+    for at, to in sorted(moved.items()):
+        size = size + 1 if moved.get(at - 1) == to - 1 else 1
+        passed = abs(bisect_left(old, at) - bisect_left(new, to))
+        if moved.get(at + 1) != to + 1 and passed <= FEW_PASSED * size:
+            return True
+    return False
+
+
+def _is_one_replaced(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether one line was replaced by one other and nothing else changed: it counts as rewritten."""
+    return len(old) == len(new) and sum(map(ne, old, new)) == 1
 
 
 def _is_crowded(stays: Sequence[PairedPositions], old: Sequence[str], new: Sequence[str]) -> bool:
@@ -88,8 +149,9 @@ class _Reading:
         if self.span and len(old) == len(new) and 2 * shifted <= len(old) and not singles.moved:
             self._replaced(range(middle.low, middle.high), range(middle.first, middle.last))
             return
-        self._move([(middle.low + at, middle.first + to) for at, to in singles.moved], kept, middle)
-        self.several = singles.tied and bool(self.moved)
+        self._move(self._lone([(middle.low + at, middle.first + to) for at, to in singles.moved]), kept, middle)
+        self.several = bool(self.moved) and (singles.tied or _is_exchange(kept, self.moved))
+        kept = kept if self.span else self._dividing(kept, middle)
         self.stays += kept
         gone, come = set(self.moved), set(self.moved.values())
         for stretch in stretches_between(kept, middle):
@@ -104,7 +166,32 @@ class _Reading:
         return bool(self.guessed) and (self.changed > 1 or bool(self.moved))
 
     def _counts(self, part: str) -> bool:
-        return not self.lines or _WORD.search(part) is not None
+        return not self.lines or has_word(part)
+
+    def _lone(self, found: list[PairedPositions]) -> list[PairedPositions]:
+        """Of what seems to have moved, what stands nowhere else, also where nothing changed."""
+        if not found or not self.lines:
+            return found
+        once, also = Counter(self.old), Counter(self.new)
+        return [(at, to) for at, to in found if once[self.old[at]] == also[self.old[at]] == 1]
+
+    def _dividing(self, kept: list[PairedPositions], middle: Stretch) -> list[PairedPositions]:
+        """What divides the versions: matches with an equal neighbour, and others where too much lies around."""
+        alone = {pair for pair in kept if not self._is_backed(*pair)}
+        if len(alone) > MOST_ALONE:
+            return kept
+        found: list[PairedPositions] = []
+        for place, (at, to) in enumerate(kept):
+            low, first = found[-1] if found else (middle.low - 1, middle.first - 1)
+            high, last = kept[place + 1] if place + 1 < len(kept) else (middle.high, middle.last)
+            few = (high - low - 1) * (last - first - 1) <= MOST_PAIRS
+            if not few or (at, to) not in alone:
+                found.append((at, to))
+        return found
+
+    def _is_backed(self, at: int, to: int) -> bool:
+        above = at > 0 < to and self.old[at - 1] == self.new[to - 1]
+        return above or (at + 1 < len(self.old) and to + 1 < len(self.new) and self.old[at + 1] == self.new[to + 1])
 
     def _move(self, found: Sequence[PairedPositions], kept: Sequence[PairedPositions], middle: Stretch) -> None:
         """Note what moved, with equal neighbours that have no word in them or are not the only ones."""
@@ -144,6 +231,11 @@ class _Reading:
     def _read_stretch(self, old: list[int], new: list[int]) -> None:
         """Read what lies between two matches; positions of what has moved are left out."""
         one, two = [self.old[at] for at in old], [self.new[to] for to in new]
+        if old and new and one != two and self._likeness.allows(len(one) * len(two)):
+            told = tell(one, two, self._likeness, unlike=self.lines)
+            self.stays += [(old[at], new[to]) for at, to in told.pairs]
+            self.several = self.several or told.several
+            return
         begin, end = common_ends(one, two)
         self.stays += zip(old[:begin], new[:begin], strict=True)
         self.stays += zip(old[len(old) - end :], new[len(new) - end :], strict=True)

@@ -92,6 +92,18 @@ def put_part(content: Any, name: str, part: Any) -> Any:
     return with_parts(content, changed.reserve((name[1:],)))
 
 
+def put_parts(content: Any, parts: Sequence[tuple[str, Any]]) -> Any:
+    """Return a content with many other parts, or without them, as `put_part` would one after the other.
+
+    None where the content has no parts, or what it holds besides them is meant.
+    """
+    there = parts_of(content)
+    if there is None or any(name == _FRAME for name, _ in parts):
+        return None
+    changed = there.changed((name[1:], None if part is ABSENT else part) for name, part in parts)
+    return with_parts(content, changed.reserve(name[1:] for name, _ in parts))
+
+
 def check_parts(content: Any, names: Sequence[str], where: str, *, depth: int = 0) -> None:
     """Raise `LimitError` where some parts, or the whole text or list with them, could not be read again."""
     parts = parts_of(content)

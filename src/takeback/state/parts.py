@@ -10,9 +10,10 @@ and `put` go by homes, everything else by where parts stand. Equality looks at c
 from __future__ import annotations
 
 from abc import abstractmethod
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple, Self
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
 from takeback.state.align import Alignment
 from takeback.state.chain import STEP, ChainPlace, Link, between
@@ -22,6 +23,8 @@ from takeback.state.values import Whole, freeze, same, thaw
 
 SPREAD: Final = 2**24
 """More than any edit adds at once: how far apart the places of parts lie that edits put next to the same one."""
+FEW: Final = 32
+"""So many changes of a map and no more are made one by one."""
 DEEPEST: Final = 8
 """Edits that each add next to what the last one added nest no deeper than this."""
 _LAST: Final = "~"
@@ -38,6 +41,7 @@ class Run(NamedTuple):
 
 
 Segment = Run | Link
+P = TypeVar("P", bound="Parts")
 
 
 class Parts(Whole):
@@ -101,8 +105,8 @@ class Parts(Whole):
         rest = Run(start, run.end, number, run.first + run.size - number)
         return Link(place_of(number), str(number), self._record(start, self._offset(rest, 1)))
 
-    def _standing(self, link: Link) -> Link:
-        """A part where it stands."""
+    def standing(self, link: Link) -> Link:
+        """Return a part where it stands, or would if it were there."""
         moved = self._moved.get(link.id)
         return link if moved is None else Link(moved, link.id, link.record)
 
@@ -110,10 +114,10 @@ class Parts(Whole):
         """Return the value with a part in place of the one of the same id, or with a part moved."""
         if link.id[0] == PLACE:
             return self._moved_to(link.id[1:], link.place)
-        there, stands = self._links.get(link.id), self._standing(link)
+        there, stands = self._links.get(link.id), self.standing(link)
         if there is None:
             return self._inserted(link, stands)
-        if self._standing(there).place != stands.place:
+        if self.standing(there).place != stands.place:
             return self.drop(link.id)._inserted(link, stands)
         at, _ = self._segment(stands.place)
         segments = (*self._segments[:at], stands, *self._segments[at + 1 :])
@@ -138,7 +142,7 @@ class Parts(Whole):
         new._moved = moved
         if place is not None:
             new._fresh = max(new._fresh, abs(place[-1][0]) // SPREAD)
-        return new if link is None else new._inserted(link, new._standing(link))
+        return new if link is None else new._inserted(link, new.standing(link))
 
     def drop(self, part: str) -> Self:
         """Return the value without a part, or with a moved one at home again; the value itself if it is not there."""
@@ -146,7 +150,7 @@ class Parts(Whole):
             return self if self._moved.get(part[1:]) is None else self._moved_to(part[1:], None)
         there = self._links.get(part)
         if there is not None:
-            at, _ = self._segment(self._standing(there).place)
+            at, _ = self._segment(self.standing(there).place)
             return self._grown((*self._segments[:at], *self._segments[at + 1 :]), self._links.drop(part))
         number = original(part)
         if number is None or self.find(part) is None:
@@ -178,6 +182,69 @@ class Parts(Whole):
         """Return the value with a part saying something else where it stands, and the part."""
         home = self.find(link.id) or link
         return self.put(Link(home.place, link.id, record)), Link(link.place, link.id, record)
+
+    def bulk(self) -> Bulk[Self]:
+        """Return what takes many changes of parts and makes them at once."""
+        return Bulk(self)
+
+    def changed(self, changes: Iterable[tuple[str, Link | None]]) -> Self:
+        """Return the value with many parts put or, where there is None, dropped: as one after the other would."""
+        bulk = self.bulk()
+        for part, link in changes:
+            if link is None:
+                bulk.drop(part)
+            else:
+                bulk.put(link)
+        return bulk.done()
+
+    def _assembled(self, parts: Mapping[str, Link | None], moved: Mapping[str, ChainPlace | None]) -> Self:
+        """The value with other parts, by id, each at its home, and with parts moved; None: not there, at home."""
+        places, links = _with_all(self._moved, moved), _with_all(self._links, parts)
+        stand = sorted(
+            Link(places.get(part, link.place), part, link.record) for part, link in parts.items() if link is not None
+        )
+        new = self._grown(tuple(self._merged(self._remaining(parts), stand)), links)
+        new._moved = places
+        return new
+
+    def _remaining(self, gone: Iterable[str]) -> Iterator[Segment]:
+        """The segments without some parts."""
+        gone = set(gone)
+        numbers = sorted(number for number in map(original, gone) if number is not None)
+        for segment in self._segments:
+            if isinstance(segment, Link):
+                if segment.id not in gone:
+                    yield segment
+                continue
+            rest: Run | None = segment
+            low = bisect_left(numbers, segment.first)
+            for number in numbers[low : bisect_left(numbers, segment.first + segment.size, low)]:
+                if rest is not None:
+                    left, rest = self._split(rest, number - rest.first)
+                    rest = None if rest is None else self._split(rest, 1)[1]
+                    if left is not None:
+                        yield left
+            if rest is not None:
+                yield rest
+
+    def _merged(self, segments: Iterable[Segment], links: Sequence[Link]) -> Iterator[Segment]:
+        """Segments with links among them, both in order; a run is divided where a link goes into it."""
+        at = 0
+        waiting: Segment | None = None
+        for segment in (*segments, None):
+            while at < len(links) and (segment is None or links[at].place < _begins(segment)):
+                if isinstance(waiting, Run):
+                    left, waiting = self._split(waiting, links[at].place[0][0] // STEP - waiting.first)
+                    if left is not None:
+                        yield left
+                elif waiting is not None:
+                    yield waiting
+                    waiting = None
+                yield links[at]
+                at += 1
+            if waiting is not None:
+                yield waiting
+            waiting = segment
 
     def _free_place(
         self, low: Link | None, high: Link | None, part: str, *, before: bool, follows: bool
@@ -224,7 +291,7 @@ class Parts(Whole):
         link = self.find(part)
         if link is None or part == END:
             return None
-        at, segment = self._segment(self._standing(link).place)
+        at, segment = self._segment(self.standing(link).place)
         before = sum(one.size if isinstance(one, Run) else 1 for one in self._segments[:at])
         return before + int(part) - segment.first if isinstance(segment, Run) else before
 
@@ -262,6 +329,12 @@ class Parts(Whole):
                 found.update(map(str, range(expected, segment.first)))
                 expected = segment.first + segment.size
         return found | set(map(str, range(expected, self._originals)))
+
+    def gone(self, most: int) -> Iterator[str]:
+        """Yield the ids of parts that are gone: all of those from the start, and the last `most` of those added."""
+        yield from (part for part in self.touched() if original(part) is not None and part not in self._links)
+        fresh = (f"{FRESH}{number}" for number in range(self._fresh - 1, -1, -1))
+        yield from islice((part for part in fresh if part not in self._links), most)
 
     def written(self) -> Iterator[Link]:
         """Yield the parts that were written or added, in no particular order."""
@@ -346,7 +419,7 @@ class Parts(Whole):
                 end += len(pieces[-1])
             else:
                 link = Link(_place_from_json(second), first, freeze(content, where, stored=True))
-                segments.append(self._standing(link))
+                segments.append(self.standing(link))
                 self._links = self._links.put(link.id, link)
         self._segments, self._base = tuple(segments), self._joined(pieces)
 
@@ -368,6 +441,90 @@ class Parts(Whole):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.whole()!r})"
+
+
+class Bulk(Generic[P]):
+    """Changes of many parts of a value, made one after the other and put into it at once."""
+
+    def __init__(self, parts: P) -> None:
+        self._parts = parts
+        self._shape = parts._grown((), EMPTY)
+        """Knows how far the value reaches and what new parts are called."""
+        self._written: dict[str, Link | None] = {}
+        self._moved: dict[str, ChainPlace | None] = {}
+
+    def find(self, part: str) -> Link | None:
+        """Return a part at its home."""
+        return self._written[part] if part in self._written else self._parts.find(part)
+
+    def put(self, link: Link) -> None:
+        """Put a part in place of the one of the same id, or move one."""
+        if link.id[0] == PLACE:
+            self._move_to(link.id[1:], link.place)
+        else:
+            self._write(link)
+
+    def drop(self, part: str) -> None:
+        """Take a part out, or put a moved one back to its home."""
+        if part[0] != PLACE:
+            self._written[part] = None
+        elif self._place(part[1:]) is not None:
+            self._move_to(part[1:], None)
+
+    def add(self, low: Link | None, high: Link | None, record: Any, *, before: bool, follows: bool) -> Link:
+        """Add a new part as `Parts.add` does, and return it."""
+        part = f"{FRESH}{self._shape._fresh}"
+        link = Link(self._shape._free_place(low, high, part, before=before, follows=follows), part, record)
+        self.put(link)
+        return link
+
+    def move(self, link: Link, low: Link | None, high: Link | None, *, before: bool, follows: bool) -> Link:
+        """Move a part as `Parts.move` does, and return it where it stands."""
+        place = self._shape._free_place(low, high, link.id, before=before, follows=follows)
+        self._move_to(link.id, place)
+        return Link(place, link.id, link.record)
+
+    def rewrite(self, link: Link, record: Any) -> Link:
+        """Let a part say something else where it stands, and return it."""
+        self._write(Link((self.find(link.id) or link).place, link.id, record))
+        return Link(link.place, link.id, record)
+
+    def done(self) -> P:
+        """Return the value with all that was done."""
+        if not self._written and not self._moved:
+            return self._parts
+        new = self._parts._assembled(self._written, self._moved)
+        new._fresh, new._reach = self._shape._fresh, self._shape._reach
+        return new
+
+    def _place(self, part: str) -> ChainPlace | None:
+        place: ChainPlace | None = self._parts._moved.get(part)
+        return self._moved.get(part, place)
+
+    def _write(self, link: Link) -> None:
+        self._written[link.id] = link
+        number = (self._place(link.id) or link.place)[0][0]
+        low, high = self._shape._reach
+        self._shape._reach = (min(low, number), max(high, number))
+        if link.id[0] == FRESH:
+            self._shape._fresh = max(self._shape._fresh, int(link.id[1:]) + 1)
+
+    def _move_to(self, part: str, place: ChainPlace | None) -> None:
+        self._moved[part] = place
+        if place is not None:
+            self._shape._fresh = max(self._shape._fresh, abs(place[-1][0]) // SPREAD)
+        link = self.find(part)
+        if link is not None:
+            self._write(link)
+
+
+def _with_all(known: PMap, changes: Mapping[str, Any]) -> PMap:
+    """A map with many changes made at once; None: the key is gone."""
+    if len(changes) > FEW:
+        return PMap({key: value for key, value in {**dict(known.items()), **changes}.items() if value is not None})
+    for key, value in changes.items():
+        known = known.drop(key) if value is None else known.put(key, value)
+    return known
 
 
 def place_of(number: int) -> ChainPlace:
@@ -392,6 +549,7 @@ __all__ = [
     "END",
     "FRAME",
     "PLACE",
+    "Bulk",
     "Parts",
     "Run",
     "Segment",

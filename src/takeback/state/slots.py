@@ -6,18 +6,22 @@ for what was edited inside one more name for the part. What is particular to a s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final
 
 from takeback.canonical import decode, encode
 from takeback.state.address import Address
 from takeback.state.harness_state import State
+from takeback.state.inside import put_parts
 from takeback.state.operation import Operation
 from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT
-from takeback.state.surface import SURFACES, TreePath
+from takeback.state.surface import SURFACES, Surface, TreePath
 
 Slot = tuple[str, ...]
+MANY: Final = 16
+"""So many parts of one whole or more are put into it together."""
 
 
 def slot_key(slot: Slot) -> str:
@@ -65,11 +69,24 @@ def get_slot(state: State, slot: Slot) -> Any:
 def put_slots(state: State, contents: Iterable[tuple[Slot, Any]]) -> State:
     """Return the state with other contents in some slots, set in the order given."""
     parts = state.parts.copy()
-    for slot, content in contents:
-        name = slot[0]
-        part = parts[name] if name in parts else state.part(name)
-        parts[name] = SURFACES[name].put_slot(part, slot[1:], content)
+    for whole, group in groupby(contents, key=lambda pair: whole_of(pair[0])):
+        found = list(group)
+        name = whole[0]
+        surface, part = SURFACES[name], parts[name] if name in parts else state.part(name)
+        together = _put_together(surface, part, whole[1:], found) if len(found) >= MANY else None
+        if together is None:
+            for slot, content in found:
+                part = surface.put_slot(part, slot[1:], content)
+        parts[name] = part if together is None else together
     return State.of(parts)
+
+
+def _put_together(surface: Surface, part: Any, path: TreePath, contents: Sequence[tuple[Slot, Any]]) -> Any:
+    """A surface's value with many parts of one whole put at once; None where they are not parts of one."""
+    if any(len(slot) != len(path) + 2 for slot, _ in contents):
+        return None
+    changed = put_parts(surface.get_slot(part, path), [(slot[-1], content) for slot, content in contents])
+    return None if changed is None else surface.put_slot(part, path, changed)
 
 
 def differing_slots(before: State, after: State) -> Iterator[Slot]:

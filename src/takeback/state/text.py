@@ -6,7 +6,7 @@ missing end as a part of its own (`END`): so a line appended later does not rewr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import islice
 from typing import Any, Final, Self
@@ -149,6 +149,15 @@ class Text(Parts):
     def drop(self, part: str) -> Self:
         """Return the text without a line, or with nothing missing at its end."""
         return self._ended("") if part == END else super().drop(part)
+
+    def changed(self, changes: Iterable[tuple[str, Link | None]]) -> Self:
+        """Return the text with many lines put or dropped, and with another end where that is among them."""
+        told = list(changes)
+        new = super().changed((part, link) for part, link in told if part != END)
+        for part, link in told:
+            if part == END:
+                new = new._ended("" if link is None else link.record)
+        return new
 
     def _ended(self, missing: str) -> Self:
         if missing == self._end:

@@ -25,6 +25,7 @@ def carry_over(
     moved = {to: old[at] for at, to in alignment.moved}
     gone = {link.id for link in old} - {link.id for link in moved.values()}
     near, placed = low, False
+    bulk = parts.bulk()
     whole = Stretch(0, len(old), 0, len(new))
     for (_, at, first, last), stays in zip(
         stretches_between(alignment.stays, whole), (*alignment.stays, None), strict=True
@@ -33,16 +34,16 @@ def carry_over(
         for to in range(first, last):
             beside = {"before": near is low and at < len(old), "follows": placed}
             if to in moved:
-                parts, near = parts.move(moved[to], near, later, **beside)
+                near = bulk.move(moved[to], near, later, **beside)
             else:
-                parts, near = parts.add(near, later, new[to], **beside)
+                near = bulk.add(near, later, new[to], **beside)
             placed = True
         if stays is not None:
             near, placed = old[stays[0]], False
             gone.discard(near.id)
             if not same(near.record, new[stays[1]]):
-                parts, near = parts.rewrite(near, new[stays[1]])
+                near = bulk.rewrite(near, new[stays[1]])
     for link in old:
         if link.id in gone:
-            parts = parts.drop(link.id)
-    return parts
+            bulk.drop(link.id)
+    return bulk.done()

@@ -100,15 +100,18 @@ class History:
             return writes
         view = View(self.undone)
         found: list[Write] = []
+        last: dict[Slot, int] = {}
+        """The last write so far to each slot."""
         for position, write in enumerate(writes):
             if is_part(write.slot[-1]) and write.on is None:
-                within = range(position - 1, -1, -1)
-                own = next((at for at in within if _covers(writes[at].slot, write.slot[:-1])), None)
+                above = (last.get(write.slot[:depth], -1) for depth in range(1, len(write.slot)))
+                own = max((at for at in above if at >= 0), default=None)
                 ground = self.ground(write.slot, view) if own is None else (OWN, own)
                 base = writes[own] if own is not None else None if ground == START else self._write_at(ground)
                 found.append(write._replace(on=ground, shared=base is not None and _shares(base, write.slot[:-1])))
             else:
                 found.append(write)
+            last[write.slot] = position
         return tuple(found)
 
     def ground(self, slot: Slot, view: View, until: When = END) -> When:
@@ -368,10 +371,6 @@ def _known(slot: Slot, content: Any, entry: int | None) -> Any:
     if is_gone(content):
         raise ContentGone(slot, entry, content)
     return content
-
-
-def _covers(outer: Slot, inner: Slot) -> bool:
-    return inner[: len(outer)] == outer
 
 
 __all__ = ["END", "LAST", "START", "SUPPOSED", "ContentGone", "History", "View", "When", "grounded_on"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from takeback.language import Program
 from takeback.runtime import forward
@@ -16,12 +16,14 @@ from takeback.runtime.interpreter import Receipt
 from takeback.runtime.interpreter import TracedWrite as Traced
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.chain import is_moved
-from takeback.state.inside import parts_of
+from takeback.state.inside import get_part, parts_of
 from takeback.state.items import Items
-from takeback.state.part_names import is_place
-from takeback.state.parts import is_part
+from takeback.state.part_names import FRAME, is_place, part_name
+from takeback.state.parts import Parts, is_part
 from takeback.state.slots import Slot, differing_slots, get_slot, slots_written
 from takeback.undo.versions import Write
+
+_FRAME: Final = part_name(FRAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,32 @@ def run_recorded(mutation: Program, state: State) -> Recorded:
 def writes_between(before: State, after: State) -> tuple[Write, ...]:
     """What turns one state into another, as writes: for changes made by someone else."""
     found: list[Write] = []
+    then, now = _Contents(before), _Contents(after)
     for slot in sorted(differing_slots(before, after)):
-        one, two = get_slot(before, slot), get_slot(after, slot)
+        one, two = then.get(slot), now.get(slot)
         shared = one is ABSENT and SURFACES[slot[0]].listed and any(_lengths(two))
-        found.append(Write(slot, one, two, needs=_is_needed(before, slot, one, two), shared=shared))
+        found.append(Write(slot, one, two, needs=_is_needed(then, slot, one, two), shared=shared))
     return tuple(found)
+
+
+class _Contents:
+    """What slots of a state hold; a whole that is asked for one part after the other is divided once."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._whole: Slot | None = None
+        self._parts: Parts | None = None
+
+    def get(self, slot: Slot) -> Any:
+        """Return the content of a slot."""
+        parts = self.parts(slot[:-1]) if is_part(slot[-1]) and slot[-1] != _FRAME else None
+        return get_slot(self._state, slot) if parts is None else get_part(parts, slot[-1])
+
+    def parts(self, whole: Slot) -> Parts | None:
+        """Return the parts of a whole; None where it has none."""
+        if whole != self._whole:
+            self._whole, self._parts = whole, parts_of(get_slot(self._state, whole))
+        return self._parts
 
 
 def _lengths(content: Any) -> Iterator[int]:
@@ -74,7 +97,7 @@ def _lengths(content: Any) -> Iterator[int]:
         yield len(content)
 
 
-def _is_needed(state: State, slot: Slot, before: Any, after: Any) -> bool:
+def _is_needed(contents: _Contents, slot: Slot, before: Any, after: Any) -> bool:
     """Tell whether a change made by others could not have happened without what was there before.
 
     What was moved, an element that was changed in place and an item that was taken out had to be there. A line that
@@ -87,4 +110,4 @@ def _is_needed(state: State, slot: Slot, before: Any, after: Any) -> bool:
         return after is not ABSENT and SURFACES[slot[0]].ordered
     if after is not ABSENT:
         return is_moved(before, after)
-    return isinstance(parts_of(get_slot(state, slot[:-1])), Items)
+    return isinstance(contents.parts(slot[:-1]), Items)

@@ -12,7 +12,8 @@ from takeback_lab.bench.edit_growth import measure_growth
 from takeback_lab.bench.edit_peers import LIST_PEERS, TEXT_PEERS, Peer
 from takeback_lab.bench.edits import compare, readings
 from takeback_lab.bench.histories import CLASSES, EDITS, TAKEN_OUT, histories
-from takeback_lab.bench.list_histories import LIST_CLASSES, list_histories
+from takeback_lab.bench.list_histories import LIST_CLASSES, list_histories, sorted_histories
+from takeback_lab.bench.place_histories import place_histories
 
 FRESH = 7_301
 TEXTS = histories(6, FRESH)
@@ -95,6 +96,26 @@ def test_adopted_versions_come_out_right_nearly_always_and_say_where_they_have_s
     for found in (texts, lists):
         assert found["ambiguous"]["said"] == found["ambiguous"]["several"] > 0
         assert found["ambiguous"]["said_needlessly"] == 0
+
+
+@pytest.mark.parametrize("seed", [FRESH + 1, FRESH + 2])
+def test_of_adopted_texts_and_lists_few_come_out_wrong_and_none_in_silence(seed):
+    texts = compare([edits._of_text(one) for one in (*histories(20, seed), *place_histories(10, seed))], ())
+    lists = compare([edits._of_list(one) for one in (*list_histories(20, seed), *sorted_histories(10, seed))], ())
+    for found in (texts, lists):
+        assert found["silently_wrong"] == 0
+        assert found["right_adopted"] >= 0.98 * found["histories"]
+
+
+def test_an_item_put_where_one_had_stood_is_told_as_left_open():
+    told = [history for history in list_histories(30, FRESH) if any(history.open)]
+    assert told
+    for history in told:
+        edit = history.open.index(True)
+        before, after = history.versions[edit], history.versions[edit + 1]
+        at = next(at for at in range(len(after)) if before[at : at + 1] != after[at : at + 1])
+        assert 0 < at < len(before)
+        assert any("remove" in one["op_type"] for one in history.operations[:edit])
 
 
 def test_every_peer_is_counted_out_in_full(texts, lists):

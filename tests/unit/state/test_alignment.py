@@ -185,11 +185,137 @@ def test_a_text_indented_anew_keeps_every_line_however_long_it_is() -> None:
         ("alpha beta gamma omega", "alpha one two omega", True),
         ("one two three four five", "two three four one five", False),
         ("one two", "two one", True),
+        ("zero one two three four five six", "zero three four five one two six", True),
         ("x same y same z", "x y same z same", True),
     ],
 )
 def test_versions_that_can_be_read_in_several_ways_say_so(old, new, several) -> None:
     assert align(old.split(), new.split()).several is several
+
+
+BLANKS_AND_HEADING = ["top", "heading of the plan", "", "", "below it", "end"]
+
+
+def test_a_heading_that_went_and_a_line_that_came_leave_the_blank_lines_between_them_in_place() -> None:
+    found = align(BLANKS_AND_HEADING, ["top", "", "", "run the budget with care", "below it", "end"])
+    assert found.stays == ((0, 0), (2, 1), (3, 2), (4, 4), (5, 5))
+    assert found.several
+
+
+def test_lines_replaced_one_by_one_stand_for_one_another_though_one_says_what_its_neighbour_said() -> None:
+    old = ["top", "---", "measure the long files with care", "log the budget in plain words", "end"]
+    new = [
+        "top",
+        "measure the long files with care",
+        "measure the long files first",
+        "log the budget in plain speech",
+        "end",
+    ]
+    assert align(old, new).stays == tuple((at, at) for at in range(5))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "stays"),
+    [
+        (("a", "", "b"), ("a", "", "new", "", "b"), ((0, 0), (1, 3), (2, 4))),
+        (("a", "", "", "b"), ("a", "", "b"), ((0, 0), (2, 1), (3, 2))),
+    ],
+)
+def test_of_equal_neighbours_the_first_came_or_went_and_that_is_said(old, new, stays) -> None:
+    found = align(old, new)
+    assert (found.stays, found.several) == (stays, True)
+
+
+def test_a_line_that_stands_in_many_places_came_and_went_rather_than_moved() -> None:
+    old = ["ask first", "one", "two", "half", "ask first", "three", "four", "five", "ask first"]
+    new = ["ask first", "one", "ask first", "two", "half", "read on", "three", "four", "five", "ask first"]
+    found = align(old, new)
+    assert found.moved == ()
+    assert found.several
+    assert {(2, 3), (3, 4), (4, 5)} <= set(found.stays)
+
+
+def test_an_item_that_came_where_one_had_been_removed_can_stand_before_or_behind_that() -> None:
+    said = Saved(of_list, "abcd", "acd", "axcd").adopted
+    assert [bool(one.ambiguous) for one in said] == [False, True]
+    elsewhere = Saved(of_list, "abcd", "acd", "acxd").adopted
+    assert [bool(one.ambiguous) for one in elsewhere] == [False, False]
+    at_the_end = Saved(of_list, "abcd", "abc", "abcx").adopted
+    assert [bool(one.ambiguous) for one in at_the_end] == [False, False]
+
+
+def test_a_line_that_came_or_moved_to_where_one_had_stood_says_so() -> None:
+    lines = [f"{at}: what is said here" for at in range(8)]
+    without = [*lines[:3], *lines[4:]]
+    came = Saved(of_text, lines, without, [*lines[:3], "something new", *lines[4:]]).adopted
+    assert [bool(one.ambiguous) for one in came] == [False, True]
+    moved = Saved(of_text, lines, without, [*lines[1:3], lines[0], *lines[4:]]).adopted
+    assert [bool(one.ambiguous) for one in moved] == [False, True]
+    added = [*lines[:3], "something new", *lines[3:]]
+    again = Saved(of_text, lines, added, lines, [*lines[:3], "something else", *lines[3:]]).adopted
+    assert [bool(one.ambiguous) for one in again] == [False, False, True]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_many_parts_put_together_are_what_they_are_one_after_the_other(seed) -> None:
+    rng = random.Random(seed)
+    count = rng.randrange(1, 14)
+    lines = [f"line {at}\n" for at in range(count)]
+    parts = Text.of("".join(lines)) if seed % 2 else Items.of(tuple(lines))
+    for _ in range(4):
+        now, changes = parts, []
+        for _ in range(rng.randrange(1, 12)):
+            now, change = draw_change(now, rng)
+            changes.append(change)
+        together = parts.changed(changes)
+        assert together.whole() == now.whole()
+        assert joined_runs(together.to_json()) == joined_runs(now.to_json())
+        parts = now
+
+
+def draw_change(parts, rng):
+    """Change a part of a text or list; return that and the change by the part's name."""
+    links = list(parts.links())
+    kind = rng.choice("aamdrh") if links else "a"
+    link = rng.choice(links) if links else None
+    others = [one for one in links if kind != "m" or one.id != link.id]
+    at = rng.randrange(-1, len(others))
+    low, high = others[at] if at >= 0 else None, others[at + 1] if at + 1 < len(others) else None
+    before = rng.random() < 0.3
+    if kind == "m":
+        moved, stands = parts.move(link, low, high, before=before)
+        return moved, (PLACE + link.id, Link(stands.place, PLACE + link.id, None))
+    if kind == "d":
+        return parts.drop(link.id), (link.id, None)
+    if kind == "h":
+        return parts.drop(PLACE + link.id), (PLACE + link.id, None)
+    if kind == "r":
+        new = parts.rewrite(link, f"other {rng.randrange(99)}\n")[0]
+        return new, (link.id, new.find(link.id))
+    new, added = parts.add(low, high, f"new {rng.randrange(99)}\n", before=before)
+    return new, (added.id, added)
+
+
+def joined_runs(raw):
+    """What `to_json` wrote down, neighbouring runs as one."""
+    found: list = []
+    for first, second, content in raw["segments"]:
+        if found and isinstance(first, int) and isinstance(found[-1][0], int) and sum(found[-1][:2]) == first:
+            found[-1] = [found[-1][0], found[-1][1] + second, found[-1][2] + content]
+        else:
+            found.append([first, second, content])
+    return {**raw, "segments": found}
+
+
+def test_a_save_that_moves_many_lines_builds_the_text_a_few_times_only(monkeypatch) -> None:
+    lines = [f"line {at} of it" for at in range(600)]
+    built = []
+    grown, of = Text._grown, Text.of
+    monkeypatch.setattr(Text, "_grown", lambda self, *rest: built.append(1) or grown(self, *rest))
+    monkeypatch.setattr(Text, "of", lambda text: built.append(1) or of(text))
+    saved = Saved(of_text, lines, lines[300:] + lines[:300])
+    assert len(saved.adopted[0].changes) == 300
+    assert len(built) < 100
 
 
 def test_the_same_versions_give_the_same_parts_every_time() -> None:
@@ -242,6 +368,14 @@ def test_an_item_is_found_by_its_type_as_well() -> None:
     assert items.drop(items.only(1).id).whole() == (True, "x")
     with pytest.raises(OperationFailed):
         Items.of((True,)).put(Link(((4096, "n0"),), "n0", False)).only(1)
+
+
+@pytest.mark.parametrize(("held", "asked"), [(True, 1), (1, True), (0, False), (1.0, 1)])
+def test_an_item_that_was_written_is_not_found_by_one_of_another_type(held, asked) -> None:
+    items = Items.of(("x",)).put(Link(((4096, "n0"),), "n0", held))
+    with pytest.raises(OperationFailed):
+        items.only(asked)
+    assert items.only(held).id == "n0"
 
 
 def test_an_item_that_became_a_number_was_changed_by_hand() -> None:

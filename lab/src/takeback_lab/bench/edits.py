@@ -32,7 +32,7 @@ from takeback.state import Stage, State
 from takeback.synthesize import invert
 from takeback_lab.bench.edit_growth import SIZES, measure_growth
 from takeback_lab.bench.edit_peers import LIST_PEERS, TEXT_PEERS, Peer, PeerParts, PeerVersions
-from takeback_lab.bench.histories import CLASSES, TAKEN_OUT, TextHistory, histories
+from takeback_lab.bench.histories import CLASSES, EDITS, TAKEN_OUT, TextHistory, histories
 from takeback_lab.bench.list_histories import ListHistory, list_histories, sorted_histories
 from takeback_lab.bench.place_histories import place_histories
 
@@ -54,6 +54,8 @@ class EditCase:
     parts: Callable[[State], PeerParts]
     depends: bool = False
     """Whether a later edit could not have been made without the third."""
+    open: tuple[bool, ...] = (False,) * EDITS
+    """Of each edit, whether what came can have been put before or after what had stood there."""
 
     @property
     def one_operation(self) -> bool:
@@ -139,8 +141,10 @@ def _ambiguous(cases: Sequence[EditCase], adopted: Sequence[UndoEnding]) -> dict
     for case, told in zip(cases, adopted, strict=True):
         if not case.one_operation:
             continue
-        for before, after, spoken in zip(case.versions, case.versions[1:], told.said, strict=False):
-            allows = readings(before, after) > 1
+        for before, after, spoken, left_open in zip(
+            case.versions, case.versions[1:], told.said, case.open, strict=False
+        ):
+            allows = readings(before, after) > 1 or left_open
             edits, several = edits + 1, several + allows
             said, needlessly = said + (allows and spoken), needlessly + (spoken and not allows)
     return {"edits": edits, "several": several, "said": said, "said_needlessly": needlessly}
@@ -214,12 +218,22 @@ def _of_text(history: TextHistory) -> EditCase:
         for changes in history.changes
     )
     versions = tuple(map(_lines, history.versions))
-    return EditCase(history.kind, versions, operations, _lines(history.right), _text_state, _text_of)
+    right = _lines(history.right)
+    return EditCase(history.kind, versions, operations, right, _text_state, _text_of, open=history.open)
 
 
 def _of_list(history: ListHistory) -> EditCase:
     operations = tuple(({"target": _KEY, **operation},) for operation in history.operations)
-    return EditCase(history.kind, history.versions, operations, history.right, _list_state, _list_of, history.depends)
+    return EditCase(
+        history.kind,
+        history.versions,
+        operations,
+        history.right,
+        _list_state,
+        _list_of,
+        history.depends,
+        history.open,
+    )
 
 
 def _lines(text: str) -> PeerParts:

@@ -79,6 +79,8 @@ class TextHistory:
     versions: tuple[str, ...]
     changes: tuple[tuple[Replacement, ...], ...]
     right: str
+    open: tuple[bool, ...] = (False,) * EDITS
+    """Of each edit, whether it put lines between two others between which one had stood: before that or after?"""
 
 
 @dataclass(slots=True)
@@ -90,6 +92,8 @@ class _Document:
     edit: int = 0
     made: list[Replacement] = field(default_factory=list)
     serial: int = 0
+    open: set[int] = field(default_factory=set)
+    """The edits that put lines where one had stood."""
 
     def visible(self) -> list[HistoryLine]:
         return [line for line in self.lines if line.shown() is not None]
@@ -142,6 +146,8 @@ class _Document:
         if not self._say(after + 1, 0, new):
             return False
         at = len(self.lines) if after == len(visible) - 1 else self.lines.index(visible[after]) + 1
+        if at < len(self.lines) and self.lines[at].shown() is None:
+            self.open.add(self.edit)
         self.lines[at:at] = [HistoryLine([(self.edit, content)]) for content in new]
         return True
 
@@ -281,7 +287,8 @@ def history(kind: str, seed: str) -> TextHistory:
         _make(kind, document)
         versions.append(document.text())
         changes.append(tuple(document.made))
-    return TextHistory(kind, tuple(versions), tuple(changes), document.text(without=TAKEN_OUT))
+    left_open = tuple(edit in document.open for edit in range(1, EDITS + 1))
+    return TextHistory(kind, tuple(versions), tuple(changes), document.text(without=TAKEN_OUT), left_open)
 
 
 def histories(each: int, seed: int = 0) -> list[TextHistory]:

@@ -46,6 +46,8 @@ class ListHistory:
     right: tuple[str, ...]
     depends: bool = False
     """Whether a later edit removed what the third had added."""
+    open: tuple[bool, ...] = (False,) * EDITS
+    """Of each edit, whether it put an item between two others between which one had stood: before that or after?"""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,8 @@ class _List:
     items: list[ListItem]
     edit: int = 0
     made: list[dict[str, Any]] = field(default_factory=list)
+    open: set[int] = field(default_factory=set)
+    """The edits that put an item where one had stood."""
 
     def visible(self) -> list[ListItem]:
         return [item for item in self.items if item.shown()]
@@ -84,6 +88,9 @@ class _List:
             at = 0
         else:
             at = self.items.index(near) + (where == "after")
+        if any(item.shown() for item in self.items[:at]) and any(item.shown() for item in self.items[at:]):
+            beside = (*self.items[:at][-1:], *self.items[at:][:1])
+            self.open |= {self.edit} if not all(item.shown() for item in beside) else set()
         said = {} if near is None else {where: near.content}
         self.items.insert(at, ListItem(content, self.edit))
         self.made.append({"op_type": "insert_config" if said else "append_config", "value": content, **said})
@@ -170,7 +177,9 @@ def list_history(kind: str, seed: str) -> ListHistory:
         _make(kind, document)
         versions.append(document.contents())
     depends = any(item.added == TAKEN_OUT and item.removed is not None for item in document.items)
-    return ListHistory(kind, tuple(versions), tuple(document.made), document.contents(without=TAKEN_OUT), depends)
+    right = document.contents(without=TAKEN_OUT)
+    left_open = tuple(edit in document.open for edit in range(1, EDITS + 1))
+    return ListHistory(kind, tuple(versions), tuple(document.made), right, depends, left_open)
 
 
 def sorted_history(seed: str) -> ListHistory:
