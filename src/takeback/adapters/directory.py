@@ -77,6 +77,7 @@ class Directory:
         self.root = Path(root)
         self.tag = (tag + "0" * 12)[:12]
         self._seen: dict[str, ReadFile] = {}
+        self._recalled: dict[str, Image | None] = {}
         self.trail = LookTrail()
         self.met: list[str] = []
         """Temporaries under the tag that walks have come across."""
@@ -96,11 +97,34 @@ class Directory:
 
     def read(self, path: str) -> FileImage | None:
         """The file at `path`; None if nothing is there."""
-        found = self.look(path)
+        return self._demand_file(path, self.look(path))
+
+    def _demand_file(self, path: str, found: Image | None) -> FileImage | None:
         if not isinstance(found, FileImage | None):
             kind = "a link, which is not followed" if isinstance(found, LinkImage) else "not a regular file"
             raise UnsafePathError(f"{self.root / path} is {kind}")
         return found
+
+    def begin_reading(self) -> None:
+        """Begin to read the directory: what `recall` gives from here on was looked at once since."""
+        self._recalled.clear()
+        self.trail.begin()
+
+    def recall(self, path: str) -> Image | None:
+        """Return what was at `path` when the present reading came to it; what is there now if it did not."""
+        try:
+            return self._recalled[path]
+        except KeyError:
+            found = self._recalled[path] = self.look(path)
+            return found
+
+    def recall_file(self, path: str) -> FileImage | None:
+        """Return the file that `recall` finds; None if nothing is there. Anything else is refused."""
+        return self._demand_file(path, self.recall(path))
+
+    def drop(self, path: str) -> None:
+        """Recall nothing of a path any more: it is about to be written."""
+        self._recalled.pop(path, None)
 
     def look(self, path: str) -> Image | None:
         """The file, directory or link at `path`; None if nothing is there. Anything else is refused."""
@@ -152,7 +176,10 @@ class Directory:
         """Hold a file's bytes, where they were read, as the equal ones that someone else holds."""
         seen = self._seen.get(path)
         if seen is not None and seen.image.content is not content:
-            self._seen[path] = seen._replace(image=FileImage(content, seen.image.mode))
+            image = FileImage(content, seen.image.mode)
+            self._seen[path] = seen._replace(image=image)
+            if path in self._recalled:
+                self._recalled[path] = image
 
     def walk(
         self, path: str, *, wanted: Callable[[str], bool] = lambda _: True, deep: bool = True
@@ -229,6 +256,7 @@ class Directory:
             return Found(path, "unreadable", reason=error.strerror or str(error))
         if not isinstance(image, FileImage):
             return Found(path, "unreadable", reason="it was changed just now")
+        self._recalled[path] = image
         return Found(path, "file", image)
 
     def write(self, path: str, image: FileImage, *, sync: bool = True) -> None:

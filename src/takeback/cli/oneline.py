@@ -272,7 +272,7 @@ def _outcome(line: OneLine, harness: Harness, how: _How) -> tuple[CommandOutcome
         if is_idle(program, state):
             preview = harness.preview(candidate)
             return preview if isinstance(preview, Refused) else Unchanged(), ()
-        warnings = doubts_of(how.directory, program, state)
+        warnings = doubts_of(harness, program, state)
         tell_doubts(warnings, as_json=how.as_json)
         if how.plan:
             return harness.preview(candidate), warnings

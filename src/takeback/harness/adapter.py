@@ -100,7 +100,7 @@ class FileAdapter(Adapter, Protocol):
         """Files, as last read, whose bytes cannot be told from the state alone."""
 
     def image(self, path: str) -> Image | None:
-        """A file as it is now."""
+        """A file as the last reading found it, one that it did not come to, as it is now."""
 
     def owns(self, path: str) -> bool:
         """Whether a path is, or could be, one of the harness's files."""

@@ -121,6 +121,7 @@ def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allo
     change = prepared(engine, found, looked(engine), allow_ties=allow_ties)
     if isinstance(change, Refused):
         return change
+    known = engine.ledger.state
     before, after = change.footing[:2]
     changes = refuse_drift(change.footing) or ready(engine, before, after)
     if isinstance(changes, Refused):
@@ -131,7 +132,7 @@ def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allo
     about |= taking_effect(engine, change.writes)
     draft = change_draft("apply", change.writes, about, packer=engine.ledger.packer)
     entry = engine.make(draft, change.writes, (before, after), changes)
-    return Applied(entry, verdict, forced, change.ties)
+    return Applied(entry, verdict, forced, change.ties, change.writes, known)
 
 
 def previewed(engine: Engine, found: Judged, *, allow_ties: bool) -> Preview | Refused:

@@ -17,7 +17,7 @@ from takeback.harness.adopting import adopt, adopt_some, layout_changes, looked
 from takeback.harness.applying import Given, Judged, apply_judged, judged, not_now, previewed
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.drift import Footing, refuse_drift
-from takeback.harness.engine import LOCK_SECONDS, Engine
+from takeback.harness.engine import LOCK_SECONDS, Engine, Look
 from takeback.harness.filing import written
 from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
@@ -110,14 +110,24 @@ class Harness:
         return log(self)
 
     @contextmanager
-    def held(self, *, clean: bool = False) -> Iterator[State | Refused]:
+    def session(self, *, clean: bool = False) -> Iterator[State | Refused]:
         """Hold the journal's lock, so that what is worked out from the state still holds when it is applied.
 
-        With `clean`, yields a refusal instead of the state where anything is not as the journal says.
+        What is there is read once, at the beginning: `apply`, `preview`, `undo`, `adopt` and `discard` inside rest on
+        that, until the journal goes on. A file is written only if it still is what was read. With `clean`, yields a
+        refusal instead of the state where anything is not as the journal says.
         """
-        with self._engine.locked():
+        with self._engine.session():
             look = looked(self._engine)
             yield (not_now(look) if clean else None) or self.state
+
+    held = session
+
+    @contextmanager
+    def inspect(self) -> Iterator[Look]:
+        """Hold the journal's lock and what is there, read once; nothing is taken in, not even what a client wrote."""
+        with self._engine.session():
+            yield self._engine.look(reading=True)
 
     def apply(
         self,
@@ -140,7 +150,7 @@ class Harness:
         if isinstance(found, Refused):
             return found
         about = {"note": note, **_made_by(by), **({"check": dict(check)} if check else {})}
-        return tried_again(lambda: self._apply(found, about, allow_ties=allow_ties))
+        return tried_again(lambda: self._apply(found, about, allow_ties=allow_ties), self._engine.look_anew)
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
         with self._engine.locked():
@@ -181,7 +191,7 @@ class Harness:
         """
         discarded = self._discarded(names_of(entries))
         if discarded is not None:
-            return tried_again(lambda: put_back(self._engine, discarded, _made_by(by)))
+            return tried_again(lambda: put_back(self._engine, discarded, _made_by(by)), self._engine.look_anew)
         request = partial(undo_request, entries=entries)
         return self._toggle("undo", request, token, cascade=cascade, strict=strict, by=by)
 
@@ -243,14 +253,15 @@ class Harness:
         With `slots` only what was changed there is put back. What was in the files is kept with the entry, and comes
         back when that is undone; also where it cannot be read.
         """
-        return tried_again(lambda: discard(self._engine, paths, {"note": note, **_made_by(by)}, slots))
+        about = {"note": note, **_made_by(by)}
+        return tried_again(lambda: discard(self._engine, paths, about, slots), self._engine.look_anew)
 
     def salvage(self, *entries: EntryLike, by: str = "") -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
 
         Where nothing is gone this is an undo.
         """
-        with self._engine.locked():
+        with self._engine.session():
             self._engine.look()
             outcome = self.undo(*entries, by=by)
             names = names_of(entries)
@@ -314,7 +325,7 @@ class Harness:
             with self._engine.locked():
                 return toggle(self._engine, kind, ask, token, _made_by(by), cascade=cascade, strict=strict)
 
-        return tried_again(make)
+        return tried_again(make, self._engine.look_anew)
 
     def _discarded(self, names: Sequence[str]) -> Record | None:
         """The discard that is meant, if one is."""

@@ -54,19 +54,34 @@ class ClientAdapter(FilesAdapter):
         self._ask = ask
         self._images: dict[str, FileImage] = {}
         self._links: dict[str, LinkImage] = {}
-        self._layout = ClientLayout(self.members)
-        self._homes = Homes(self._layout, directory.root)
+        self._found: Homes | None = None
         self._documents: dict[str, tuple[bytes, Document]] = {}
         self._unloaded: dict[str, str] = {}
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The names of the clients."""
+        return tuple(member.client.name for member in self.members)
+
+    @property
+    def _homes(self) -> Homes:
+        """Where everything is, by the last reading; the first to ask before there was one has the files read."""
+        if self._found is None:
+            self.read(State())
+        return self._found or Homes(ClientLayout(self.members), self._directory.root)
+
+    @property
+    def _layout(self) -> ClientLayout:
+        return self._homes.layout
 
     def read(self, known: State) -> Reading:
         """What the files say; `known` itself if that is the same."""
         self._images = {}
         broken: list[Broken] = []
+        self._directory.begin_reading()
         trail = self._directory.trail
-        trail.begin()
-        layout = self._layout = find_layout(self._directory.root, self.members, self._peek, trail.listed)
-        self._homes = Homes(layout, self._directory.root)
+        layout = find_layout(self._directory.root, self.members, self._peek, trail.listed)
+        self._found = Homes(layout, self._directory.root)
         inner_files.bind_inner_documents(layout, known)
         values = self._values(known, broken)
         self._include(values)
@@ -118,11 +133,15 @@ class ClientAdapter(FilesAdapter):
 
     def _include(self, values: dict[str, dict[str, Any]]) -> None:
         """Take in what documents name as instructions."""
-        for path, value in values.items():
-            for member in self.members:
-                if self._layout.documents[path].documents in member.client.documents:
-                    named, listed = member.client.includes(value), self._directory.trail.listed
-                    include(self._layout, self._directory.root, named, self._peek, listed)
+        named = dict.fromkeys(
+            pattern
+            for path, value in values.items()
+            for member in self.members
+            if self._layout.documents[path].documents in member.client.documents
+            for pattern in member.client.includes(value)
+        )
+        if named:
+            include(self._layout, self._directory.root, tuple(named), self._peek, self._directory.trail.listed)
 
     def _read_prompt(self, path: str, name: str, known: State, fresh: FreshReading, broken: list[Broken]) -> None:
         try:
@@ -155,14 +174,14 @@ class ClientAdapter(FilesAdapter):
             fresh.loaded.setdefault(event, []).append((name, {"file": path}))
 
     def _look(self, path: str) -> FileImage | None:
-        image = self._directory.read(path)
+        image = self._directory.recall_file(path)
         if image is not None:
             self._images[path] = image
         return image
 
     def _peek(self, path: str) -> FileImage | None:
         try:
-            return self._directory.read(path)
+            return self._directory.recall_file(path)
         except (HarnessError, UnsafePathError):
             return None
 
@@ -346,9 +365,10 @@ class ClientAdapter(FilesAdapter):
 
     def formatted(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
         """Every file and link: a comment is a change too, and so is an empty document that comes or goes."""
+        documents = self._layout.documents
         named = (name for member in self.members for name in member.client.instructions)
         there = self._images.keys() | self._links.keys()
-        missing = (path for path in dict.fromkeys((*self._layout.documents, *named)) if path not in there)
+        missing = (path for path in dict.fromkeys((*documents, *named)) if path not in there)
         return (*self._images.items(), *self._links.items(), *inner_files.list_missing(self._layout, missing))
 
     def is_document(self, path: str) -> bool:
