@@ -37,9 +37,16 @@ from takeback.harness.results import (
     UndoOutcome,
 )
 from takeback.harness.retrying import tried_again
-from takeback.harness.toggle_requests import ToggleRequest, named_entry, redo_request, restore_request, undo_request
+from takeback.harness.toggle_requests import (
+    ToggleRequest,
+    meant_entry,
+    named_entry,
+    redo_request,
+    restore_request,
+    undo_request,
+)
 from takeback.harness.toggling import ToggleAsk, footing_of, plan_request, put_back_rest, toggle
-from takeback.journal import Record, Ref, Store
+from takeback.journal import Ref, Store
 from takeback.journal.search import ValuePlace
 from takeback.language import Candidate
 from takeback.state import State
@@ -189,11 +196,21 @@ class Harness:
         Without names, the newest change that is live. What later entries have written since is kept, and said; with
         `strict` that is refused.
         """
-        discarded = self._discarded(names_of(entries))
-        if discarded is not None:
-            return tried_again(lambda: put_back(self._engine, discarded, _made_by(by)), self._engine.look_anew)
-        request = partial(undo_request, entries=entries)
-        return self._toggle("undo", request, token, cascade=cascade, strict=strict, by=by)
+        engine, names = self._engine, names_of(entries)
+
+        def make() -> UndoOutcome:
+            with engine.locked():
+                meant = entries
+                if len(entries) == 1:
+                    engine.ledger.refresh()
+                    record = meant_entry(engine.ledger, entries[0])
+                    if record.kind == "discard":
+                        return put_back(engine, record, _made_by(by))
+                    meant = (record,)
+                request = partial(undo_request, entries=meant, asked=names)
+                return toggle(engine, "undo", request, token, _made_by(by), cascade=cascade, strict=strict)
+
+        return tried_again(make, engine.look_anew)
 
     def redo(
         self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
@@ -326,15 +343,6 @@ class Harness:
                 return toggle(self._engine, kind, ask, token, _made_by(by), cascade=cascade, strict=strict)
 
         return tried_again(make, self._engine.look_anew)
-
-    def _discarded(self, names: Sequence[str]) -> Record | None:
-        """The discard that is meant, if one is."""
-        if len(names) != 1:
-            return None
-        with self.ledger.mutex:
-            self.ledger.refresh()
-            record = named_entry(self.ledger, names[0])
-        return record if record.kind == "discard" else None
 
 
 def _made_by(who: str) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class ClientAdapter(FilesAdapter):
         self.members = tuple(members)
         self._ask = ask
         self._images: dict[str, FileImage] = {}
+        self._as_known: set[str] = set()
+        """Plain files that are, to the last byte and bit, what the state says: nothing is left for a layout."""
         self._links: dict[str, LinkImage] = {}
         self._found: Homes | None = None
         self._documents: dict[str, tuple[bytes, Document]] = {}
@@ -76,7 +78,7 @@ class ClientAdapter(FilesAdapter):
 
     def read(self, known: State) -> Reading:
         """What the files say; `known` itself if that is the same."""
-        self._images = {}
+        self._images, self._as_known = {}, set()
         broken: list[Broken] = []
         self._directory.begin_reading()
         trail = self._directory.trail
@@ -96,6 +98,7 @@ class ClientAdapter(FilesAdapter):
             except InputError as fault:
                 broken.append(Broken(path, fault.where, fault.message))
                 fresh.take(self._homes.contents(known, bound), known)
+        self._directory.recall_all((*layout.prompts, *layout.files))
         for path, name in layout.prompts.items():
             self._read_prompt(path, name, known, fresh, broken)
         for path in layout.files:
@@ -162,7 +165,11 @@ class ClientAdapter(FilesAdapter):
             image = self._look(path)
             if image is None:
                 return
-            fresh.files.append((steps, File(image.content, image.mode)))
+            leaf, there = tree.get(known.part("files"), steps), File(image.content, image.mode)
+            if isinstance(leaf, File) and leaf == there:
+                self._as_known.add(path)
+                there = leaf
+            fresh.files.append((steps, there))
         except (HarnessError, UnsafePathError) as fault:
             broken.append(Broken(path, self._where(path), fault.message))
             content = tree.get(known.part("files"), steps)
@@ -369,7 +376,8 @@ class ClientAdapter(FilesAdapter):
         named = (name for member in self.members for name in member.client.instructions)
         there = self._images.keys() | self._links.keys()
         missing = (path for path in dict.fromkeys((*documents, *named)) if path not in there)
-        return (*self._images.items(), *self._links.items(), *inner_files.list_missing(self._layout, missing))
+        files = ((path, image) for path, image in self._images.items() if path not in self._as_known)
+        return (*files, *self._links.items(), *inner_files.list_missing(self._layout, missing))
 
     def is_document(self, path: str) -> bool:
         """Whether a path is that of a document of a client."""
