@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+from takeback.adapters.clients.adapter import ClientAdapter
+from takeback.adapters.clients.init import init_clients
+
 COUNTING = """
 import collections, json, os, sys
 from takeback.adapters.clients.adapter import ClientAdapter
@@ -129,3 +132,13 @@ def test_a_workspace_is_read_once_as_well(tmp_path):
         assert readings == 1
         assert opened["config.toml"] == 1
         assert max(opened.values()) == 1
+
+
+def test_init_reads_what_it_begins_with_once(tmp_path, monkeypatch):
+    project = tmp_path / "project"
+    make_client_project(project, 3)
+    readings = []
+    plain = ClientAdapter.read
+    monkeypatch.setattr(ClientAdapter, "read", lambda self, known: readings.append(known) or plain(self, known))
+    init_clients(project, ("claude-code",))
+    assert len(readings) == 1

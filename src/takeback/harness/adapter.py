@@ -222,6 +222,14 @@ class Formatted(Protocol):
 
 
 @runtime_checkable
+class SideWrites(Protocol):
+    """Capability: tells when rendering a change does more than to write the files in which the states differ."""
+
+    def writes_aside(self, before: State, after: State) -> bool:
+        """Whether rendering would write another file as well, or ask a client first."""
+
+
+@runtime_checkable
 class Linked(Protocol):
     """Capability: a file of the harness may be a link to another file inside the directory."""
 

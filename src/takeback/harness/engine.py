@@ -129,7 +129,7 @@ class Engine:
         """Let go of what the session found: someone else has changed files meanwhile."""
         self._inspection = None
 
-    def open(self, start: State | None, about: dict[str, Any], *, begin: bool) -> Recovered:
+    def open(self, start: State | Reading | None, about: dict[str, Any], *, begin: bool) -> Recovered:
         """Begin an empty journal, refuse one that is not ours or not whole, and finish what is unfinished."""
         self.ledger.demand_identity(about.get("identity", self.ledger.identity))
         self._demand_whole_journal()
@@ -187,9 +187,9 @@ class Engine:
         fence(self.journal)
         return leftovers.sweep()
 
-    def _begin(self, start: State | None, about: dict[str, Any]) -> None:
+    def _begin(self, start: State | Reading | None, about: dict[str, Any]) -> None:
         """Write down the first state, and every file whose bytes it does not tell."""
-        first = self.adapter.read(State() if start is None else start)
+        first = start if isinstance(start, Reading) else self.adapter.read(State() if start is None else start)
         for fault in first.broken:
             raise HarnessError(f"{fault} (a harness cannot begin with a file that cannot be read)")
         images: list[KeptImage] = []
@@ -198,7 +198,7 @@ class Engine:
         if self.formatted is not None:
             links = ((path, image) for path, image in self.formatted.formatted() if isinstance(image, LinkImage))
             images += [KeptImage(path, None, image) for path, image in links]
-        self.ledger.begin(first.state if start is None else start, about, images)
+        self.ledger.begin(start if isinstance(start, State) else first.state, about, images)
 
     def _demand_whole_journal(self) -> None:
         """A journal that ends before what was noted of it is not the journal: it was cut, or is an old copy."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
-from takeback.harness.adapter import Adapter
+from takeback.harness.adapter import Adapter, Reading
 from takeback.harness.adopting import adopt, adopt_some, layout_changes, looked
 from takeback.harness.applying import Given, Judged, apply_judged, judged, not_now, previewed
 from takeback.harness.discarding import discard, put_back
@@ -62,8 +62,8 @@ class Harness:
     """One harness, its journal and what it is bound to; several threads may use it.
 
     `verifier` decides about candidates: by proof unless another is given, and then evidence by a sample counts for
-    nothing. An empty journal is begun with `start`, or with what is there; where `begin` is false it is an error.
-    `about` goes into its first record; a journal begun with another `identity` is refused.
+    nothing. An empty journal is begun with `start`, a state or a reading, or with what is there; where `begin` is
+    false it is an error. `about` goes into its first record; a journal begun with another `identity` is refused.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Harness:
         journal: Store,
         *,
         verifier: Verifier = verify,
-        start: State | None = None,
+        start: State | Reading | None = None,
         about: dict[str, Any] | None = None,
         begin: bool = True,
     ) -> None:

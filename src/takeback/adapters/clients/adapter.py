@@ -322,6 +322,10 @@ class ClientAdapter(FilesAdapter):
         if wrong is not None and (image is None or declared.check(image.content.decode("utf-8", "replace")) is None):
             raise CannotSplice(f"the client would not load it: {wrong}", where=self._where(path))
 
+    def writes_aside(self, before: State, after: State) -> bool:
+        """Whether a change makes entries of approved hooks move, or a client is asked about every change."""
+        return self._ask == "always" or bool(moved_hooks(self._layout, self._directory.root, before, after))
+
     def touched(self, before: State, after: State) -> tuple[str, ...]:
         """The files in which two states differ."""
         return tuple(self._homes.differing(before, after))
