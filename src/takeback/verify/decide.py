@@ -59,8 +59,6 @@ def verify(
         check_nominal(nominal)
         return prove(candidate, level=level, locked=locked, max_seconds=max_seconds)
     check_seconds(max_seconds)
-    if nominal is None:
-        raise InputError("nominal", found="no state", expected="the state to run on")
     return verify_exact(candidate, nominal=nominal, level=level, locked=locked)
 
 
@@ -74,11 +72,14 @@ def _check_use(rule: str, **sampling: object) -> None:
 
 
 def verify_exact(
-    candidate: Candidate, *, nominal: State, level: Level | None = None, locked: str | None = None
+    candidate: Candidate, *, nominal: State | None, level: Level | None = None, locked: str | None = None
 ) -> Verdict:
     """Return what happens on one given state; passing there admits nothing."""
     level = the_level(level)
-    candidate, nominal = the_candidate(candidate, nominal, locked), State(nominal.parts)
+    candidate = the_candidate(candidate, nominal, locked)
+    if nominal is None:
+        raise InputError("nominal", found="no state", expected="the state to run on")
+    nominal = State(nominal.parts)
     refused = refusals(candidate, level, locked)
     if refused:
         return rejected(refused, EXACT, level, candidate)
