@@ -13,7 +13,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from pathlib import Path
 from takeback.adapters.harness_places import why_no_place
 from takeback.adapters.inner_harness import is_inner_harness
 from takeback.adapters.look_trail import LookTrail
-from takeback.adapters.reading import all_of
+from takeback.adapters.reading import CHUNK, all_of, read_small
 from takeback.adapters.signature import ReadFile, Signature, signature
 from takeback.adapters.symbolic_links import open_unfollowed
 from takeback.errors import HarnessError, UnsafePathError
@@ -29,6 +29,8 @@ from takeback.harness.images import DirectoryImage, FileImage, Image, LinkImage
 from takeback.journal.failpoint import failpoint
 
 TEMPORARY = re.compile(r"\.takeback-tmp-([0-9a-z]{12})-[0-9a-f]{16}")
+PLAIN_NAME = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z_.-]{0,99}")
+"""A name that cannot be wrong in any way."""
 MAX_NAME = 255
 MAX_PATH = 4000
 MAX_DEPTH = 100
@@ -75,8 +77,9 @@ class Directory:
 
     def __init__(self, root: str | os.PathLike[str], *, tag: str = "") -> None:
         self.root = Path(root)
-        self.tag = (tag + "0" * 12)[:12]
+        self.mark(tag)
         self._seen: dict[str, ReadFile] = {}
+        self._recalled: dict[str, Image | None] = {}
         self.trail = LookTrail()
         self.met: list[str] = []
         """Temporaries under the tag that walks have come across."""
@@ -85,22 +88,73 @@ class Directory:
         except OSError as error:
             raise HarnessError(f"cannot open the directory {self.root}: {error.strerror}") from error
 
+    def mark(self, tag: str) -> None:
+        """Make temporaries under a tag from here on."""
+        self.tag = (tag + "0" * 12)[:12]
+
     @property
     def descriptor(self) -> int:
         """The directory's own descriptor."""
         return self._fd
 
     def close(self) -> None:
-        """Let go of the directory."""
-        os.close(self._fd)
+        """Let go of the directory; once more does nothing."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
     def read(self, path: str) -> FileImage | None:
         """The file at `path`; None if nothing is there."""
-        found = self.look(path)
+        return self._demand_file(path, self.look(path))
+
+    def _demand_file(self, path: str, found: Image | None) -> FileImage | None:
         if not isinstance(found, FileImage | None):
             kind = "a link, which is not followed" if isinstance(found, LinkImage) else "not a regular file"
             raise UnsafePathError(f"{self.root / path} is {kind}")
         return found
+
+    def begin_reading(self) -> None:
+        """Begin to read the directory: what `recall` gives from here on was looked at once since."""
+        self._recalled.clear()
+        self.trail.begin()
+
+    def recall(self, path: str) -> Image | None:
+        """Return what was at `path` when the present reading came to it; what is there now if it did not."""
+        try:
+            return self._recalled[path]
+        except KeyError:
+            found = self._recalled[path] = self.look(path)
+            return found
+
+    def recall_file(self, path: str) -> FileImage | None:
+        """Return the file that `recall` finds; None if nothing is there. Anything else is refused."""
+        return self._demand_file(path, self.recall(path))
+
+    def recall_all(self, paths: Iterable[str]) -> None:
+        """Look at many paths, each folder being opened once; one that cannot be looked at says so when recalled."""
+        folders: dict[str, list[str]] = {}
+        for path in paths:
+            above, _, name = path.rpartition("/")
+            if path not in self._recalled:
+                folders.setdefault(above, []).append(name)
+        for above, names in folders.items():
+            begin = f"{above}/" if above else ""
+            with suppress(OSError, HarnessError, UnsafePathError):
+                split_path(begin + names[0])
+                with self.open(tuple(above.split("/")) if above else ()) as parent:
+                    for name in names if parent is not None else ():
+                        self._recall_in(parent or 0, name, begin + name)
+
+    def _recall_in(self, parent: int, name: str, path: str) -> None:
+        with suppress(OSError, HarnessError, UnsafePathError):
+            if not PLAIN_NAME.fullmatch(name) or len(path) > MAX_NAME:
+                split_path(path)
+            self.trail.asked.add(path)
+            self._recalled[path] = self._image(parent, name, path)
+
+    def drop(self, path: str) -> None:
+        """Recall nothing of a path any more: it is about to be written."""
+        self._recalled.pop(path, None)
 
     def look(self, path: str) -> Image | None:
         """The file, directory or link at `path`; None if nothing is there. Anything else is refused."""
@@ -113,13 +167,15 @@ class Directory:
         found = open_unfollowed(parent, name)
         if not isinstance(found, int):
             return found
-        with _closing(found) as fd:
-            status = os.fstat(fd)
+        try:
+            status = os.fstat(found)
             if stat.S_ISDIR(status.st_mode):
                 return DirectoryImage(stat.S_IMODE(status.st_mode))
             if not stat.S_ISREG(status.st_mode):
                 raise UnsafePathError(f"{self.root / path} is not a regular file")
-            return self.known(path, signature(status)) or self._read(fd, path)
+            return self.known(path, signature(status)) or self._read(found, path, status.st_size)
+        finally:
+            os.close(found)
 
     def known(self, path: str, now: Signature) -> FileImage | None:
         """A file's image if it was read before and cannot have changed since."""
@@ -128,11 +184,13 @@ class Directory:
             return None
         return seen.image
 
-    def _read(self, fd: int, path: str) -> FileImage:
+    def _read(self, fd: int, path: str, size: int) -> FileImage:
         at = time.time_ns()
         seen = self._seen.get(path)
-        with open(fd, "rb", closefd=False) as file:
-            content = all_of(file, b"" if seen is None else seen.image.content)
+        content = read_small(fd, size) if size < CHUNK else None
+        if content is None:
+            with open(fd, "rb", closefd=False) as file:
+                content = all_of(file, b"" if seen is None else seen.image.content)
         status = os.fstat(fd)
         mode = stat.S_IMODE(status.st_mode)
         if seen is not None and seen.image.mode == mode and seen.image.content == content:
@@ -152,7 +210,10 @@ class Directory:
         """Hold a file's bytes, where they were read, as the equal ones that someone else holds."""
         seen = self._seen.get(path)
         if seen is not None and seen.image.content is not content:
-            self._seen[path] = seen._replace(image=FileImage(content, seen.image.mode))
+            image = FileImage(content, seen.image.mode)
+            self._seen[path] = seen._replace(image=image)
+            if path in self._recalled:
+                self._recalled[path] = image
 
     def walk(
         self, path: str, *, wanted: Callable[[str], bool] = lambda _: True, deep: bool = True
@@ -229,6 +290,7 @@ class Directory:
             return Found(path, "unreadable", reason=error.strerror or str(error))
         if not isinstance(image, FileImage):
             return Found(path, "unreadable", reason="it was changed just now")
+        self._recalled[path] = image
         return Found(path, "file", image)
 
     def write(self, path: str, image: FileImage, *, sync: bool = True) -> None:

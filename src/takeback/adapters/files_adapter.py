@@ -32,9 +32,9 @@ class FilesAdapter:
         return self._place
 
     def image(self, path: str) -> Image | None:
-        """A file as it is now."""
+        """A file as the last reading found it; one that it did not come to, as it is now."""
         demand_own_place(self._directory.root, path)
-        return self._directory.look(path)
+        return self._directory.recall(path)
 
     def leftovers(self) -> tuple[str, ...]:
         """Temporary files that a killed process of this harness left, as last seen."""

@@ -72,7 +72,7 @@ def init_adapter(
         for fault in present.broken:
             raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
         failing.callback(quietly_unlinked, root / HEAD)
-        Harness(adapter, store, start=present.state, about={"identity": identity})
+        Harness(adapter, store, start=present, about={"identity": identity})
         record_trust(root, manifest, store)
         own.write(MANIFEST, FileImage(write_manifest(manifest)))
         failing.pop_all()

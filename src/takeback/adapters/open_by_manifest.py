@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -20,24 +21,26 @@ from takeback.state.installed import install_surfaces
 from takeback.verify import verify
 
 
-def demand_workspace(root: Path) -> None:
-    """Refuse a directory that is not a workspace."""
-    if manifest_path(root) is None:
+def demand_workspace(root: Path) -> str:
+    """Return where the manifest of a workspace is; refuse a directory that is none."""
+    place = manifest_path(root)
+    if place is None:
         raise explain_untracked(root)
+    return place
 
 
 def manifest_of(root: Path) -> Manifest:
     """The manifest of a workspace."""
-    demand_workspace(root)
-    place = manifest_path(root) or MANIFEST
-    directory = Directory(root)
-    try:
-        image = directory.read(place)
-    finally:
-        directory.close()
+    place = demand_workspace(root)
+    with closing(Directory(root)) as directory:
+        return _manifest_in(directory, place)
+
+
+def _manifest_in(directory: Directory, place: str) -> Manifest:
+    image = directory.read(place)
     if image is None:
-        raise HarnessError(f"{root / place} vanished")
-    return read_manifest(image.content, str(root / place))
+        raise HarnessError(f"{directory.root / place} vanished")
+    return read_manifest(image.content, str(directory.root / place))
 
 
 def open_workspace(
@@ -56,18 +59,30 @@ def open_workspace(
     recovered or written, and no stranger's database is connected to.
     """
     root = Path(path)
-    manifest = manifest_of(root)
-    if readonly:
-        demand_readable(root, manifest, journal)
-        return _open(root, manifest, Opening(journal, keys, hold=False, readonly=True), verifier)
-    demand_trusted(root, manifest)
-    voucher = JournalVoucher(root, manifest, demanding=journal is None)
-    return _open(root, manifest, Opening(journal, keys, hold=hold, voucher=voucher), verifier)
+    place = demand_workspace(root)
+    directory = Directory(root)
+    try:
+        manifest = _manifest_in(directory, place)
+        if readonly:
+            demand_readable(root, manifest, journal)
+            return _open(directory, manifest, Opening(journal, keys, hold=False, readonly=True), verifier)
+        demand_trusted(root, manifest)
+        voucher = JournalVoucher(root, manifest, demanding=journal is None)
+        return _open(directory, manifest, Opening(journal, keys, hold=hold, voucher=voucher), verifier)
+    except BaseException:
+        directory.close()
+        raise
 
 
 def open_own_copy(path: Path, *, keys: str | PathLike[str] | None = None) -> Harness:
     """Open a scratch copy that this process itself made of a workspace that it had opened."""
-    return _open(path, manifest_of(path), Opening(None, keys, hold=False), verify)
+    place = demand_workspace(path)
+    directory = Directory(path)
+    try:
+        return _open(directory, _manifest_in(directory, place), Opening(None, keys, hold=False), verify)
+    except BaseException:
+        directory.close()
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +122,19 @@ def demand_no_links(root: Path, *paths: str) -> None:
         directory.close()
 
 
-def _open(root: Path, manifest: Manifest, how: Opening, verifier: Verifier) -> Harness:
+def _open(directory: Directory, manifest: Manifest, how: Opening, verifier: Verifier) -> Harness:
+    root = directory.root
     install_surfaces()
     opener = adapter_named(manifest.workspace.adapter, f"{root / MANIFEST}: workspace.adapter")
-    directory = Directory(root, tag=manifest.workspace.id)
+    directory.mark(manifest.workspace.id)
     where = how.journal or manifest.workspace.journal
-    try:
-        directory.demand_plain(PRIVATE)
-        demand_place(where)
-        if how.journal is None and "://" not in where:
-            directory.demand_plain(where)
-        place = where if "://" in where else root / where
-        key_file = how.keys or root / KEYS
-        store = open_journal(place, create=False, keys=key_file, readonly=how.readonly, voucher=how.voucher)
-    except BaseException:
-        directory.close()
-        raise
+    directory.demand_plain(PRIVATE)
+    demand_place(where)
+    if how.journal is None and "://" not in where:
+        directory.demand_plain(where)
+    place = where if "://" in where else root / where
+    key_file = how.keys or root / KEYS
+    store = open_journal(place, create=False, keys=key_file, readonly=how.readonly, voucher=how.voucher)
     adapter = None
     try:
         if how.journal is None and how.voucher is not None:
@@ -130,7 +142,8 @@ def _open(root: Path, manifest: Manifest, how: Opening, verifier: Verifier) -> H
         adapter = opener(directory, manifest, hold=how.hold)
         harness = Harness(adapter, store, verifier=verifier, about={"identity": manifest.workspace.id}, begin=False)
     except BaseException:
-        (directory if adapter is None else adapter).close()
+        if adapter is not None:
+            adapter.close()
         store.close()
         raise
     if isinstance(adapter, Resources) and not how.readonly:

@@ -247,6 +247,7 @@ class FilePlace:
     def _at(self, path: str, verb: str) -> Iterator[tuple[int, str]]:
         parts = split_path(path)
         demand_own_place(self._directory.root, path)
+        self._directory.drop(path)
         with self._directory.faults(verb, path), self._directory.parent(parts) as parent:
             if parent is None:
                 raise HarnessError(f"cannot {verb} {self._directory.root / path}: its directory is not there")

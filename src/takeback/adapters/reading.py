@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from io import BufferedReader
 from typing import Final
 
@@ -20,3 +21,12 @@ def all_of(file: BufferedReader, known: bytes) -> bytes:
         return known
     file.seek(0)
     return file.read()
+
+
+def read_small(fd: int, size: int) -> bytes | None:
+    """Return all of a file that is as long as its status says; None, with nothing read, where it is not."""
+    content = os.read(fd, size + 1)
+    if len(content) == size:
+        return content
+    os.lseek(fd, 0, os.SEEK_SET)
+    return None

@@ -23,8 +23,9 @@ from takeback.agents.edits import named_paths
 from takeback.agents.events import CHANGED, Event
 from takeback.canonical import compact
 from takeback.errors import UntrustedError
-from takeback.harness.adapter import FileAdapter, Reading
+from takeback.harness.adapter import FileAdapter
 from takeback.harness.adopting import by_file
+from takeback.harness.engine import Look
 from takeback.harness.harness import Harness
 from takeback.harness.results import Adopted, Refused
 from takeback.present.heed import list_unheeded
@@ -72,10 +73,9 @@ def record(root: Path, event: Event) -> HookReply:
         harness = open_workspace(root, hold=False)
     except UntrustedError as fault:
         return HookReply(err=f"takeback: {fault.message}. {fault.hint}.\n")
-    with closing(harness):
-        reading = harness.adapter.read(harness.state)
+    with closing(harness), harness.inspect() as reading:
         alone: tuple[str, ...] = ()
-        after = reading.state
+        after = reading.actual
         if event.name in CHANGED:
             differing = _differing(harness, reading)
             place = _inside(root, os.path.join(event.cwd, event.path)) if event.path else ""
@@ -116,10 +116,10 @@ def _note_look(harness: Harness) -> None:
         adapter.note_look(ledger.last, ledger.head)
 
 
-def _differing(harness: Harness, reading: Reading) -> set[str]:
+def _differing(harness: Harness, reading: Look) -> set[str]:
     """The files that are not as the journal has them."""
     adapter = harness.adapter
-    touched = adapter.touched(harness.state, reading.state) if isinstance(adapter, FileAdapter) else ()
+    touched = adapter.touched(harness.state, reading.actual) if isinstance(adapter, FileAdapter) else ()
     return {*touched, *(broken.path for broken in reading.broken), *harness.status().layout}
 
 

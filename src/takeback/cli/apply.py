@@ -66,17 +66,22 @@ def apply(
         admitted = None if repaired is None else repaired.admitted
         candidate = read_candidate(raw, name_of(file)) if admitted is None else admitted.candidate
         verdict = verify(candidate, level=level) if admitted is None else admitted.verdict
-        warnings = doubts_of(directory, candidate.mutation, harness.state)
-        tell_doubts(warnings, as_json=as_json)
-        if is_idle(candidate.mutation, harness.state) and not isinstance(
-            harness.preview(candidate, force=force, evidence=verdict), Refused
-        ):
-            conclude(Unchanged(), harness, as_json=as_json, doubts=warnings)
-        result: Preview | Applied | Refused
-        if plan:
-            result = harness.preview(candidate, force=force, allow_ties=not no_ties, evidence=verdict)
-        else:
-            result = harness.apply(candidate, force=force, note=note, by=by, allow_ties=not no_ties, evidence=verdict)
+        with harness.session():
+            warnings = doubts_of(harness, candidate.mutation, harness.state)
+            tell_doubts(warnings, as_json=as_json)
+            result: Preview | Applied | Refused | Unchanged
+            if is_idle(candidate.mutation, harness.state) and not isinstance(
+                harness.preview(candidate, force=force, evidence=verdict), Refused
+            ):
+                result = Unchanged()
+            elif plan:
+                result = harness.preview(candidate, force=force, allow_ties=not no_ties, evidence=verdict)
+            else:
+                result = harness.apply(
+                    candidate, force=force, note=note, by=by, allow_ties=not no_ties, evidence=verdict
+                )
+        if isinstance(result, Unchanged):
+            conclude(result, harness, as_json=as_json, doubts=warnings)
         if repaired is not None and repaired.source != "start" and not isinstance(result, Refused):
             told = "would be" if plan else "was"
             by = f"found by the {repaired.source}, {verdict.grade.value}"

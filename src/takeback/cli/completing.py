@@ -123,10 +123,9 @@ def names(ctx: typer.Context, incomplete: str) -> list[Offer]:
     with _ledger(ctx) as ledger:
         if ledger is None:
             return []
-        from takeback.state import SURFACES  # noqa: PLC0415 - start-up
+        from takeback.state.surface import surface_by_word  # noqa: PLC0415 - start-up
 
-        thing = str(ctx.params.get("thing") or "")
-        surface = next((one for name, one in SURFACES.items() if thing in {one.word, name}), None)
+        surface = surface_by_word(str(ctx.params.get("thing") or ""))
         if surface is None:
             return []
         found = dict.fromkeys(address.key for address, _ in surface.entries(ledger.state.part(surface.name)))
@@ -159,10 +158,10 @@ def _names(record: Record, back: int, incomplete: str) -> tuple[str, ...]:
 def _told(record: Record) -> str:
     """What an entry did, shortly and on one line."""
     from takeback.present.visible import visible  # noqa: PLC0415 - start-up
-    from takeback.state.slots import slot_of_key, slot_title, whole_of  # noqa: PLC0415
+    from takeback.state.slots import is_slot_key, slot_of_key, slot_title, whole_of  # noqa: PLC0415
 
     payload: Any = record.payload
-    keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
+    keys = [key for key in payload.get("slots", payload.get("touches", ())) if is_slot_key(key)]
     where = ", ".join(dict.fromkeys(slot_title(whole_of(slot_of_key(key))) for key in keys))
     taken = ", ".join(f"#{number}" for number in payload.get("off", ()))
     told = payload.get("note") or (f"took back {taken}" if taken else f"{record.kind} {where}".strip())

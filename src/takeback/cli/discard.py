@@ -37,10 +37,12 @@ def discard(
     """
     del reveal  # read by its callback
     with opened(directory, journal) as harness:
-        before = read_actual(harness)
-        outcome = harness.discard(paths or (), note, by=by)
+        with harness.inspect() as found:
+            outcome = harness.discard(paths or (), note, by=by)
         if outcome is not None:
-            conclude(outcome, harness, as_json=as_json, looser=weigh_states(harness, before, read_actual(harness)))
+            conclude(
+                outcome, harness, as_json=as_json, looser=weigh_states(harness, found.actual, read_actual(harness))
+            )
     if as_json:
         emit({"result": "nothing to discard", "entry": None, "paths": []})
     else:

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from takeback.adapters.clients.spelling import find_doubts
-from takeback.adapters.manifest import find_root, manifest_path
-from takeback.adapters.open_by_manifest import manifest_of
 from takeback.cli.output import err, out
 from takeback.cli.picker import can_ask
+from takeback.harness import Harness
 from takeback.state import Operation, State
 
 
-def doubts_of(directory: Path, mutation: Iterable[Operation], state: State) -> tuple[str, ...]:
+def doubts_of(harness: Harness, mutation: Iterable[Operation], state: State) -> tuple[str, ...]:
     """Return what is doubtful about a mutation, by what the clients of a project know."""
-    root = find_root(directory)
-    kinds = () if manifest_path(root) is None else manifest_of(root).workspace.kinds
+    kinds: Sequence[str] = getattr(harness.adapter, "kinds", ())
     return find_doubts(kinds, mutation, state) if kinds else ()
 
 

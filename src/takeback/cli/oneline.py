@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,9 @@ from takeback.harness import Harness, Refused, Unchanged
 from takeback.harness.adapter import Spoken
 from takeback.harness.drift import Footing, put_changes, refuse_drift
 from takeback.harness.idle import is_idle
-from takeback.language.oneline import OneLine, Typed, guess
-from takeback.language.oneline_program import program_of, things
-from takeback.state import ABSENT, SURFACES, State
+from takeback.language.oneline import OneLine, Typed
+from takeback.language.oneline_program import Translate, program_of, things
+from takeback.state import ABSENT, State
 from takeback.synthesize import oracle
 
 _SAID = {verb: ", ".join(things(verb)) for verb in ("set", "add", "remove", "edit", "move")}
@@ -262,7 +262,7 @@ def _outcome(line: OneLine, harness: Harness, how: _How) -> tuple[CommandOutcome
         if isinstance(state, Refused):
             return state, ()
         try:
-            program = program_of(_understood(line, harness, state), state)
+            program = program_of(line, state, _translating(harness, state))
         except InputError:
             refused = _refuse_drift(line, harness, state)
             if refused is None:
@@ -272,7 +272,7 @@ def _outcome(line: OneLine, harness: Harness, how: _How) -> tuple[CommandOutcome
         if is_idle(program, state):
             preview = harness.preview(candidate)
             return preview if isinstance(preview, Refused) else Unchanged(), ()
-        warnings = doubts_of(how.directory, program, state)
+        warnings = doubts_of(harness, program, state)
         tell_doubts(warnings, as_json=how.as_json)
         if how.plan:
             return harness.preview(candidate), warnings
@@ -285,20 +285,19 @@ def _refuse_drift(line: OneLine, harness: Harness, state: State) -> Refused | No
     """Return a refusal where a line makes sense for things as they are, but not for what is recorded."""
     drift = harness.status().drift
     try:
-        program_of(line, put_changes(state, drift))
+        actual = put_changes(state, drift)
+        program_of(line, actual, _translating(harness, actual))
     except TakebackError:
         return None
     return refuse_drift(Footing(state, state, drift))
 
 
-def _understood(line: OneLine, harness: Harness, state: State) -> OneLine:
-    """The line with its value as the surface has it, where it was given as the client's own file would say it."""
-    surface = next((name for name, one in SURFACES.items() if line.thing in {one.word, name}), "")
-    value = guess(line.value.text, line.where) if isinstance(line.value, Typed) else line.value
-    if not isinstance(harness.adapter, Spoken) or not isinstance(value, dict):
-        return line
-    found = harness.adapter.understood(surface, line.key, value, state)
-    return line if found is value else replace(line, value=found)
+def _translating(harness: Harness, state: State) -> Translate | None:
+    """What makes a value as the surface has it of one as the client's own file would say it."""
+    adapter = harness.adapter
+    if not isinstance(adapter, Spoken):
+        return None
+    return lambda surface, key, value: adapter.understood(surface, key, value, state)
 
 
 def _typed(text: str | None) -> Any:

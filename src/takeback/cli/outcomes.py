@@ -20,7 +20,6 @@ from takeback.errors import KEYS_HINT
 from takeback.harness import Adopted, Applied, Harness, Preview, Refused, Stale, Undone, Why
 from takeback.harness.adapter import Broken
 from takeback.harness.drift import Footing
-from takeback.harness.log import changes_of, state_before
 from takeback.harness.results import Discarded, Unchanged
 from takeback.journal import Record
 from takeback.present.gone import describe_gone
@@ -102,8 +101,8 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "forced": outcome.forced,
                 "verdict": outcome.verdict.to_json(),
                 "ties": _ties_json(outcome.ties),
-                "changes": changes_json(changes_of(harness, outcome.entry)),
-                "looser": weigh_entry(harness, outcome.entry),
+                "changes": changes_json(outcome.writes),
+                "looser": weigh_entry(harness, outcome),
                 "effect": _effect(outcome.entry),
                 "unheeded": list_unheeded(outcome, harness),
             }
@@ -129,7 +128,7 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "coarse": list(outcome.coarse),
                 "changes": changes,
                 "layout": list(outcome.layout),
-                "looser": weigh_entry(harness, outcome.entry),
+                "looser": weigh_entry(harness, outcome),
                 "effect": _effect(outcome.entry),
                 "unheeded": list_unheeded(outcome, harness),
             }
@@ -249,10 +248,10 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
 def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
     verb = "put back what was left" if adopted.entry.kind == "salvage" else "adopted"
     out.print(f"{verb}: entry {adopted.entry.id[:SHORT]}")
-    show_changes(adopted.changes, lambda: state_before(harness, adopted.entry), stat=stat)
+    show_changes(adopted.changes, lambda: adopted.before, stat=stat)
     for path in adopted.layout:
         out.print(f"{path}: comments, formatting or permission bits")
-    show_looser(weigh_entry(harness, adopted.entry))
+    show_looser(weigh_entry(harness, adopted))
     _show_effect(_effect(adopted.entry))
     for address in adopted.ambiguous:
         out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
@@ -279,8 +278,8 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
     if applied.forced:
         err.print("forced: this change is not admitted, and its entry says so permanently", style="red")
     out.print(f"applied: entry {applied.entry.id[:SHORT]} ({applied.verdict.grade.value}{forced})")
-    show_changes(changes_of(harness, applied.entry), lambda: state_before(harness, applied.entry), stat=stat)
-    show_looser(weigh_entry(harness, applied.entry))
+    show_changes(applied.writes, lambda: applied.before, stat=stat)
+    show_looser(weigh_entry(harness, applied))
     _show_effect(_effect(applied.entry))
     for number, why in sorted(applied.ties.items()):
         tied = named(number, harness)

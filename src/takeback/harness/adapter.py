@@ -100,7 +100,7 @@ class FileAdapter(Adapter, Protocol):
         """Files, as last read, whose bytes cannot be told from the state alone."""
 
     def image(self, path: str) -> Image | None:
-        """A file as it is now."""
+        """A file as the last reading found it, one that it did not come to, as it is now."""
 
     def owns(self, path: str) -> bool:
         """Whether a path is, or could be, one of the harness's files."""
@@ -219,6 +219,14 @@ class Formatted(Protocol):
 
     def is_bare(self, path: str, image: FileImage) -> bool:
         """Whether a file holds nothing that anybody said: no setting, no comment."""
+
+
+@runtime_checkable
+class SideWrites(Protocol):
+    """Capability: tells when rendering a change does more than to write the files in which the states differ."""
+
+    def writes_aside(self, before: State, after: State) -> bool:
+        """Whether rendering would write another file as well, or ask a client first."""
 
 
 @runtime_checkable

@@ -54,7 +54,7 @@ def looked(engine: Engine) -> Look:
     about = {"note": "written by the client itself", "by": ", ".join(sorted(set(own.values())))}
     if len(own) == len(look.drift):
         adopt(engine, look, about)
-        return replace(look, drift=())
+        return engine.carry(replace(look, drift=()))
     adopt_some(engine, look, about, (), own)
     return engine.look()
 
@@ -70,7 +70,7 @@ def adopt(
 
     Files are recorded as they are, but for those in `images_of`; of files with another layout, those in `paths`.
     """
-    ledger = engine.ledger
+    ledger, before = engine.ledger, engine.ledger.state
     layout = layout_changes(engine, look)
     images = _images(engine, look.actual, images_of, layout) if look.drift else []
     layout = [one for one in layout if one.path not in {image.path for image in images}]
@@ -90,7 +90,7 @@ def adopt(
         engine.live.write(look.actual, ledger.state)
         engine.adapter.read(ledger.state)  # which sees that this is what the journal says now
     engine.note()
-    return Adopted(entry, look.drift, several, tuple(image.path for image in layout), coarse)
+    return Adopted(entry, look.drift, several, tuple(image.path for image in layout), coarse, tuple(writes), before)
 
 
 def adopt_some(

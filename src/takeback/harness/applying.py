@@ -23,8 +23,8 @@ from takeback.language import Candidate, NoInverse, read_candidate, settle_candi
 from takeback.state import State
 from takeback.undo import Write, relied_on
 from takeback.undo.recording import run_recorded
-from takeback.verify import Admitted, Verdict, objection, verify
-from takeback.verify.evidence import unbound, verified
+from takeback.verify import Admitted, Verdict, verify
+from takeback.verify.evidence import unbound, verified, why_not_admitting
 from takeback.verify.rules import PROOF
 
 Given = Candidate | Admitted | NoInverse | Mapping[str, Any]
@@ -66,9 +66,10 @@ def judged(
         evidence = given.verdict if evidence is None else evidence
         given = given.candidate
     candidate = _read(given)
-    why = None if evidence is None else unbound(evidence, candidate)
-    if why is not None:
-        return Refused(Why.EVIDENCE, why, evidence if isinstance(evidence, Verdict) else None)
+    if evidence is not None:
+        why = unbound(evidence, candidate)
+        if why is not None:
+            return Refused(Why.EVIDENCE, why, evidence if isinstance(evidence, Verdict) else None)
     unstored = {op.kind.surface for op in candidate.mutation} - adapter.surfaces
     if unstored:
         names = ", ".join(sorted(unstored))
@@ -76,7 +77,11 @@ def judged(
     verdict = verifier(candidate) if evidence is None else evidence
     if not verdict.admitted and not force:
         return Refused(Why.VERDICT, "the candidate is not admitted", verdict)
-    why = objection(verdict, candidate) if verdict.admitted else unbound(verdict, candidate)
+    why = None
+    if evidence is None and verifier is not verify:  # what the one verifier has just issued needs no second look
+        why = unbound(verdict, candidate)
+    if why is None and verdict.admitted:
+        why = why_not_admitting(verdict)
     if why is None and verdict.admitted and verifier is verify and verdict.rule != PROOF:
         why = f"the verdict was decided by {verdict.rule!r}, and this harness admits by {PROOF!r}"
     if why is not None:
@@ -121,6 +126,7 @@ def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allo
     change = prepared(engine, found, looked(engine), allow_ties=allow_ties)
     if isinstance(change, Refused):
         return change
+    known = engine.ledger.state
     before, after = change.footing[:2]
     changes = refuse_drift(change.footing) or ready(engine, before, after)
     if isinstance(changes, Refused):
@@ -131,7 +137,7 @@ def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allo
     about |= taking_effect(engine, change.writes)
     draft = change_draft("apply", change.writes, about, packer=engine.ledger.packer)
     entry = engine.make(draft, change.writes, (before, after), changes)
-    return Applied(entry, verdict, forced, change.ties)
+    return Applied(entry, verdict, forced, change.ties, change.writes, known)
 
 
 def previewed(engine: Engine, found: Judged, *, allow_ties: bool) -> Preview | Refused:

@@ -20,7 +20,7 @@ from takeback.journal.upgrade import candidate_content, evidence_parts
 from takeback.language import Candidate, read_candidate
 from takeback.state import ABSENT, SURFACES
 from takeback.state.parts import is_part
-from takeback.state.slots import Slot, slot_key, slot_of_key
+from takeback.state.slots import Slot, is_slot_key, slot_key, slot_of_key
 from takeback.undo import SlotChange, Write
 from takeback.undo.index import claim_of
 
@@ -82,7 +82,7 @@ def slots_of(record: Record) -> list[Slot]:
     """The slots a record writes, in order."""
     keys: Any = record.payload.get("slots", record.payload.get("touches", ()))
     with trusting(f"record {record.seq}", seq=record.seq):
-        return [slot_of_key(key) for key in keys if not key.startswith(f'["{CLAIM}')]
+        return [slot_of_key(key) for key in keys if is_slot_key(key)]
 
 
 def writes_of(store: Store, record: Record) -> tuple[Write, ...]:

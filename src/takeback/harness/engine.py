@@ -7,8 +7,8 @@ is there is finished, and one of which nothing is there is given up. A write tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,6 +84,10 @@ class Engine:
         self._calm = Look((), (), self.ledger.state)
         self._calm_reading: Reading | None = None
         """The last reading that was as the journal says, which `_calm` tells: an adapter may give it again."""
+        self._depth = 0
+        """How many sessions are entered, one in the other; the lock is held while it is counted."""
+        self._inspection: tuple[str, Look] | None = None
+        """What the session found, and where the journal ended then."""
         self.files = adapter if isinstance(adapter, FileAdapter) else None
         self.durable = self.files is not None or not isinstance(journal, MemoryStore)
         """Whether what is done here outlives the process; then an undo has the time to be checked by its recovery."""
@@ -99,7 +103,33 @@ class Engine:
         """What keeps every other process and thread out while it is entered."""
         return self.journal.lock(LOCK_SECONDS) if self._lock is None else self._lock
 
-    def open(self, start: State | None, about: dict[str, Any], *, begin: bool) -> Recovered:
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Keep every other process and thread out, and carry what the first look finds through all that follows.
+
+        Files are read once: whoever writes one looks whether it still is what was read. What is in this process can
+        be changed by it at any time, and is read at every look.
+        """
+        with self.locked():
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+                if not self._depth:
+                    self._inspection = None
+
+    def carry(self, look: Look) -> Look:
+        """Take a look for what the session found, as long as the journal ends where it ends now."""
+        if self._depth and self.files is not None:
+            self._inspection = (self.ledger.head, look)
+        return look
+
+    def look_anew(self) -> None:
+        """Let go of what the session found: someone else has changed files meanwhile."""
+        self._inspection = None
+
+    def open(self, start: State | Reading | None, about: dict[str, Any], *, begin: bool) -> Recovered:
         """Begin an empty journal, refuse one that is not ours or not whole, and finish what is unfinished."""
         self.ledger.demand_identity(about.get("identity", self.ledger.identity))
         self._demand_whole_journal()
@@ -109,7 +139,8 @@ class Engine:
             self._begin(start, about)
             self.note()
         if self.journal.readonly:
-            self._read()
+            if self.files is None or self.ledger.hidden:
+                self._read()
             return Recovered(None)
         try:
             told = self.finish()
@@ -117,11 +148,17 @@ class Engine:
             raise
         except TakebackError as fault:
             return Recovered(self.ledger.pending, fault=str(fault))
+        self._read_at_opening()
+        return told if told.entry is None else replace(told, swept=self.sweep())
+
+    def _read_at_opening(self) -> None:
+        """Read what is there where opening needs it; files are otherwise read by the first look."""
+        if self.files is not None and not self.doubt and not self.ledger.hidden:
+            return
         reading = self._read()
         if self.doubt and not any(self.ledger.tally()) and reading.state == self.ledger.state and not reading.broken:
             self.note_anew()  # begun, and killed before its note: nothing that could be lost was ever written
         self._conceal()
-        return told if told.entry is None else replace(told, swept=self.sweep())
 
     def _read(self) -> Reading:
         """What is really there; where a value in place was forgotten, the journal's state takes it from there."""
@@ -150,9 +187,9 @@ class Engine:
         fence(self.journal)
         return leftovers.sweep()
 
-    def _begin(self, start: State | None, about: dict[str, Any]) -> None:
+    def _begin(self, start: State | Reading | None, about: dict[str, Any]) -> None:
         """Write down the first state, and every file whose bytes it does not tell."""
-        first = self.adapter.read(State() if start is None else start)
+        first = start if isinstance(start, Reading) else self.adapter.read(State() if start is None else start)
         for fault in first.broken:
             raise HarnessError(f"{fault} (a harness cannot begin with a file that cannot be read)")
         images: list[KeptImage] = []
@@ -161,7 +198,7 @@ class Engine:
         if self.formatted is not None:
             links = ((path, image) for path, image in self.formatted.formatted() if isinstance(image, LinkImage))
             images += [KeptImage(path, None, image) for path, image in links]
-        self.ledger.begin(first.state if start is None else start, about, images)
+        self.ledger.begin(start if isinstance(start, State) else first.state, about, images)
 
     def _demand_whole_journal(self) -> None:
         """A journal that ends before what was noted of it is not the journal: it was cut, or is an old copy."""
@@ -179,6 +216,8 @@ class Engine:
         """
         ledger = self.ledger
         ledger.refresh()
+        if self._inspection is not None and self._inspection[0] == ledger.head:
+            return self._inspection[1]
         unfinished = ""
         if ledger.pending is not None and not self.journal.readonly:
             try:
@@ -192,8 +231,9 @@ class Engine:
         if self.leftovers is not None and not unfinished and not self.journal.readonly:
             self._swept(self.leftovers)
         if found is not self._calm_reading or known is not self._calm.actual or unfinished or ledger.holes:
-            return self._compared(found, unfinished)
-        return self._calm
+            compared = self._compared(found, unfinished)
+            return compared if unfinished else self.carry(compared)
+        return self.carry(self._calm)
 
     def _compared(self, found: Reading, unfinished: str) -> Look:
         """What a reading says beside what the journal says."""

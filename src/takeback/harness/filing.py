@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from takeback.errors import NoPlaceError
-from takeback.harness.adapter import FileAdapter, Unsayable
+from takeback.errors import CannotSplice, NoPlaceError
+from takeback.harness.adapter import FileAdapter, Formatted, SideWrites, Unsayable
 from takeback.harness.engine import Engine
 from takeback.harness.existence import settle_existence
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, images_of, same_file, touching_files
@@ -64,22 +64,63 @@ def _written(
     on: Collection[int],
     relinking: Relinking,
 ) -> Sequence[FileChange] | Refused:
-    changes, adapter, ledger = engine.rendered(before, after), engine.files, engine.ledger
+    adapter, ledger = engine.files, engine.ledger
+    if adapter is not None and engine.formatted is not None and (off or on) and not relinking.changes:
+        known = _changes_by_history(engine, adapter, engine.formatted, (before, after), off, on)
+        if known is not None:
+            return known
+    changes = engine.rendered(before, after)
     if adapter is not None and engine.formatted is not None and (off or on):
         return _changes_of_bytes(engine, adapter, changes, (before, after), off, on, relinking)
     if isinstance(changes, Unsayable) and adapter is not None and (off or on):
-        known = [
+        found = [
             exact(adapter, ledger, FileChange(path, adapter.image(path), None), after, off, on)
             for path in adapter.touched(before, after)
         ]
-        if all(adapter.means(change.path, change.after, after) for change in known):
-            changes = tuple(known)
+        if all(adapter.means(change.path, change.after, after) for change in found):
+            changes = tuple(found)
     if isinstance(changes, Unsayable):
         return Refused(Why.UNSAYABLE, f"{changes.reason}; nothing was changed")
     if adapter is not None and (off or on):
         worked_out = counted_all("files worked out", changes)
         changes = tuple(exact(adapter, ledger, change, after, off, on) for change in worked_out)
     return changes
+
+
+def _changes_by_history(
+    engine: Engine,
+    adapter: FileAdapter,
+    formatted: Formatted,
+    real: tuple[State, State],
+    off: Collection[int],
+    on: Collection[int],
+) -> list[FileChange] | None:
+    """Return the changes of files by recorded bytes alone; None where a document has to be spliced to tell.
+
+    That is so where a file comes or goes, or is no plain file, and where rendering would do more than write files.
+    """
+    (before, after), entries, ledger = real, (*off, *on), engine.ledger
+    if not isinstance(adapter, SideWrites) or adapter.writes_aside(before, after):
+        return None
+    try:
+        touched = adapter.touched(before, after)
+    except CannotSplice:
+        return None
+    layout = layout_of(ledger, entries)
+    found: list[FileChange] = []
+    for path in dict.fromkeys((*touched, *recorded_paths(ledger, entries))):
+        there = adapter.image(path)
+        if not isinstance(there, FileImage):
+            return None
+        change = followed(adapter, ledger, FileChange(path, there, there), after, off, on)
+        change = settle_existence(adapter, formatted, ledger, change, None, after, (off, on))
+        stays = change.after == there
+        if not isinstance(change.after, FileImage) or not adapter.means(path, change.after, after):
+            return None
+        if stays and path in layout and path not in touched:
+            return None
+        found += [] if stays else [change]
+    return found
 
 
 def _changes_of_bytes(

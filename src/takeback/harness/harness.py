@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
-from takeback.harness.adapter import Adapter
+from takeback.harness.adapter import Adapter, Reading
 from takeback.harness.adopting import adopt, adopt_some, layout_changes, looked
 from takeback.harness.applying import Given, Judged, apply_judged, judged, not_now, previewed
 from takeback.harness.discarding import discard, put_back
 from takeback.harness.drift import Footing, refuse_drift
-from takeback.harness.engine import LOCK_SECONDS, Engine
+from takeback.harness.engine import LOCK_SECONDS, Engine, Look
 from takeback.harness.filing import written
 from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
 from takeback.harness.images import FileChange
@@ -38,9 +38,9 @@ from takeback.harness.results import (
     UndoOutcome,
 )
 from takeback.harness.retrying import tried_again
-from takeback.harness.toggle_requests import ToggleRequest, named_entry, redo_request, undo_request
+from takeback.harness.toggle_requests import ToggleRequest, meant_entry, named_entry, redo_request, undo_request
 from takeback.harness.toggling import ToggleAsk, footing_of, plan_request, put_back_rest, restore, toggle
-from takeback.journal import Record, Ref, Store
+from takeback.journal import Ref, Store
 from takeback.journal.search import ValuePlace
 from takeback.language import Candidate
 from takeback.state import State
@@ -56,8 +56,8 @@ class Harness:
     """One harness, its journal and what it is bound to; several threads may use it.
 
     `verifier` decides about candidates: by proof unless another is given, and then evidence by a sample counts for
-    nothing. An empty journal is begun with `start`, or with what is there; where `begin` is false it is an error.
-    `about` goes into its first record; a journal begun with another `identity` is refused.
+    nothing. An empty journal is begun with `start`, a state or a reading, or with what is there; where `begin` is
+    false it is an error. `about` goes into its first record; a journal begun with another `identity` is refused.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Harness:
         journal: Store,
         *,
         verifier: Verifier = verify,
-        start: State | None = None,
+        start: State | Reading | None = None,
         about: dict[str, Any] | None = None,
         begin: bool = True,
     ) -> None:
@@ -111,14 +111,24 @@ class Harness:
         return log(self)
 
     @contextmanager
-    def held(self, *, clean: bool = False) -> Iterator[State | Refused]:
+    def session(self, *, clean: bool = False) -> Iterator[State | Refused]:
         """Hold the journal's lock, so that what is worked out from the state still holds when it is applied.
 
-        With `clean`, yields a refusal instead of the state where anything is not as the journal says.
+        What is there is read once, at the beginning: `apply`, `preview`, `undo`, `adopt` and `discard` inside rest on
+        that, until the journal goes on. A file is written only if it still is what was read. With `clean`, yields a
+        refusal instead of the state where anything is not as the journal says.
         """
-        with self._engine.locked():
+        with self._engine.session():
             look = looked(self._engine)
             yield (not_now(look) if clean else None) or self.state
+
+    held = session
+
+    @contextmanager
+    def inspect(self) -> Iterator[Look]:
+        """Hold the journal's lock and what is there, read once; nothing is taken in, not even what a client wrote."""
+        with self._engine.session():
+            yield self._engine.look(reading=True)
 
     def apply(
         self,
@@ -141,7 +151,7 @@ class Harness:
         if isinstance(found, Refused):
             return found
         about = {"note": note, **_made_by(by), **({"check": dict(check)} if check else {})}
-        return tried_again(lambda: self._apply(found, about, allow_ties=allow_ties))
+        return tried_again(lambda: self._apply(found, about, allow_ties=allow_ties), self._engine.look_anew)
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
         with self._engine.locked():
@@ -180,11 +190,21 @@ class Harness:
         Without names, the newest change that is live. What later entries have written since is kept, and said; with
         `strict` that is refused.
         """
-        discarded = self._discarded(names_of(entries))
-        if discarded is not None:
-            return tried_again(lambda: put_back(self._engine, discarded, _made_by(by)))
-        request = partial(undo_request, entries=entries)
-        return self._toggle("undo", request, token, cascade=cascade, strict=strict, by=by)
+        engine, names = self._engine, names_of(entries)
+
+        def make() -> UndoOutcome:
+            with engine.locked():
+                meant = entries
+                if len(entries) == 1:
+                    engine.ledger.refresh()
+                    record = meant_entry(engine.ledger, entries[0])
+                    if record.kind == "discard":
+                        return put_back(engine, record, _made_by(by))
+                    meant = (record,)
+                request = partial(undo_request, entries=meant, asked=names)
+                return toggle(engine, "undo", request, token, _made_by(by), cascade=cascade, strict=strict)
+
+        return tried_again(make, engine.look_anew)
 
     def redo(
         self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
@@ -205,7 +225,7 @@ class Harness:
             with self._engine.locked():
                 return restore(self._engine, name_of(to), token, _made_by(by), strict=strict)
 
-        return tried_again(make)
+        return tried_again(make, self._engine.look_anew)
 
     def adopt(
         self,
@@ -253,14 +273,15 @@ class Harness:
         With `slots` only what was changed there is put back. What was in the files is kept with the entry, and comes
         back when that is undone; also where it cannot be read.
         """
-        return tried_again(lambda: discard(self._engine, paths, {"note": note, **_made_by(by)}, slots))
+        about = {"note": note, **_made_by(by)}
+        return tried_again(lambda: discard(self._engine, paths, about, slots), self._engine.look_anew)
 
     def salvage(self, *entries: EntryLike, by: str = "") -> Adopted | UndoOutcome:
         """Where an undo's witness is gone, put back what is left of it, as a change of its own.
 
         Where nothing is gone this is an undo.
         """
-        with self._engine.locked():
+        with self._engine.session():
             self._engine.look()
             outcome = self.undo(*entries, by=by)
             names = names_of(entries)
@@ -324,16 +345,7 @@ class Harness:
             with self._engine.locked():
                 return toggle(self._engine, kind, ask, token, _made_by(by), cascade=cascade, strict=strict)
 
-        return tried_again(make)
-
-    def _discarded(self, names: Sequence[str]) -> Record | None:
-        """The discard that is meant, if one is."""
-        if len(names) != 1:
-            return None
-        with self.ledger.mutex:
-            self.ledger.refresh()
-            record = named_entry(self.ledger, names[0])
-        return record if record.kind == "discard" else None
+        return tried_again(make, self._engine.look_anew)
 
 
 def _made_by(who: str) -> dict[str, Any]:

@@ -137,6 +137,7 @@ class Ledger:
         """Begin with the state a record holds."""
         unpacker = Unpacker(self._known, keyless_of(self.store))
         state = self._stored_state(record, unpacker)
+        self._first = state if record.kind == "genesis" else self._first
         self.state, self.holes = without_holes(state, unpacker.holes), unpacker.holes
 
     def _start_at_checkpoint(self) -> None:

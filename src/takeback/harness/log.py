@@ -15,7 +15,16 @@ from takeback.journal import ENTRY_KINDS, Record
 from takeback.journal.packing import is_gone
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Link
-from takeback.state.slots import Slot, differing_slots, get_slot, put_slots, slot_of_key, slot_title, whole_of
+from takeback.state.slots import (
+    Slot,
+    differing_slots,
+    get_slot,
+    is_slot_key,
+    put_slots,
+    slot_of_key,
+    slot_title,
+    whole_of,
+)
 from takeback.state.values import thaw
 from takeback.undo import SlotChange, Write
 
@@ -116,7 +125,7 @@ def view(harness: Harness, record: Record, fate: Fate | None = None) -> EntryVie
 def view_of(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...] = ()) -> EntryView:
     """One entry, from what its record says; its operations are contents, and must be given."""
     payload: Any = record.payload
-    keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
+    keys = [key for key in payload.get("slots", payload.get("touches", ())) if is_slot_key(key)]
     return EntryView(
         seq=record.entry,
         id=record.id,

@@ -24,6 +24,10 @@ class Applied:
     """Whether a person had it made although it was not admitted; the entry says so permanently."""
     ties: Mapping[int, str]
     """Earlier entries that can now be taken back only together with this one, and why."""
+    writes: tuple[Write, ...] = field(default=(), repr=False, compare=False)
+    """What it did to each slot."""
+    before: State = field(default_factory=State, repr=False, compare=False)
+    """The journal's state before it."""
 
     def __repr__(self) -> str:
         return f"Applied({self.entry!r}, {self.verdict.grade.value}{', forced' if self.forced else ''})"
@@ -100,6 +104,16 @@ class Undone:
     entry: Record
     plan: Plan
 
+    @property
+    def writes(self) -> tuple[Write, ...]:
+        """What it did to each slot."""
+        return tuple(Write(change.slot, change.before, change.after) for change in self.plan.changes)
+
+    @property
+    def before(self) -> State:
+        """The journal's state before it."""
+        return self.plan.before
+
     def __repr__(self) -> str:
         return f"Undone({self.entry!r}, off={list(self.plan.off)}, on={list(self.plan.on)})"
 
@@ -127,6 +141,10 @@ class Adopted:
     """Files in which nothing changed that the state says: comments, formatting, permission bits."""
     coarse: tuple[str, ...] = ()
     """Addresses where a stretch was too long to be compared line by line: it counts as replaced."""
+    writes: tuple[Write, ...] = field(default=(), repr=False, compare=False)
+    """What it did to each slot, as recorded."""
+    before: State = field(default_factory=State, repr=False, compare=False)
+    """The journal's state before it."""
 
     def __repr__(self) -> str:
         return f"Adopted({self.entry!r}, changes: {len(self.changes)})"

@@ -15,13 +15,14 @@ PATIENCE: Final = 3.0
 """For how many seconds it is tried again, beyond that."""
 
 
-def tried_again(make: Callable[[], SomeResult]) -> SomeResult:
-    """Make a change, anew as long as someone else is writing to its files, within bounds."""
+def tried_again(make: Callable[[], SomeResult], look_anew: Callable[[], None]) -> SomeResult:
+    """Make a change, anew as long as someone else is writing to its files, within bounds; each time on a new look."""
     tried, until = 0, time.monotonic() + PATIENCE
     while True:
         try:
             return make()
         except ChangedMeanwhile as fault:
+            look_anew()
             tried += 1
             if tried >= ATTEMPTS and time.monotonic() > until:
                 raise HarnessError(f"{fault.message}, again and again; nothing was changed") from fault

@@ -78,23 +78,26 @@ def last_live(ledger: Ledger) -> Record:
     raise InputError("undo", found="no change that is live", expected="something to take back")
 
 
-def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> ToggleRequest:
-    """Take entries back; without names, the newest change that is live."""
+def undo_request(
+    ledger: Ledger, entries: Sequence[EntryLike], asked: Sequence[EntryLike] | None = None
+) -> ToggleRequest:
+    """Take entries back; without names, the newest change that is live. `asked` is how they were named, if not so."""
     undone = ledger.history.undone
     entries = entries or (last_live(ledger),)
+    asked = asked or entries
     if len(entries) == 1:  # the everyday request, without the cost of the others
         record = meant_entry(ledger, entries[0])
         number = record.number
         if record.kind in CHANGES and number is not None and number not in undone:
-            return (number,), (), entries
+            return (number,), (), asked
     off: set[int] = set()
     on: set[int] = set()
-    for entry in entries:
+    for entry, name_given in zip(entries, asked, strict=True):
         record = meant_entry(ledger, entry)
         if record.kind in CHANGES and record.number not in undone:
             off.add(record.entry)
             continue
-        name = name_of(entry)
+        name = name_of(name_given)
         _demand_made(ledger, record, name)
         if record.kind in CHANGES:
             raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
@@ -104,7 +107,7 @@ def undo_request(ledger: Ledger, entries: Sequence[EntryLike]) -> ToggleRequest:
             on |= more_on
         else:
             raise InputError("entry", found=f"{name}, the beginning of the journal", expected="a change")
-    return _request(off, on, entries)
+    return _request(off, on, asked)
 
 
 def redo_request(ledger: Ledger, names: Sequence[str]) -> ToggleRequest:

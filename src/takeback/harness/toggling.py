@@ -123,4 +123,5 @@ def put_back_rest(engine: Engine, gone: Gone, said: Mapping[str, Any]) -> Adopte
     if isinstance(changes, Refused):
         return changes
     draft = change_draft("salvage", writes, said, packer=engine.ledger.packer)
-    return Adopted(engine.make(draft, writes, footing[:2], changes), gone.left)
+    entry = engine.make(draft, writes, footing[:2], changes)
+    return Adopted(entry, gone.left, writes=tuple(writes), before=state)

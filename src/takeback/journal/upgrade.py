@@ -19,6 +19,7 @@ from takeback.journal.encoding import Json, decode, encode, sha256, trusting
 from takeback.journal.packing import Packer
 from takeback.journal.record import ENTRY_KINDS, KINDS, ROOT, Draft
 from takeback.state import SURFACES, State
+from takeback.state.slots import is_slot_key
 
 OLD_COLUMNS: Final = "seq, kind, created_at, payload, attachments, prev, digest"
 PLAIN_FIELDS: Final = frozenset({"op_type", "target", "witness_key", "index", "priority"})
@@ -100,7 +101,7 @@ def _draft(row: OldRow, texts: Mapping[str, str], numbers: Mapping[int, int], co
         contents["candidate"] = candidate_content(payload.pop("candidate"))
     if "evidence" in payload:
         payload["evidence"], contents["evidence"] = evidence_parts(payload["evidence"])
-    keys = [key for key in payload.get("slots", payload.get("touches", ())) if not key.startswith('["@')]
+    keys = [key for key in payload.get("slots", payload.get("touches", ())) if is_slot_key(key)]
     for name in ("before", "after"):
         contents[name] = _writes(keys, texts.get(name))
     images = _images(payload, row, texts.get("images"))

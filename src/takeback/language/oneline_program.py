@@ -18,7 +18,7 @@ from takeback.language.program import Program, read_operation
 from takeback.state import ABSENT, SURFACES, Kind, Operation, Stage, State, Takes
 from takeback.state.chain import Chain
 from takeback.state.operation import SPOTS
-from takeback.state.surface import Surface
+from takeback.state.surface import Surface, surface_by_word
 
 FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "set": frozenset({"value", "mode", *SPOTS}),
@@ -29,17 +29,21 @@ FIELDS: Final[Mapping[str, frozenset[str]]] = {
 }
 """The verbs, and which fields beside thing and name each takes."""
 SIGNS: Final = "+-"
+Translate = Callable[[str, str, Any], Any]
 
 
-def program_of(line: OneLine, state: State) -> Program:
-    """Return the operations that a line means on a state, or raise with what stands in the way."""
+def program_of(line: OneLine, state: State, translate: Translate | None = None) -> Program:
+    """Return the operations that a line means on a state, or raise with what stands in the way.
+
+    `translate` makes a value as the surface has it of one that is a mapping, from a surface, a name and the value.
+    """
     if line.verb not in FIELDS:
         hint = suggestion(line.verb, FIELDS)
         raise InputError("verb", found=line.verb, expected=f"one of {', '.join(FIELDS)}", hint=hint)
     for name in sorted(line.given() - FIELDS[line.verb]):
         expected = f"only {', '.join(sorted(FIELDS[line.verb]))} with {line.verb}"
         raise InputError(line.where, found=name, expected=expected)
-    at = _Place(line, _surface_called(line.thing, line.verb), state)
+    at = _Place(line, _surface_called(line.thing, line.verb), state, translate)
     return (_BUILD[line.verb](at),)
 
 
@@ -53,9 +57,9 @@ def things(verb: str) -> tuple[str, ...]:
 
 def _surface_called(thing: str, verb: str) -> Surface:
     possible = things(verb)
-    for surface in SURFACES.values():
-        if thing in {surface.word, surface.name} and surface.word in possible:
-            return surface
+    surface = surface_by_word(thing)
+    if surface is not None and surface.word in possible:
+        return surface
     hint = suggestion(thing, [*possible, *(f"{word}s" for word in possible)])
     raise InputError(verb, found=thing, expected=f"one of {', '.join(possible)}", hint=hint)
 
@@ -63,7 +67,8 @@ def _surface_called(thing: str, verb: str) -> Surface:
 class _Place:
     """A line with what it is about: the surface, its operations by verb, and the state."""
 
-    def __init__(self, line: OneLine, surface: Surface, state: State) -> None:
+    def __init__(self, line: OneLine, surface: Surface, state: State, translate: Translate | None) -> None:
+        self._translate = translate
         self.line = replace(line, thing=surface.word)
         self.surface = surface
         self.part = state.part(surface.name)
@@ -101,6 +106,8 @@ class _Place:
             raise InputError(where, found=found, expected="nothing behind the name")
         if isinstance(given, Typed):
             given = given.text if _takes_text(kind) else guess(given.text, where)
+        if self._translate is not None and isinstance(given, dict):
+            given = self._translate(self.surface.name, self.line.key, given)
         if self.line.mode is None:
             return given
         if not _takes_mode(kind):

@@ -162,8 +162,8 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
         raise InputError(where, found=f"the field {unknown[0]!r}", expected=f"only {', '.join(sorted(_FIELDS))}")
     name = raw.get("op_type")
     kind = kind_named(name)
-    wanted = [one.name for one in KINDS.values() if stage is None or one.stage is stage or _recovers(one, stage)]
-    if kind is None or kind.name not in wanted:
+    if kind is None or not _belongs(kind, stage):
+        wanted = [one.name for one in KINDS.values() if _belongs(one, stage)]
         place, expected = f"{where}.op_type", f"one of {', '.join(wanted)}"
         if name is None:
             raise InputError(place, found="no op_type", expected=expected)
@@ -198,8 +198,9 @@ def _with_edit(raw: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "value": {"old": raw["old"], "new": raw["new"]}}
 
 
-def _recovers(kind: Kind, stage: Stage) -> bool:
-    return kind.recovers and stage is Stage.RECOVERY
+def _belongs(kind: Kind, stage: Stage | None) -> bool:
+    """Whether a kind of operation may stand in the program of a stage."""
+    return stage is None or kind.stage is stage or (kind.recovers and stage is Stage.RECOVERY)
 
 
 def _takes(takes: Takes, field: str, raw: dict[str, Any], where: str) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 from takeback.harness import Adopted, Applied, Harness, Preview
 from takeback.harness.adapter import Heeding
-from takeback.harness.log import changes_of
 
 
 def list_unheeded(outcome: Any, harness: Harness) -> list[str]:
@@ -14,7 +13,7 @@ def list_unheeded(outcome: Any, harness: Harness) -> list[str]:
     adapter = harness.adapter
     if not isinstance(adapter, Heeding) or not isinstance(outcome, Applied | Adopted | Preview):
         return []
-    changes = changes_of(harness, outcome.entry) if isinstance(outcome, Applied) else outcome.changes
+    changes = outcome.writes if isinstance(outcome, Applied) else outcome.changes
     known: Any = outcome.entry.payload.get("unheeded", ()) if isinstance(outcome, Adopted) else ()
     told = [*(str(one) for one in known), *(adapter.why_unknown(change.slot) for change in changes)]
     return list(dict.fromkeys(reason for reason in told if reason))

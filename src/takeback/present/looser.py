@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from takeback.adapters.clients.guarding import clients_of, loosened
-from takeback.harness import Harness, Preview
-from takeback.harness.log import state_before
-from takeback.journal import Record
+from takeback.harness import Adopted, Applied, Harness, Preview
 from takeback.state import State
 from takeback.undo import Plan
 from takeback.undo.recording import run_recorded
@@ -26,9 +24,9 @@ def weigh_preview(harness: Harness, preview: Preview) -> list[str]:
     return weigh_states(harness, preview.before, run_recorded(preview.candidate.mutation, preview.before).state)
 
 
-def weigh_entry(harness: Harness, entry: Record) -> list[str]:
+def weigh_entry(harness: Harness, made: Applied | Adopted) -> list[str]:
     """Return what the newest entry has loosened."""
-    return weigh_states(harness, state_before(harness, entry), harness.state)
+    return weigh_states(harness, made.before, harness.state)
 
 
 def read_actual(harness: Harness) -> State:

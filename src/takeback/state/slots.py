@@ -34,6 +34,11 @@ def slot_of_key(key: str) -> Slot:
     return tuple(decode(key))
 
 
+def is_slot_key(key: str) -> bool:
+    """Tell whether an index key stands for a slot; others begin with `@`: files, and what only one slot may hold."""
+    return not key.startswith('["@')
+
+
 def slot_title(slot: Slot) -> str:
     """Return a slot as people write it."""
     surface = SURFACES.get(slot[0])

@@ -292,6 +292,11 @@ SURFACES: dict[str, Surface] = _Surfaces()
 KINDS: dict[str, Kind] = {}
 
 
+def surface_by_word(word: str) -> Surface | None:
+    """Return the surface that a word means: its name, or what one thing of it is called; None if there is none."""
+    return next((surface for name, surface in SURFACES.items() if word in {surface.word, name}), None)
+
+
 def register(surface: Surface) -> None:
     """Add a surface and its operations; a name that is taken is an error."""
     if surface.name in SURFACES:

@@ -80,11 +80,19 @@ def prune(root: PMap, path: TreePath, count: int) -> PMap:
 
 def leaves(node: Any, path: TreePath = ()) -> Iterator[tuple[TreePath, Any]]:
     """Yield every leaf and every empty container below `node`, with its path."""
-    if type(node) is PMap and (node or not path):
-        for name in node:
-            yield from leaves(node[name], (*path, name))
-    else:
+    if type(node) is not PMap or (path and not node):
         yield path, node
+        return
+    waiting = [(path, iter(node.items()))]
+    while waiting:
+        here, items = waiting[-1]
+        for name, below in items:
+            if type(below) is PMap and below:
+                waiting.append(((*here, name), iter(below.items())))
+                break
+            yield (*here, name), below
+        else:
+            waiting.pop()
 
 
 def changes(one: PMap, two: PMap, path: TreePath = ()) -> list[tuple[TreePath, Any, Any]]:

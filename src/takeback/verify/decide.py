@@ -8,7 +8,7 @@ from takeback.errors import InputError, LimitError
 from takeback.language import Candidate, read_candidate
 from takeback.state import Level, State
 from takeback.verify.evidence import issue
-from takeback.verify.options import MAX_SECONDS, check_given, check_seconds, the_candidate, the_level
+from takeback.verify.options import MAX_SECONDS, check_nominal, check_seconds, the_candidate, the_level
 from takeback.verify.proof import prove
 from takeback.verify.rules import PROOF, RULES, THRESHOLD
 from takeback.verify.sampled import refusals, rejected, trip_reasons, verify_sampled
@@ -41,9 +41,6 @@ def verify(
     `verify_sampled`, and an error with a rule that draws no sample. With the rule `exact` only `nominal` is run.
     """
     _check_use(rule, seed=seed, dev=dev, iid=iid, ood=ood, threshold=threshold)
-    check_seconds(max_seconds)
-    check_given(candidate, nominal, locked)
-    candidate = the_candidate(candidate)
     if rule in RULES:
         return verify_sampled(
             candidate,
@@ -59,9 +56,9 @@ def verify(
             max_seconds=max_seconds,
         )
     if rule == PROOF:
+        check_nominal(nominal)
         return prove(candidate, level=level, locked=locked, max_seconds=max_seconds)
-    if nominal is None:
-        raise InputError("nominal", found="no state", expected="the state to run on")
+    check_seconds(max_seconds)
     return verify_exact(candidate, nominal=nominal, level=level, locked=locked)
 
 
@@ -75,12 +72,14 @@ def _check_use(rule: str, **sampling: object) -> None:
 
 
 def verify_exact(
-    candidate: Candidate, *, nominal: State, level: Level | None = None, locked: str | None = None
+    candidate: Candidate, *, nominal: State | None, level: Level | None = None, locked: str | None = None
 ) -> Verdict:
     """Return what happens on one given state; passing there admits nothing."""
     level = the_level(level)
-    check_given(candidate, nominal, locked)
-    candidate, nominal = the_candidate(candidate), State(nominal.parts)
+    candidate = the_candidate(candidate, nominal, locked)
+    if nominal is None:
+        raise InputError("nominal", found="no state", expected="the state to run on")
+    nominal = State(nominal.parts)
     refused = refusals(candidate, level, locked)
     if refused:
         return rejected(refused, EXACT, level, candidate)
@@ -117,11 +116,11 @@ def verify_json(
     max_seconds: float = MAX_SECONDS,
 ) -> Verdict:
     """Return the verdict on a candidate as JSON; one that cannot be read is rejected with the reason."""
-    _check_use(rule, seed=seed, dev=dev, iid=iid, ood=ood, threshold=threshold)
-    check_seconds(max_seconds)
     try:
         candidate = read_candidate(raw, where)
     except InputError as fault:
+        _check_use(rule, seed=seed, dev=dev, iid=iid, ood=ood, threshold=threshold)
+        check_seconds(max_seconds)
         code = Code.LIMIT if isinstance(fault, LimitError) else Code.MALFORMED
         return rejected([Reason(code, str(fault))], rule, the_level(level))
     return verify(

@@ -93,6 +93,11 @@ def objection(
     why = unbound(verdict, candidate)
     if why is not None or type(verdict) is not Verdict:
         return why
+    return why_not_admitting(verdict, rule=rule, level=level)
+
+
+def why_not_admitting(verdict: Verdict, *, rule: str | None = None, level: Level | None = None) -> str | None:
+    """Return why a verdict that is about the candidate does not admit it; None: it does."""
     if not verdict.admitted:
         return "the verdict does not admit the candidate"
     if verdict.rule not in RULE_NAMES:

@@ -31,9 +31,12 @@ def the_rule(name: str) -> Rule:
     return rule
 
 
-def the_candidate(candidate: Candidate) -> Candidate:
-    """Return what is verified, and nothing else is: the candidate as its JSON says it, which nobody can change."""
-    check_given(candidate)
+def the_candidate(candidate: Candidate, nominal: object = None, locked: object = None) -> Candidate:
+    """Return what is verified, and nothing else is: the candidate as its JSON says it, which nobody can change.
+
+    What is given beside it is checked as well.
+    """
+    check_given(candidate, nominal, locked)
     return settle_candidate(candidate)
 
 
@@ -47,10 +50,15 @@ def check_given(candidate: object, nominal: object = None, locked: object = None
     if type(candidate) is not Candidate:
         found = type(candidate).__name__
         raise InputError("candidate", found=found, expected="a Candidate", hint="read_candidate reads one from JSON")
-    if nominal is not None and type(nominal) is not State:
-        raise InputError("nominal", found=type(nominal).__name__, expected="a State")
+    check_nominal(nominal)
     if locked is not None and type(locked) is not str:
         raise InputError("locked", found=locked, expected="the digest of a mutation")
+
+
+def check_nominal(nominal: object) -> None:
+    """Refuse what is no state."""
+    if nominal is not None and type(nominal) is not State:
+        raise InputError("nominal", found=type(nominal).__name__, expected="a State")
 
 
 def check_seconds(max_seconds: float) -> None:

@@ -28,7 +28,7 @@ from takeback.verify.edits import (
     idle_reason,
 )
 from takeback.verify.evidence import issue
-from takeback.verify.options import MAX_SECONDS, check_given, check_seconds, the_candidate, the_level
+from takeback.verify.options import MAX_SECONDS, check_seconds, the_candidate, the_level
 from takeback.verify.rules import PROOF
 from takeback.verify.sampled import counterexample, refusals, rejected, trip_reasons
 from takeback.verify.selfcheck import self_check
@@ -205,8 +205,7 @@ def prove(
     """
     level = the_level(level)
     check_seconds(max_seconds)
-    check_given(candidate, locked=locked)
-    candidate = the_candidate(candidate)
+    candidate = the_candidate(candidate, locked=locked)
     refused = refusals(candidate, level, locked)
     if refused:
         return rejected(refused, PROOF, level, candidate)

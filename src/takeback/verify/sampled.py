@@ -18,7 +18,6 @@ from takeback.verify.evidence import issue
 from takeback.verify.minimal import Fails, smallest
 from takeback.verify.options import (
     MAX_SECONDS,
-    check_given,
     check_seconds,
     check_seed,
     check_threshold,
@@ -54,11 +53,11 @@ def verify_sampled(
     the widest language installed.
     """
     chosen, level = the_rule(rule), the_level(level)
-    check_given(candidate, nominal, locked)
+    candidate = the_candidate(candidate, nominal, locked)
     check_seed(seed)
     check_threshold(threshold)
     check_seconds(max_seconds)
-    candidate, nominal = the_candidate(candidate), the_nominal(nominal)
+    nominal = the_nominal(nominal)
     refused = refusals(candidate, level, locked)
     if refused:
         return rejected(refused, rule, level, candidate)

@@ -155,7 +155,8 @@ def _outcome(shown: Shown, outcome: PlanOutcome) -> Told:
 
 def _plan(shown: Shown, plan: Plan) -> Told:
     harness = shown.harness
-    files, footing = harness.files_of(plan), harness.drift_beside(plan)
+    with harness.session():
+        files, footing = harness.files_of(plan), harness.drift_beside(plan)
     refused = files if isinstance(files, Refused) else None
     return Told(
         "plan" if refused is None else "refused",

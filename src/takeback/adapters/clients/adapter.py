@@ -54,20 +54,37 @@ class ClientAdapter(FilesAdapter):
         self.members = tuple(members)
         self._ask = ask
         self._images: dict[str, FileImage] = {}
+        self._as_known: set[str] = set()
+        """Plain files that are, to the last byte and bit, what the state says: nothing is left for a layout."""
         self._links: dict[str, LinkImage] = {}
-        self._layout = ClientLayout(self.members)
-        self._homes = Homes(self._layout, directory.root)
+        self._found: Homes | None = None
         self._documents: dict[str, tuple[bytes, Document]] = {}
         self._unloaded: dict[str, str] = {}
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The names of the clients."""
+        return tuple(member.client.name for member in self.members)
+
+    @property
+    def _homes(self) -> Homes:
+        """Where everything is, by the last reading; the first to ask before there was one has the files read."""
+        if self._found is None:
+            self.read(State())
+        return self._found or Homes(ClientLayout(self.members), self._directory.root)
+
+    @property
+    def _layout(self) -> ClientLayout:
+        return self._homes.layout
+
     def read(self, known: State) -> Reading:
         """What the files say; `known` itself if that is the same."""
-        self._images = {}
+        self._images, self._as_known = {}, set()
         broken: list[Broken] = []
+        self._directory.begin_reading()
         trail = self._directory.trail
-        trail.begin()
-        layout = self._layout = find_layout(self._directory.root, self.members, self._peek, trail.listed)
-        self._homes = Homes(layout, self._directory.root)
+        layout = find_layout(self._directory.root, self.members, self._peek, trail.listed)
+        self._found = Homes(layout, self._directory.root)
         inner_files.bind_inner_documents(layout, known)
         values = self._values(known, broken)
         self._include(values)
@@ -82,6 +99,7 @@ class ClientAdapter(FilesAdapter):
             except InputError as fault:
                 broken.append(Broken(path, fault.where, fault.message))
                 fresh.take(self._homes.contents(known, bound), known)
+        self._directory.recall_all((*layout.prompts, *layout.files))
         for path, name in layout.prompts.items():
             self._read_prompt(path, name, known, fresh, broken)
         for path in layout.files:
@@ -120,11 +138,15 @@ class ClientAdapter(FilesAdapter):
 
     def _include(self, values: dict[str, dict[str, Any]]) -> None:
         """Take in what documents name as instructions."""
-        for path, value in values.items():
-            for member in self.members:
-                if self._layout.documents[path].documents in member.client.documents:
-                    named, listed = member.client.includes(value), self._directory.trail.listed
-                    include(self._layout, self._directory.root, named, self._peek, listed)
+        named = dict.fromkeys(
+            pattern
+            for path, value in values.items()
+            for member in self.members
+            if self._layout.documents[path].documents in member.client.documents
+            for pattern in member.client.includes(value)
+        )
+        if named:
+            include(self._layout, self._directory.root, tuple(named), self._peek, self._directory.trail.listed)
 
     def _read_prompt(self, path: str, name: str, known: State, fresh: FreshReading, broken: list[Broken]) -> None:
         try:
@@ -145,7 +167,11 @@ class ClientAdapter(FilesAdapter):
             image = self._look(path)
             if image is None:
                 return
-            fresh.files.append((steps, File(image.content, image.mode)))
+            leaf, there = tree.get(known.part("files"), steps), File(image.content, image.mode)
+            if isinstance(leaf, File) and leaf == there:
+                self._as_known.add(path)
+                there = leaf
+            fresh.files.append((steps, there))
         except (HarnessError, UnsafePathError) as fault:
             broken.append(Broken(path, self._where(path), fault.message))
             content = tree.get(known.part("files"), steps)
@@ -157,14 +183,14 @@ class ClientAdapter(FilesAdapter):
             fresh.loaded.setdefault(event, []).append((name, {"file": path}))
 
     def _look(self, path: str) -> FileImage | None:
-        image = self._directory.read(path)
+        image = self._directory.recall_file(path)
         if image is not None:
             self._images[path] = image
         return image
 
     def _peek(self, path: str) -> FileImage | None:
         try:
-            return self._directory.read(path)
+            return self._directory.recall_file(path)
         except (HarnessError, UnsafePathError):
             return None
 
@@ -298,6 +324,10 @@ class ClientAdapter(FilesAdapter):
         if wrong is not None and (image is None or declared.check(image.content.decode("utf-8", "replace")) is None):
             raise CannotSplice(f"the client would not load it: {wrong}", where=self._where(path))
 
+    def writes_aside(self, before: State, after: State) -> bool:
+        """Whether a change makes entries of approved hooks move, or a client is asked about every change."""
+        return self._ask == "always" or bool(moved_hooks(self._layout, self._directory.root, before, after))
+
     def touched(self, before: State, after: State) -> tuple[str, ...]:
         """The files in which two states differ."""
         return tuple(self._homes.differing(before, after))
@@ -347,10 +377,12 @@ class ClientAdapter(FilesAdapter):
 
     def formatted(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
         """Every file and link: a comment is a change too, and so is an empty document that comes or goes."""
+        documents = self._layout.documents
         named = (name for member in self.members for name in member.client.instructions)
         there = self._images.keys() | self._links.keys()
-        missing = (path for path in dict.fromkeys((*self._layout.documents, *named)) if path not in there)
-        return (*self._images.items(), *self._links.items(), *inner_files.list_missing(self._layout, missing))
+        missing = (path for path in dict.fromkeys((*documents, *named)) if path not in there)
+        files = ((path, image) for path, image in self._images.items() if path not in self._as_known)
+        return (*files, *self._links.items(), *inner_files.list_missing(self._layout, missing))
 
     def is_document(self, path: str) -> bool:
         """Whether a path is that of a document of a client; not where a client reads it only through a link."""

@@ -49,13 +49,7 @@ class FreshReading:
             "prompts": {**self.contents.prompts, **self.prompts},
         }
         values = {surface: SURFACES[surface].read(value, surface) for surface, value in raw.items()}
-        files: PMap = SURFACES["files"].empty
-        for path, file in self.files:
-            files = tree.put(files, path, file)
-        for path, leaf in tree.leaves(known.part("files")):
-            if not isinstance(leaf, File) and tree.get(files, path) is ABSENT:
-                files = tree.put(files, path, leaf)  # a folder that was left with nothing
-        values["files"] = files
+        values["files"] = self._files(known.part("files"))
         changed = {}
         for surface, value in values.items():
             there = known.part(surface)
@@ -63,6 +57,20 @@ class FreshReading:
             if next(SURFACES[surface].differing(there, placed), None) is not None:
                 changed[surface] = placed
         return State.of({**known.parts, **changed}) if changed else known
+
+    def _files(self, known: PMap) -> PMap:
+        """The files as a tree, built on the known one where nothing of that is gone."""
+        found = dict(self.files)
+        leaves = list(tree.leaves(known))
+        is_whole = all(path in found for path, leaf in leaves if isinstance(leaf, File))
+        files: PMap = known if is_whole else SURFACES["files"].empty
+        for path, file in found.items():
+            if tree.get(files, path) is not file:
+                files = tree.put(files, path, file)
+        for path, leaf in () if is_whole else leaves:
+            if not isinstance(leaf, File) and tree.get(files, path) is ABSENT:
+                files = tree.put(files, path, leaf)  # a folder that was left with nothing
+        return files
 
 
 def _listener(name: str, group: Any) -> dict[str, Any]:

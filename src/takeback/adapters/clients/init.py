@@ -109,7 +109,7 @@ def init_clients(
         for fault in present.broken:
             raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
         failing.callback(quietly_unlinked, root / HEAD)
-        Harness(adapter, store, start=present.state, about={"identity": identity})
+        Harness(adapter, store, start=present, about={"identity": identity})
         about = Workspace(id=identity, adapter=adapter.name, journal=noted, kinds=list(wanted), user=user)
         record_trust(root, Manifest(workspace=about), store)
         own.write(HIDDEN, FileImage(write_manifest(Manifest(workspace=about)), 0o600))

@@ -179,7 +179,7 @@ def find_layout(
         _find_files(finder, member, layout)
     for seen in sorted(_instructions(finder, members), key=lambda seen: (seen.path != seen.real, seen.path)):
         _claim_prompt(layout, seen, seen.path)
-    _find_imports(finder, layout, read)
+    _find_imports(finder, layout, read, [one for one in layout.prompts.items() if one[0] not in layout.texts])
     layout.strange += finder.limits
     return layout
 
@@ -207,12 +207,11 @@ def keep(layout: ClientLayout, root: Path, names: Iterable[str], listed: set[str
 def include(
     layout: ClientLayout, root: Path, patterns: Sequence[str], read: ReadImage, listed: set[str] | None = None
 ) -> None:
-    """Take in the instruction files that a document names."""
+    """Take in the instruction files that documents name, and what those bring in."""
     finder = Finder(root, listed)
-    for pattern in patterns:
-        for seen in finder.matching(pattern):
-            _claim_prompt(layout, seen, seen.path)
-    _find_imports(finder, layout, read)
+    found = [seen for pattern in patterns for seen in finder.matching(pattern)]
+    new = [(seen.real, seen.path) for seen in found if _claim_prompt(layout, seen, seen.path)]
+    _find_imports(finder, layout, read, new)
 
 
 def _documents(finder: Finder, member: Member, layout: ClientLayout) -> Iterator[tuple[str, BoundDocument]]:
@@ -264,9 +263,8 @@ def _find_files(finder: Finder, member: Member, layout: ClientLayout) -> None:
                 layout.loaded[seen.real] = (event, seen.path[len(scripts.folder) + 1 :])
 
 
-def _find_imports(finder: Finder, layout: ClientLayout, read: ReadImage) -> None:
-    """Files that instruction files bring in, and those that these bring in."""
-    waiting = [(path, name) for path, name in layout.prompts.items() if path not in layout.texts]
+def _find_imports(finder: Finder, layout: ClientLayout, read: ReadImage, waiting: list[tuple[str, str]]) -> None:
+    """Take in the files that some instruction files bring in, and those that these bring in."""
     while waiting:
         path, name = waiting.pop()
         image = read(path)

@@ -21,7 +21,7 @@ def find_links(directory: Directory, layout: ClientLayout) -> Iterator[tuple[str
     """Yield links that stand where a file of a client could; a folder that is a link makes none of what is in it."""
     for path in layout.links:
         try:
-            image = directory.look(path)
+            image = directory.recall(path)
         except (HarnessError, UnsafePathError):
             continue
         if isinstance(image, LinkImage):

@@ -14,7 +14,7 @@ from typing import Any, Final
 from takeback.adapters.clients.claude_types import TYPES
 from takeback.adapters.clients.risk import ONE, REST, Risk
 from takeback.adapters.clients.risk_tables import TABLES
-from takeback.state import Operation, State
+from takeback.state import SURFACES, Operation, State
 
 CUTOFF: Final = 0.75
 """How much alike two names are, at least, to be taken for one another."""
@@ -36,7 +36,7 @@ NameTree = dict[str, Any]
 def find_doubts(kinds: Sequence[str], mutation: Iterable[Operation], state: State) -> tuple[str, ...]:
     """Return what is doubtful about settings that a mutation writes, a sentence each."""
     tables = [kind for kind in kinds if kind in TABLES]
-    config = state.write().get("config", {})
+    config = SURFACES["config"].write(state.part("config"))
     found: dict[str, None] = {}
     for op in mutation:
         if op.kind.surface != "config" or op.kind.verb not in _WRITING or not tables:

@@ -56,7 +56,7 @@ class WorkspaceAdapter(FilesAdapter):
         strange: list[str] = [*self._missing]
         notes: list[str] = []
         self._directory.met.clear()
-        self._directory.trail.begin()
+        self._directory.begin_reading()
         self._inner = InnerHarnesses(self._directory.root)
         for name, storage in self._storages.items():
             inner = self._inner.find_above(f"{self.places[name]}/")

@@ -45,7 +45,7 @@ class DocumentStorage(Storage):
     def read(self, directory: Directory, place: str, known: Any) -> StoredPart:
         """The document's value; elements that `known` has keep their places."""
         try:
-            image = directory.read(place)
+            image = directory.recall_file(place)
         except (HarnessError, UnsafePathError) as fault:
             return StoredPart(known, {}, [broken(place, InputError(place, found=fault.message, expected="a file"))])
         part = StoredPart(known, {place: image})

@@ -188,8 +188,9 @@ class Desk:
     def plan_undo(self, names: Sequence[str], who: str, *, cascade: bool) -> Planned:
         """What taking entries back would do; the token binds an undo to it."""
         with self.harness() as harness:
-            outcome = harness.plan_undo(*names, cascade=cascade)
-            footing = harness.drift_beside(outcome) if isinstance(outcome, Plan) else None
+            with harness.session():
+                outcome = harness.plan_undo(*names, cascade=cascade)
+                footing = harness.drift_beside(outcome) if isinstance(outcome, Plan) else None
             refused = None if footing is None else refuse_drift(footing)
             if isinstance(outcome, Plan) and refused is not None:
                 return Planned(

@@ -1,0 +1,111 @@
+"""A session reads what is there once and rests on that, yet nobody's edit in the meantime is lost or overlooked."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.support.changes import candidate, config
+
+from takeback.adapters import open_workspace
+from takeback.adapters.clients.adapter import ClientAdapter
+from takeback.adapters.clients.init import init_clients
+from takeback.harness import Adopted, Applied, Refused, Undone, Why
+from takeback.harness.log import changes_of, state_before
+
+
+@pytest.fixture
+def settings(tmp_path):
+    (tmp_path / "project/.claude").mkdir(parents=True)
+    place = tmp_path / "project/.claude/settings.json"
+    write(place, A="1")
+    init_clients(place.parent.parent, ("claude-code",))
+    return place
+
+
+@pytest.fixture
+def harness(settings):
+    with open_workspace(settings.parent.parent, hold=False) as found:
+        yield found
+
+
+def write(place, **env):
+    place.write_text(json.dumps({"env": env}))
+
+
+def values(place):
+    return json.loads(place.read_text())["env"]
+
+
+@pytest.fixture
+def readings(monkeypatch):
+    found = []
+    plain = ClientAdapter.read
+    monkeypatch.setattr(ClientAdapter, "read", lambda self, known: found.append(known) or plain(self, known))
+    return found
+
+
+def test_what_is_asked_and_done_in_a_session_rests_on_one_reading(harness, readings):
+    with harness.session():
+        harness.preview(candidate(config("env.B", "2")))
+        assert harness.status().clean
+        assert isinstance(harness.apply(candidate(config("env.B", "2"))), Applied)
+    assert len(readings) == 1
+
+
+def test_an_edit_beside_the_change_during_a_session_stays(harness, settings):
+    with harness.session():
+        write(settings, A="1", C="by hand")
+        assert isinstance(harness.apply(candidate(config("env.B", "2"))), Applied)
+    assert values(settings) == {"A": "1", "B": "2", "C": "by hand"}
+    assert [change.slot for change in harness.status().drift] == [("config", "env", "C")]
+
+
+def test_an_edit_where_the_change_writes_during_a_session_stands_in_its_way(harness, settings):
+    with harness.session():
+        write(settings, A="by hand")
+        refused = harness.apply(candidate(config("env.A", "2")))
+    assert isinstance(refused, Refused)
+    assert refused.why is Why.DRIFT
+    assert values(settings) == {"A": "by hand"}
+
+
+def test_an_edit_during_a_session_is_seen_by_an_undo(harness, settings):
+    made = harness.apply(candidate(config("env.B", "2")))
+    with harness.session():
+        write(settings, A="1", B="2", C="by hand")
+        assert isinstance(harness.undo(made), Undone)
+    assert values(settings) == {"A": "1", "C": "by hand"}
+
+
+def test_after_a_session_everything_is_looked_at_anew(harness, settings):
+    with harness.session():
+        assert harness.status().clean
+    write(settings, A="1", C="by hand")
+    with harness.session():
+        assert not harness.status().clean
+
+
+def test_a_second_change_in_a_session_starts_from_the_first(harness, settings):
+    with harness.session():
+        assert isinstance(harness.apply(candidate(config("env.B", "2"))), Applied)
+        assert isinstance(harness.apply(candidate(config("env.B", "3"))), Applied)
+    assert values(settings) == {"A": "1", "B": "3"}
+    assert harness.status().clean
+
+
+def test_results_carry_what_was_written_and_what_was_before(harness, settings):
+    made = harness.apply(candidate(config("env.B", "2")))
+    assert isinstance(made, Applied)
+    assert (made.writes, made.before) == (changes_of(harness, made.entry), state_before(harness, made.entry))
+    undone = harness.undo(made)
+    assert isinstance(undone, Undone)
+    assert [one.slot for one in undone.writes] == [one.slot for one in changes_of(harness, undone.entry)]
+    assert undone.before == state_before(harness, undone.entry)
+    write(settings, A="by hand")
+    adopted = harness.adopt()
+    assert isinstance(adopted, Adopted)
+    assert [(one.slot, one.after) for one in adopted.writes] == [
+        (one.slot, one.after) for one in changes_of(harness, adopted.entry)
+    ]
+    assert adopted.before == state_before(harness, adopted.entry)
