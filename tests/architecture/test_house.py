@@ -40,7 +40,7 @@ ORDER = (
     "bench",
     "cli",
 )
-MAX_LINES = 400
+MAX_LINES = 600
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
 
 
