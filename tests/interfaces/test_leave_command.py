@@ -158,7 +158,7 @@ def test_a_journal_elsewhere_and_trailers_of_commits_are_named(tmp_path: Path) -
 
 
 def spoil_journal(root: Path) -> None:
-    for place in (root / ".takeback").glob("journal.db*"):
+    for place in (root / ".takeback").glob("journal.db-*"):
         place.unlink()
     (root / ".takeback/journal.db").write_bytes(b"not a database" * 100)
 

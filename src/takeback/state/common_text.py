@@ -9,6 +9,8 @@ from takeback.state.chain import Link
 
 CHUNK: Final = 1 << 16
 """Characters that are compared at a time."""
+CONTEXT: Final = 50
+"""How many lines that both texts have stay on either side: equal lines further away are no rivals."""
 
 
 class Between(NamedTuple):
@@ -28,8 +30,8 @@ class Between(NamedTuple):
 def find_differing(between: Callable[[int, int], str], length: int, text: str) -> tuple[int, int]:
     """Return where in a text the last line that both begin with begins, and the first that both end with ends.
 
-    The other text is asked for by positions, and ends with a line's end as this one does. One line that both have
-    stays on either side, so that what came is placed beside it as in the whole text.
+    The other text is asked for by positions, and ends with a line's end as this one does. Some lines that both have
+    stay on either side, so that what came is placed beside them as in the whole text.
     """
     shorter, at = min(length, len(text)), 0
     while at < shorter:
@@ -49,8 +51,11 @@ def find_differing(between: Callable[[int, int], str], length: int, text: str) -
     begins = stop == 0 or text[stop - 1] == "\n"
     if not begins or between(max(0, length - back - 1), length - back) not in {"", "\n"}:
         stop = text.find("\n", stop) + 1 or len(text)
-    start = text.rfind("\n", 0, at - 1) + 1 if at else 0
-    return start, text.find("\n", stop) + 1 or len(text)
+    start = at
+    for _ in range(CONTEXT):
+        start = text.rfind("\n", 0, start - 1) + 1 if start else 0
+        stop = text.find("\n", stop) + 1 or len(text)
+    return start, stop
 
 
 def _count_alike(one: str, two: str) -> int:

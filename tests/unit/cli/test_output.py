@@ -181,7 +181,7 @@ def test_an_internal_fault_after_the_change_does_not_take_the_answer_back(worksp
     def explode(*_: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(outcomes, "changes_of", explode)
+    monkeypatch.setattr(outcomes, "weigh_entry", explode)
     monkeypatch.setattr(sys, "argv", ["takeback", "apply", str(change(tool("grep"))), "-C", str(workspace)])
     with pytest.raises(SystemExit) as ended, streams(terminal=False) as (_, told):
         main()
